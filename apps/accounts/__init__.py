@@ -1,0 +1,1 @@
+"""Who: users, their profiles, settings and access tokens."""

@@ -1,0 +1,180 @@
+"""Writes of accounts."""
+
+import re
+import secrets
+from typing import IO
+
+from django.contrib.auth.password_validation import validate_password
+from django.core.exceptions import ValidationError
+from django.core.validators import validate_email
+from django.db import IntegrityError, transaction
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from apps.accounts.models import (
+    BIO_MAX_CHARACTERS,
+    HANDLE_PATTERN,
+    NAME_MAX_CHARACTERS,
+    RESERVED_HANDLES,
+    AccessToken,
+    TextSize,
+    Theme,
+    User,
+    UserCounts,
+)
+from apps.accounts.pictures import avatar_file
+from apps.refusals import Invalid, NotAllowed
+
+TOKEN_PREFIX = "rill_"  # noqa: S105 -- lets secret scanners recognise our tokens
+_HANDLE = re.compile(HANDLE_PATTERN, re.ASCII)
+# Characters that reorder or hide text; joiners stay, emoji and several scripts need them.
+_INVISIBLE = re.compile(
+    "[\u0000-\u001f\u007f-\u009f\u00ad\u115f\u1160\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\u3164\ufeff\uffa0]"
+)
+
+
+def register(
+    *,
+    handle: str,
+    email: str | None,
+    password: str,
+    display_name: str = "",
+    check_password: bool = True,
+) -> User:
+    """Make an account; Invalid, with one message per field, when something is wrong with it.
+
+    `check_password=False` is for operators at the command line.
+    """
+    user = User(
+        handle=handle.strip().lower(),
+        email=_clean_email(email),
+        display_name=clean_name(display_name),
+    )
+    errors = _handle_errors(user.handle) | _email_errors(user.email)
+    if check_password:
+        errors |= _password_errors(password, user)
+    if errors:
+        raise _invalid(errors)
+    user.set_password(password)
+    try:
+        with transaction.atomic():
+            user.save()
+            UserCounts.objects.create(user=user)
+    except IntegrityError:  # lost a race that the checks above could not see
+        raise _invalid({"handle": _("This handle or e-mail address is taken.")}) from None
+    return user
+
+
+def update_profile(
+    user: User, *, display_name: str, bio: str, avatar: IO[bytes] | None = None
+) -> User:
+    """Change what others see of a user."""
+    bio = bio.replace("\r\n", "\n").strip()
+    if len(bio) > BIO_MAX_CHARACTERS:
+        raise _invalid({"bio": _("At most %(count)d characters.") % {"count": BIO_MAX_CHARACTERS}})
+    user.display_name, user.bio = clean_name(display_name), bio
+    if avatar is not None:
+        user.avatar = avatar_file(avatar)
+    user.save(update_fields=["display_name", "bio", "avatar"])
+    return user
+
+
+def remove_avatar(user: User) -> None:
+    """Go back to the avatar drawn from the handle."""
+    user.avatar = None
+    user.save(update_fields=["avatar"])
+
+
+def update_appearance(user: User, *, theme: str, text_size: str, interface_language: str) -> User:
+    """Change how the site looks for a user."""
+    if theme not in Theme.values or text_size not in TextSize.values:
+        raise _invalid({"theme": _("Choose one of the list.")})
+    user.theme, user.text_size, user.interface_language = theme, text_size, interface_language
+    user.save(update_fields=["theme", "text_size", "interface_language"])
+    return user
+
+
+def change_email(user: User, *, email: str, password: str) -> User:
+    """Change the address that a password reset goes to; asks for the password."""
+    if not user.check_password(password):
+        raise _invalid({"password": _("This is not your password.")})
+    address = _clean_email(email)
+    errors = _email_errors(address, owner=user)
+    if errors:
+        raise _invalid(errors)
+    user.email = address
+    user.save(update_fields=["email"])
+    return user
+
+
+def issue_token(user: User, *, name: str) -> str:
+    """A new bearer token; this is the only time it is seen."""
+    token = TOKEN_PREFIX + secrets.token_urlsafe(32)
+    AccessToken.objects.create(user=user, digest=AccessToken.digest_of(token), name=name)
+    return token
+
+
+def suspend_user(user: User, *, by: User, reason: str) -> None:
+    """Hide an account and all it wrote, end its sessions and tokens; acts on the next request."""
+    _require_staff(by, user)
+    with transaction.atomic():
+        user.suspended_at, user.suspension_reason, user.is_active = timezone.now(), reason, False
+        user.save(update_fields=["suspended_at", "suspension_reason", "is_active"])
+        AccessToken.objects.filter(user=user, revoked_at=None).update(revoked_at=timezone.now())
+
+
+def restore_user(user: User, *, by: User) -> None:
+    """End a suspension; tokens stay revoked."""
+    _require_staff(by, user)
+    user.suspended_at, user.suspension_reason, user.is_active = None, "", True
+    user.save(update_fields=["suspended_at", "suspension_reason", "is_active"])
+
+
+def clean_name(text: str) -> str:
+    """A display name without characters that reorder or hide text; Invalid when it is too long."""
+    name = " ".join(_INVISIBLE.sub("", text).split())
+    if len(name) > NAME_MAX_CHARACTERS:
+        message = _("At most %(count)d characters.") % {"count": NAME_MAX_CHARACTERS}
+        raise _invalid({"display_name": message})
+    return name
+
+
+def _require_staff(by: User, user: User) -> None:
+    if not by.is_staff or (user.is_superuser and not by.is_superuser):
+        raise NotAllowed(_("You may not do this."))
+
+
+def _clean_email(email: str | None) -> str | None:
+    return (email or "").strip().lower() or None
+
+
+def _handle_errors(handle: str) -> dict[str, str]:
+    if not _HANDLE.fullmatch(handle):
+        return {"handle": _("Use 3 to 30 of the letters a-z, digits and _.")}
+    if handle in RESERVED_HANDLES or User.objects.filter(handle=handle).exists():
+        return {"handle": _("This handle is taken.")}
+    return {}
+
+
+def _email_errors(email: str | None, owner: User | None = None) -> dict[str, str]:
+    if email is None:
+        return {}
+    try:
+        validate_email(email)
+    except ValidationError:
+        return {"email": _("Enter an e-mail address, like name@example.org.")}
+    if User.objects.filter(email=email).exclude(pk=owner.pk if owner else 0).exists():
+        return {"email": _("This address belongs to another account.")}
+    return {}
+
+
+def _password_errors(password: str, user: User) -> dict[str, str]:
+    try:
+        validate_password(password, user)
+    except ValidationError as error:
+        return {"password": " ".join(error.messages)}
+    return {}
+
+
+def _invalid(errors: dict[str, str]) -> Invalid:
+    return Invalid(" ".join(errors.values()), errors=errors)

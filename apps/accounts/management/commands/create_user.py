@@ -1,0 +1,50 @@
+"""`manage create_user`: make an account from the command line."""
+
+from argparse import ArgumentParser, RawDescriptionHelpFormatter
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from apps.accounts.actions import register
+from apps.refusals import Refusal
+
+EXAMPLES = """
+examples:
+  ./run manage create_user mei --password 'a long passphrase'
+  ./run manage create_user op --password 'a long passphrase' --staff
+"""
+
+
+class Command(BaseCommand):
+    """Make an account."""
+
+    help = "Make an account. The password is taken as it is; the rules of the sign-up page do not apply."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        """Name the options."""
+        parser.formatter_class = RawDescriptionHelpFormatter
+        parser.epilog = EXAMPLES
+        parser.add_argument("handle")
+        parser.add_argument("--password", required=True)
+        parser.add_argument("--email")
+        parser.add_argument("--display-name", default="")
+        parser.add_argument(
+            "--staff", action="store_true", help="may use the admin, with all rights"
+        )
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Make the account, or say in one line why not."""
+        try:
+            user = register(
+                handle=options["handle"],
+                email=options["email"],
+                password=options["password"],
+                display_name=options["display_name"],
+                check_password=False,
+            )
+        except Refusal as refusal:
+            raise CommandError(refusal.message) from None
+        if options["staff"]:
+            user.is_staff = user.is_superuser = True
+            user.save(update_fields=["is_staff", "is_superuser"])
+        self.stdout.write(f"Made @{user.handle}.")

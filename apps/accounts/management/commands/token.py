@@ -1,0 +1,41 @@
+"""`manage token`: a bearer token for an account."""
+
+from argparse import ArgumentParser, RawDescriptionHelpFormatter
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from apps.accounts.actions import issue_token
+from apps.accounts.queries import user_by_handle
+from apps.refusals import Refusal
+
+EXAMPLES = """
+example:
+  curl -H "Authorization: Bearer $(./run manage token alice | awk '{print $NF}')" \\
+       http://127.0.0.1:8000/api/v1/timelines/home
+"""
+
+
+class Command(BaseCommand):
+    """Print a new bearer token."""
+
+    help = (
+        "Make a bearer token for an account and print it as the last word. It is not shown again."
+    )
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        """Name the options."""
+        parser.formatter_class = RawDescriptionHelpFormatter
+        parser.epilog = EXAMPLES
+        parser.add_argument("handle")
+        parser.add_argument(
+            "--name", default="command line", help="what the settings page calls it"
+        )
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Print the token."""
+        try:
+            user = user_by_handle(options["handle"])
+        except Refusal as refusal:
+            raise CommandError(refusal.message) from None
+        self.stdout.write(f"Token for @{user.handle}: {issue_token(user, name=options['name'])}")

@@ -1,0 +1,162 @@
+"""Users, their counts and their access tokens."""
+
+import hashlib
+from typing import Any, ClassVar
+
+from django.contrib.auth.base_user import AbstractBaseUser, BaseUserManager
+from django.contrib.auth.models import PermissionsMixin
+from django.core.validators import RegexValidator
+from django.db import models
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+
+from apps.ids import MAX_AUTHOR_ID
+
+HANDLE_PATTERN = r"[a-z0-9_]{3,30}"
+# Handles that would collide with an address of the site or pose as its staff.
+RESERVED_HANDLES = frozenset(
+    {"about", "account", "accounts", "api", "explore", "help", "home", "join", "login", "logout", "me", "media",
+     "moderator", "official", "posts", "public", "root", "search", "security", "settings", "site", "staff", "static",
+     "status", "support", "system"}
+)  # fmt: skip
+BIO_MAX_CHARACTERS = 500
+NAME_MAX_CHARACTERS = 50
+
+
+class Theme(models.TextChoices):
+    """Light, dark, or what the device says."""
+
+    AUTO = "auto", _("Auto")
+    LIGHT = "light", _("Light")
+    DARK = "dark", _("Dark")
+
+
+class TextSize(models.TextChoices):
+    """The size of all text."""
+
+    SMALL = "small", _("Small")
+    NORMAL = "normal", _("Normal")
+    LARGE = "large", _("Large")
+    LARGER = "larger", _("Larger")
+
+
+class UserManager(BaseUserManager["User"]):
+    """Users by handle; `actions.register` is the way to make one."""
+
+    def get_by_natural_key(self, username: str | None) -> "User":
+        """The user of a handle, whatever case it is written in."""
+        return self.get(handle=(username or "").lower())
+
+    def create_superuser(self, handle: str, password: str, **fields: Any) -> "User":
+        """For `manage.py createsuperuser`."""
+        user = self.model(handle=handle, is_staff=True, is_superuser=True, **fields)
+        user.set_password(password)
+        user.save(using=self._db)
+        UserCounts.objects.create(user=user)
+        return user
+
+
+class User(AbstractBaseUser, PermissionsMixin):
+    """An account. The id is part of every post id: 28 bits."""
+
+    handle = models.CharField(
+        _("handle"),
+        max_length=30,
+        unique=True,
+        db_collation="C",
+        validators=[RegexValidator(rf"\A{HANDLE_PATTERN}\Z", _("3 to 30 of a-z, 0-9 and _."))],
+    )
+    email = models.EmailField(_("e-mail"), null=True, blank=True, unique=True)
+    display_name = models.CharField(_("display name"), max_length=NAME_MAX_CHARACTERS, blank=True)
+    bio = models.TextField(_("bio"), max_length=BIO_MAX_CHARACTERS, blank=True)
+    avatar = models.ImageField(_("avatar"), upload_to="avatars/", blank=True)
+    interface_language = models.CharField(_("language"), max_length=10, blank=True)
+    theme = models.CharField(_("theme"), max_length=5, choices=Theme.choices, default=Theme.AUTO)
+    text_size = models.CharField(
+        _("text size"), max_length=6, choices=TextSize.choices, default=TextSize.NORMAL
+    )
+    is_staff = models.BooleanField(_("staff"), default=False)
+    is_active = models.BooleanField(_("active"), default=True)
+    suspended_at = models.DateTimeField(_("suspended at"), null=True, blank=True)
+    suspension_reason = models.TextField(_("reason of the suspension"), blank=True)
+    created_at = models.DateTimeField(_("joined"), default=timezone.now)
+
+    objects: ClassVar[UserManager] = UserManager()
+
+    USERNAME_FIELD = "handle"
+    EMAIL_FIELD = "email"
+    REQUIRED_FIELDS: ClassVar[list[str]] = []
+
+    class Meta:
+        verbose_name, verbose_name_plural = _("user"), _("users")
+        constraints = [
+            models.CheckConstraint(
+                condition=models.Q(handle__regex=rf"^{HANDLE_PATTERN}$"), name="user_handle_form"
+            ),
+            models.CheckConstraint(
+                condition=models.Q(id__lte=MAX_AUTHOR_ID), name="user_id_fits_post_ids"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"@{self.handle}"
+
+    @property
+    def name(self) -> str:
+        """What people see: the display name, else the handle."""
+        return self.display_name or self.handle
+
+    @property
+    def url(self) -> str:
+        """The address of the profile."""
+        return f"/@{self.handle}"
+
+    @property
+    def avatar_url(self) -> str:
+        """The address of the picture; empty when the site draws one from the handle."""
+        return self.avatar.url if self.avatar else ""
+
+    @property
+    def is_suspended(self) -> bool:
+        """Whether staff have suspended the account: nobody sees it or its posts."""
+        return self.suspended_at is not None
+
+
+class UserCounts(models.Model):
+    """The counts of a user, changed in the transaction of the rows they count; locked first in every write.
+
+    `last_post_id` guards the order of the author's ids against clocks that go back.
+    """
+
+    user = models.OneToOneField(User, models.CASCADE, primary_key=True, related_name="counts")
+    followers = models.PositiveIntegerField(_("followers"), default=0)
+    following = models.PositiveIntegerField(_("following"), default=0)
+    posts = models.PositiveIntegerField(_("posts"), default=0)
+    last_post_id = models.BigIntegerField(default=0)
+
+    class Meta:
+        verbose_name = verbose_name_plural = _("user counts")
+
+    def __str__(self) -> str:
+        return f"{self.followers} / {self.following} / {self.posts}"
+
+
+class AccessToken(models.Model):
+    """A bearer token of the API; only its digest is stored."""
+
+    user = models.ForeignKey(User, models.CASCADE, related_name="access_tokens")
+    digest = models.CharField(max_length=64, unique=True)
+    name = models.CharField(_("name"), max_length=60)
+    created_at = models.DateTimeField(_("created at"), default=timezone.now)
+    revoked_at = models.DateTimeField(_("revoked at"), null=True, blank=True)
+
+    class Meta:
+        verbose_name, verbose_name_plural = _("access token"), _("access tokens")
+
+    def __str__(self) -> str:
+        return self.name
+
+    @staticmethod
+    def digest_of(token: str) -> str:
+        """What is stored of a token. Tokens are long and random, so a plain hash is enough."""
+        return hashlib.sha256(token.encode()).hexdigest()

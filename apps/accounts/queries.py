@@ -1,0 +1,58 @@
+"""Reads of accounts. Suspended accounts are not found: hidden and absent look the same."""
+
+from collections.abc import Collection
+
+from django.utils.translation import gettext as _
+
+from apps.accounts.models import AccessToken, User
+from apps.refusals import NotFound
+
+
+def users_by_id(user_ids: Collection[int]) -> dict[int, User]:
+    """The accounts with these ids that are not suspended, with their counts, in one query."""
+    if not user_ids:
+        return {}
+    users = User.objects.filter(pk__in=set(user_ids), suspended_at=None).select_related("counts")
+    return {user.pk: user for user in users}
+
+
+def user_by_handle(handle: str) -> User:
+    """The account of a handle, in any case, with or without the @; NotFound."""
+    name = handle.removeprefix("@").lower()
+    user = User.objects.filter(handle=name, suspended_at=None).select_related("counts").first()
+    if user is None:
+        raise NotFound(_("There is no account with this handle."))
+    return user
+
+
+def user_by_id(user_id: int) -> User:
+    """The account with an id; NotFound."""
+    user = users_by_id([user_id]).get(user_id)
+    if user is None:
+        raise NotFound(_("There is no such account."))
+    return user
+
+
+def user_ids_by_handle(handles: Collection[str]) -> dict[str, int]:
+    """The ids of the accounts that exist among these lower-case handles."""
+    if not handles:
+        return {}
+    rows = User.objects.filter(handle__in=set(handles), suspended_at=None).values_list(
+        "handle", "pk"
+    )
+    return dict(rows)
+
+
+def user_of_token(token: str) -> User | None:
+    """The active account a bearer token stands for; None when it is unknown or revoked."""
+    row = (
+        AccessToken.objects.filter(
+            digest=AccessToken.digest_of(token),
+            revoked_at=None,
+            user__is_active=True,
+            user__suspended_at=None,
+        )
+        .select_related("user__counts")
+        .first()
+    )
+    return row.user if row else None

@@ -1,0 +1,36 @@
+"""Exact rate limits: a fixed window counted by one script in Redis, so that processes cannot race past it."""
+
+import hashlib
+from dataclasses import dataclass
+from typing import cast
+
+from apps.caches.servers import RedisError, limits, script
+
+_COUNT = """
+local used = redis.call('INCRBY', KEYS[1], ARGV[1])
+if used == tonumber(ARGV[1]) then redis.call('EXPIRE', KEYS[1], ARGV[2]) end
+return {used, redis.call('TTL', KEYS[1])}
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """Whether one more is allowed; `retry_after` in seconds is meaningful when it is not."""
+
+    allowed: bool
+    retry_after: int = 0
+
+
+def count(name: str, subject: str, *, limit: int, seconds: int, cost: int = 1) -> Verdict:
+    """Count `cost` against a limit of `limit` per `seconds` for a subject, and say whether it still fits.
+
+    Cost 0 only looks. When Redis is down it is allowed: a limit protects, it is not an authorization.
+    """
+    key = f"limit:{name}:{hashlib.blake2b(subject.encode(), digest_size=12).hexdigest()}"
+    try:
+        answer = script(limits(), _COUNT)(keys=[key], args=[cost, seconds])
+    except RedisError:
+        return Verdict(allowed=True)
+    used, ttl = cast("tuple[int, int]", answer)
+    allowed = used <= limit if cost else used < limit
+    return Verdict(allowed=allowed, retry_after=max(ttl, 1))

@@ -1,0 +1,230 @@
+"""A reader's timeline in Redis: a contiguous window of the newest ids, or nothing.
+
+Form: one ZSET per reader, all scores 0, newest first. A member is the complement `2**63 - 1 - id`, 19 digits until
+2075, so that byte order is newest first and a listpack stays cheap to push to (measured: 8.6 us a push against 75 us
+in the plain order, at a sixth of the skiplist's memory).
+
+The oldest end may be the sentinel `~` ("NoMore", source 001): nothing older exists. It sorts after every digit, is
+never an item, and is trimmed away as soon as the window no longer reaches the end.
+
+A window that exists means that its reader is online; its life slides with the owner's reads only. A window that is
+being rebuilt has a building key beside it, and every push goes to both, so that nothing published meanwhile is lost;
+one script swaps them.
+"""
+
+import secrets
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+from apps.caches.servers import RedisError, script, timelines
+from apps.ids import MAX_ID
+
+NO_MORE = b"~"
+BUILDING_TTL_SECONDS = 60  # a builder that dies leaves nothing for longer than this
+TOMBSTONE_TTL_SECONDS = 3600  # longer than any late delivery may take to arrive
+
+# A window without the sentinel ends somewhere in the middle of history: an id beyond its end must not be added,
+# or the window would have a hole that looks complete.
+_ADD = """
+local function add(key, member, limit)
+  if redis.call('EXISTS', key) == 0 then return 0 end
+  local last = redis.call('ZRANGE', key, -1, -1)[1]
+  if last and last ~= '~' and last ~= '~~' and member > last then return 1 end
+  redis.call('ZADD', key, 'NX', 0, member)
+  if redis.call('ZCARD', key) > limit then redis.call('ZREMRANGEBYRANK', key, limit, -1) end
+  return 1
+end
+"""
+
+# KEYS: tombstone, then (live, building) per reader. ARGV: limit, members.
+_PUSH = (
+    _ADD
+    + """
+if redis.call('EXISTS', KEYS[1]) == 1 then return {0, 0} end
+local live = 0
+for i = 2, #KEYS, 2 do
+  local found = 0
+  for m = 2, #ARGV do
+    found = math.max(add(KEYS[i], ARGV[m], tonumber(ARGV[1])), add(KEYS[i + 1], ARGV[m], tonumber(ARGV[1])))
+  end
+  live = live + found
+end
+return {live, (#KEYS - 1) / 2 - live}
+"""
+)
+
+# KEYS: live, building. ARGV: token, ttl. The placeholder keeps the building key in existence.
+_BEGIN = """
+if redis.call('SET', KEYS[3], ARGV[1], 'NX', 'EX', ARGV[2]) == false then return 0 end
+redis.call('DEL', KEYS[2])
+redis.call('ZADD', KEYS[2], 0, '~~')
+redis.call('EXPIRE', KEYS[2], ARGV[2])
+return 1
+"""
+
+# KEYS: live, building, lock. ARGV: token, limit, ttl, complete, members. The snapshot joins what was pushed meanwhile.
+# Without the placeholder the key may end below the limit with ids pushed beyond the snapshot's end: cut there.
+_SWAP = """
+if redis.call('GET', KEYS[3]) ~= ARGV[1] or redis.call('EXISTS', KEYS[2]) == 0 then return 0 end
+for m = #ARGV, 5, -1 do redis.call('ZADD', KEYS[2], 'NX', 0, ARGV[m]) end
+redis.call('ZREM', KEYS[2], '~~')
+if ARGV[4] == '1' then
+  redis.call('ZADD', KEYS[2], 0, '~')
+elseif #ARGV >= 5 then
+  redis.call('ZREMRANGEBYLEX', KEYS[2], '(' .. ARGV[#ARGV], '+')
+end
+if redis.call('ZCARD', KEYS[2]) > tonumber(ARGV[2]) then redis.call('ZREMRANGEBYRANK', KEYS[2], ARGV[2], -1) end
+redis.call('RENAME', KEYS[2], KEYS[1])
+redis.call('EXPIRE', KEYS[1], ARGV[3])
+redis.call('DEL', KEYS[3])
+return 1
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class WindowRange:
+    """Ids in reading order, and whether the window answers for the whole asked range (else ask the next level)."""
+
+    ids: list[int]
+    complete: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Windows:
+    """The windows of one kind, e.g. all home timelines."""
+
+    prefix: str
+    length: int
+    ttl_seconds: int
+
+    def read(
+        self, reader_id: int, *, newest: int | None, oldest: int, count: int
+    ) -> WindowRange | None:
+        """Up to `count` ids below `newest` and above `oldest` (both exclusive), newest first.
+
+        None when there is no window or Redis does not answer. Slides the life of the window.
+        """
+        key = self._live(reader_id)
+        start = f"({_member(newest)}" if newest is not None else "-"
+        pipeline = timelines().pipeline(transaction=True)
+        pipeline.expire(key, self.ttl_seconds)
+        pipeline.zrangebylex(key, start, "+", start=0, num=count + 1)
+        try:
+            exists, members = pipeline.execute()
+        except RedisError:
+            return None
+        return _range(members, oldest=oldest, count=count) if exists else None
+
+    def read_up(
+        self, reader_id: int, *, oldest: int, newest: int | None, count: int
+    ) -> WindowRange | None:
+        """Up to `count` ids just above `oldest`, oldest first; complete only when the window reaches down to it."""
+        key = self._live(reader_id)
+        start = f"({_member(newest)}" if newest is not None else "-"
+        pipeline = timelines().pipeline(transaction=True)
+        pipeline.expire(key, self.ttl_seconds)
+        pipeline.zrange(key, -1, -1)
+        pipeline.zrevrangebylex(key, f"({_member(oldest)}", start, start=0, num=count)
+        try:
+            exists, last, members = pipeline.execute()
+        except RedisError:
+            return None
+        if not exists:
+            return None
+        reaches = bool(last) and (last[0] == NO_MORE or _id(last[0]) <= oldest)
+        return WindowRange([_id(member) for member in members if member != NO_MORE], reaches)
+
+    def push(self, reader_ids: Sequence[int], post_ids: Sequence[int]) -> tuple[int, int]:
+        """Add ids to the windows that exist, live or being built; (readers online, readers dormant).
+
+        Idempotent and commutative; loses to a tombstone of the first id; never extends a window's life.
+        RedisError is the caller's: a delivery that did not happen must be known.
+        """
+        if not reader_ids or not post_ids:
+            return 0, len(reader_ids)
+        keys = [_tombstone(post_ids[0])]
+        for reader_id in reader_ids:
+            keys += [self._live(reader_id), self._building(reader_id)]
+        args = [self.length, *(_member(post_id) for post_id in post_ids)]
+        return cast("tuple[int, int]", tuple(_run(_PUSH, keys, args)))
+
+    def remove(self, reader_id: int, post_ids: Collection[int]) -> None:
+        """Take ids out of a window; tidiness, since every read checks what it shows."""
+        members = [_member(post_id) for post_id in post_ids]
+        if not members:
+            return
+        pipeline = timelines().pipeline(transaction=False)
+        pipeline.zrem(self._live(reader_id), *members)
+        pipeline.zrem(self._building(reader_id), *members)
+        pipeline.execute()
+
+    def ids(self, reader_id: int) -> list[int]:
+        """All ids of a window, newest first; at most `length`."""
+        members = cast("list[bytes]", timelines().zrange(self._live(reader_id), 0, -1))
+        return [_id(member) for member in members if member != NO_MORE]
+
+    def exists(self, reader_id: int) -> bool:
+        """Whether a reader has a window, which is to say: is online."""
+        return bool(timelines().exists(self._live(reader_id)))
+
+    def drop(self, reader_id: int) -> None:
+        """Forget a window; the next read rebuilds it."""
+        timelines().delete(self._live(reader_id), self._building(reader_id), self._lock(reader_id))
+
+    def begin(self, reader_id: int) -> str | None:
+        """Start a rebuild: register the building key. A token for `swap`, or None while another one builds."""
+        token = secrets.token_hex(8)
+        won = _run(_BEGIN, self._keys(reader_id), [token, BUILDING_TTL_SECONDS])
+        return token if won else None
+
+    def swap(self, reader_id: int, token: str, post_ids: Sequence[int], *, complete: bool) -> bool:
+        """End a rebuild: join the snapshot (newest first) with what was pushed meanwhile and put it live at once.
+
+        `complete` says that nothing older than the snapshot exists. False when the rebuild was overtaken.
+        """
+        args = [token, self.length, self.ttl_seconds, int(complete), *map(_member, post_ids)]
+        return bool(_run(_SWAP, self._keys(reader_id), args))
+
+    def _keys(self, reader_id: int) -> list[str]:
+        return [self._live(reader_id), self._building(reader_id), self._lock(reader_id)]
+
+    # All keys of one reader share a hash tag: in a Redis Cluster they live on one node.
+    def _live(self, reader_id: int) -> str:
+        return f"{self.prefix}:{{{reader_id}}}"
+
+    def _building(self, reader_id: int) -> str:
+        return f"{self.prefix}:{{{reader_id}}}:building"
+
+    def _lock(self, reader_id: int) -> str:
+        return f"{self.prefix}:{{{reader_id}}}:lock"
+
+
+def bury(post_id: int) -> None:
+    """Leave a tombstone, so that a delivery of the post that is still under way comes to nothing."""
+    timelines().set(_tombstone(post_id), 1, ex=TOMBSTONE_TTL_SECONDS)
+
+
+def _tombstone(post_id: int) -> str:
+    return f"gone:{{{post_id}}}"
+
+
+def _run(source: str, keys: list[str], args: list[Any]) -> Any:
+    return script(timelines(), source)(keys=keys, args=args)
+
+
+def _member(post_id: int) -> str:
+    # zero-padded: ids below the complement's 19-digit range keep their order
+    return f"{MAX_ID - post_id:019d}"
+
+
+def _id(member: bytes) -> int:
+    return MAX_ID - int(member)
+
+
+def _range(members: list[bytes], *, oldest: int, count: int) -> WindowRange:
+    ended = NO_MORE in members
+    ids = [_id(member) for member in members if member != NO_MORE]
+    inside = [post_id for post_id in ids if post_id > oldest]
+    passed = len(inside) < len(ids)  # the window goes on below the asked range
+    return WindowRange(inside[:count], complete=ended or passed or len(inside) > count)

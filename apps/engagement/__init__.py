@@ -1,0 +1,1 @@
+"""What readers do with a post: like and bookmark it."""

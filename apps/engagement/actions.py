@@ -1,0 +1,60 @@
+"""Writes of engagement: the row and its count in one transaction. Twice is once."""
+
+from django.db import transaction
+from django.db.models import F
+from django.utils.translation import gettext as _
+
+from apps.accounts.models import User
+from apps.engagement.models import Bookmark, Like
+from apps.events.actions import record
+from apps.posts.models import PostCounts
+from apps.posts.queries import visible_posts
+from apps.refusals import NotFound
+
+
+def like_post(user: User, post_id: int) -> None:
+    """Like a post; liking a repost likes what it shares."""
+    _add(Like, "likes", user, post_id)
+
+
+def unlike_post(user: User, post_id: int) -> None:
+    """Take back a like; works on posts that are not visible any more."""
+    _remove(Like, "likes", user, post_id)
+
+
+def bookmark_post(user: User, post_id: int) -> None:
+    """Keep a post for later."""
+    _add(Bookmark, "bookmarks", user, post_id)
+
+
+def unbookmark_post(user: User, post_id: int) -> None:
+    """Drop a bookmark; works on posts that are not visible any more."""
+    _remove(Bookmark, "bookmarks", user, post_id)
+
+
+def _add(model: type[Like] | type[Bookmark], column: str, user: User, post_id: int) -> None:
+    target = _target(user, post_id)
+    with transaction.atomic():
+        # the counts row is the lock: of two equal requests the second one finds the first one's row
+        list(PostCounts.objects.select_for_update().filter(pk=target))
+        if model.objects.filter(user=user, post=target).exists():
+            return
+        model.objects.create(user=user, post_id=target)
+        PostCounts.objects.filter(pk=target).update(**{column: F(column) + 1})
+        if model is Like:
+            record("post_liked", user_id=user.pk, post_id=target)
+
+
+def _remove(model: type[Like] | type[Bookmark], column: str, user: User, post_id: int) -> None:
+    with transaction.atomic():
+        list(PostCounts.objects.select_for_update().filter(pk=post_id))
+        deleted, _by_model = model.objects.filter(user=user, post=post_id).delete()
+        if deleted:
+            PostCounts.objects.filter(pk=post_id).update(**{column: F(column) - 1})
+
+
+def _target(user: User, post_id: int) -> int:
+    post = visible_posts(user.pk, [post_id]).posts.get(post_id)
+    if post is None:
+        raise NotFound(_("This post isn't here."))
+    return post.source_id if post.is_repost and post.source_id is not None else post.id

@@ -1,0 +1,11 @@
+"""The engagement app."""
+
+from django.apps import AppConfig
+from django.utils.translation import gettext_lazy as _
+
+
+class EngagementConfig(AppConfig):
+    """Likes and bookmarks."""
+
+    name = "apps.engagement"
+    verbose_name = _("engagement")

@@ -1,0 +1,47 @@
+"""Likes and bookmarks: a row each, unique, and the row's insertion decides the count."""
+
+from django.conf import settings
+from django.db import models
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+
+from apps.posts.models import Post
+
+
+class Like(models.Model):
+    """`user` likes `post`."""
+
+    user = models.ForeignKey(
+        settings.AUTH_USER_MODEL, models.CASCADE, related_name="+", db_index=False
+    )
+    post = models.ForeignKey(Post, models.CASCADE, related_name="+", db_index=False)
+    created_at = models.DateTimeField(_("since"), default=timezone.now)
+
+    class Meta:
+        verbose_name, verbose_name_plural = _("like"), _("likes")
+        constraints = [models.UniqueConstraint("user", "post", name="like_once")]
+        indexes = [
+            models.Index(fields=["post", "-id"], name="like_list"),
+            models.Index(fields=["user", "-id"], name="like_mine"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.user_id} likes {self.post_id}"
+
+
+class Bookmark(models.Model):
+    """`user` keeps `post` for later; nobody else learns of it."""
+
+    user = models.ForeignKey(
+        settings.AUTH_USER_MODEL, models.CASCADE, related_name="+", db_index=False
+    )
+    post = models.ForeignKey(Post, models.CASCADE, related_name="+", db_index=False)
+    created_at = models.DateTimeField(_("since"), default=timezone.now)
+
+    class Meta:
+        verbose_name, verbose_name_plural = _("bookmark"), _("bookmarks")
+        constraints = [models.UniqueConstraint("user", "post", name="bookmark_once")]
+        indexes = [models.Index(fields=["user", "-id"], name="bookmark_mine")]
+
+    def __str__(self) -> str:
+        return f"{self.user_id} keeps {self.post_id}"

@@ -1,0 +1,72 @@
+"""Record an event with the change it tells of; dispatch it afterwards."""
+
+import logging
+from datetime import timedelta
+from functools import partial
+from typing import Any
+
+from celery import current_app
+from django.db import DEFAULT_DB_ALIAS, connections, transaction
+from django.utils import timezone
+from kombu.exceptions import OperationalError
+
+from apps.caches.servers import RedisError
+from apps.events import leases
+from apps.events.models import Event
+from apps.events.registry import handler, subscribers
+
+logger = logging.getLogger(__name__)
+
+KEEP_DONE_DAYS = 3
+
+
+def record(name: str, **payload: Any) -> None:
+    """Record an event for every subscriber, in the caller's transaction, and ring the bell when it commits."""
+    if not connections[DEFAULT_DB_ALIAS].in_atomic_block:
+        raise RuntimeError("an event is recorded in the transaction of the change it tells of")
+    events = Event.objects.bulk_create(
+        Event(name=name, subscriber=subscriber, payload=payload) for subscriber in subscribers(name)
+    )
+    if events:
+        transaction.on_commit(
+            partial(ring, "apps.events.tasks.dispatch", [event.pk for event in events])
+        )
+
+
+def ring(task_name: str, *args: Any) -> None:
+    """Send a Celery task, by name because tasks lie above actions, that says "look now".
+
+    A lost ring costs a second: the sweeper looks anyway.
+    """
+    try:
+        current_app.send_task(task_name, args=args)
+    except (OperationalError, OSError) as error:
+        logger.warning("no broker for %s, left to the sweeper: %s", task_name, error)
+
+
+def run_due(*, limit: int, only: list[int] | None = None) -> int:
+    """Claim due events and run their handlers; how many were claimed."""
+    events = leases.claim(Event, limit=limit, only=only)
+    for event in events:
+        _run(event)
+    return len(events)
+
+
+def _run(event: Event) -> None:
+    try:
+        handler(event.name, event.subscriber)(event.payload)
+    except RedisError as error:
+        logger.warning("event %s postponed: %s", event, error)
+        leases.postpone(event)
+    except Exception as error:
+        logger.exception("event %s failed, try %s", event, event.attempts)
+        leases.fail(event, error)
+    else:
+        leases.finish(event)
+
+
+def purge_done() -> int:
+    """Delete events that were done days ago; how many."""
+    horizon = timezone.now() - timedelta(days=KEEP_DONE_DAYS)
+    deleted, _ = Event.objects.filter(state=leases.State.DONE, finished_at__lt=horizon).delete()
+    return deleted

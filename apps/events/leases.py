@@ -1,0 +1,98 @@
+"""Rows of work that cannot be lost: claimed under a lease, tried again when the lease runs out, parked after five tries.
+
+Celery may lose any message; these rows are found again by a sweeper (`FOR UPDATE SKIP LOCKED`).
+"""
+
+from datetime import datetime, timedelta
+from typing import Any, TypeVar
+
+from django.db import models, transaction
+from django.db.models import F, Q
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+
+MAX_ATTEMPTS = 5
+LEASE = timedelta(seconds=60)  # longer than the hard time limit of a task
+RETRY_AFTER = timedelta(seconds=2)  # times the number of tries
+ERROR_MAX_CHARACTERS = 2000
+
+R = TypeVar("R", bound="LeasedRow")
+
+
+class State(models.TextChoices):
+    """Where a row of work stands."""
+
+    PENDING = "pending", _("pending")
+    DONE = "done", _("done")
+    DEAD = "dead", _("dead letter")
+
+
+class LeasedRow(models.Model):
+    """A row of work. `due_at` is when it may be claimed: now, after a lease, or after a pause."""
+
+    state = models.CharField(_("state"), max_length=8, choices=State.choices, default=State.PENDING)
+    attempts = models.PositiveSmallIntegerField(_("attempts"), default=0)
+    due_at = models.DateTimeField(_("due at"), default=timezone.now)
+    last_error = models.TextField(_("last error"), blank=True, default="")
+    created_at = models.DateTimeField(_("created at"), default=timezone.now)
+    finished_at = models.DateTimeField(_("finished at"), null=True, blank=True)
+
+    class Meta:
+        abstract = True
+
+
+def claim(model: type[R], *, limit: int, only: list[int] | None = None) -> list[R]:
+    """Take up to `limit` due rows under a lease, oldest first; rows that others hold are passed over."""
+    manager: Any = model._default_manager  # noqa: SLF001 -- Django's own name for it
+    due = Q(state=State.PENDING, due_at__lte=timezone.now())
+    if only is not None:
+        due &= Q(pk__in=only)
+    with transaction.atomic():
+        rows: list[R] = list(
+            manager.select_for_update(skip_locked=True).filter(due).order_by("pk")[:limit]
+        )
+        lease_until = timezone.now() + LEASE
+        manager.filter(pk__in=[row.pk for row in rows]).update(
+            due_at=lease_until, attempts=F("attempts") + 1
+        )
+    for row in rows:
+        row.attempts, row.due_at = row.attempts + 1, lease_until
+    return rows
+
+
+def finish(row: LeasedRow) -> None:
+    """Mark a row of work as done; idempotent."""
+    _update(row, state=State.DONE, finished_at=timezone.now(), last_error="")
+
+
+def fail(row: LeasedRow, error: BaseException) -> None:
+    """Note a failed try: again after a pause, or a dead letter after the fifth."""
+    text = f"{type(error).__name__}: {error}"[:ERROR_MAX_CHARACTERS]
+    if row.attempts >= MAX_ATTEMPTS:
+        _update(row, state=State.DEAD, finished_at=timezone.now(), last_error=text)
+    else:
+        _update(row, due_at=_pause(row.attempts), last_error=text)
+
+
+def postpone(row: LeasedRow) -> None:
+    """A store was down: try again soon, and do not count the try against the row."""
+    _update(
+        row,
+        attempts=row.attempts - 1,
+        due_at=timezone.now() + RETRY_AFTER,
+        last_error="postponed: a store is down",
+    )
+
+
+def revive(row: LeasedRow) -> None:
+    """Give a dead letter five more tries."""
+    _update(row, state=State.PENDING, attempts=0, due_at=timezone.now(), finished_at=None)
+
+
+def _pause(attempts: int) -> datetime:
+    return timezone.now() + RETRY_AFTER * attempts
+
+
+def _update(row: LeasedRow, **values: Any) -> None:
+    manager: Any = type(row)._default_manager  # noqa: SLF001 -- Django's own name for it
+    manager.filter(pk=row.pk).exclude(state=State.DONE).update(**values)

@@ -1,0 +1,28 @@
+"""The event outbox: one row per event and subscriber."""
+
+from django.db import models
+from django.utils.translation import gettext_lazy as _
+
+from apps.events.leases import LeasedRow, State
+
+
+class Event(LeasedRow):
+    """Something that happened, waiting for one subscriber. Written in the transaction of the change itself."""
+
+    name = models.CharField(_("name"), max_length=40)
+    subscriber = models.CharField(_("subscriber"), max_length=120)
+    payload = models.JSONField(_("payload"))
+
+    class Meta:
+        verbose_name, verbose_name_plural = _("event"), _("events")
+        indexes = [
+            models.Index(
+                fields=["due_at", "id"], condition=models.Q(state=State.PENDING), name="event_due"
+            ),
+            models.Index(
+                fields=["finished_at"], condition=models.Q(state=State.DONE), name="event_done"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.name} -> {self.subscriber}"

@@ -1,0 +1,45 @@
+"""Who subscribes to which event: filled by the `handlers` modules of the apps when Django starts."""
+
+from collections import defaultdict
+from collections.abc import Callable
+from typing import Any
+
+Payload = dict[str, Any]
+Handler = Callable[[Payload], None]
+
+# name -> what its payload holds. Payloads carry ids only, never texts.
+EVENTS = {
+    "post_published": "post_id",
+    "post_edited": "post_id",
+    "post_deleted": "post_id",
+    "followed": "follower_id, followee_id",
+    "unfollowed": "follower_id, followee_id",
+    "blocked": "owner_id, blocked_id",
+    "post_liked": "user_id, post_id",
+}
+
+_handlers: dict[str, dict[str, Handler]] = defaultdict(dict)
+
+
+def handles(name: str) -> Callable[[Handler], Handler]:
+    """Subscribe a function to an event. It may run more than once for one event and must not mind."""
+    if name not in EVENTS:
+        raise ValueError(f"there is no event {name!r}")
+
+    def subscribe(handler: Handler) -> Handler:
+        _handlers[name][f"{handler.__module__}.{handler.__name__}"] = handler
+        return handler
+
+    return subscribe
+
+
+def subscribers(name: str) -> list[str]:
+    """The dotted names of the functions subscribed to an event."""
+    if name not in EVENTS:
+        raise ValueError(f"there is no event {name!r}")
+    return list(_handlers[name])
+
+
+def handler(name: str, subscriber: str) -> Handler:
+    """The function behind a subscription; KeyError when the code no longer has it."""
+    return _handlers[name][subscriber]

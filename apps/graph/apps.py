@@ -1,0 +1,11 @@
+"""The graph app."""
+
+from django.apps import AppConfig
+from django.utils.translation import gettext_lazy as _
+
+
+class GraphConfig(AppConfig):
+    """Follows, blocks, mutes."""
+
+    name = "apps.graph"
+    verbose_name = _("graph")

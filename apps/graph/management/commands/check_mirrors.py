@@ -1,0 +1,30 @@
+"""`manage check_mirrors`: are both follow tables exact mirrors, and do the counts agree?"""
+
+import json
+from argparse import ArgumentParser
+from typing import Any
+
+from django.core.management.base import BaseCommand
+
+from apps.graph.queries import mirror_faults
+
+
+class Command(BaseCommand):
+    """Compare the split tables and the counts."""
+
+    help = "Compare the follower and followee tables and the counts rows. Exit code 1 when anything differs."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        """Name the options."""
+        parser.add_argument("--json", action="store_true", help="print one JSON object")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Print the faults by kind."""
+        faults = mirror_faults()
+        if options["json"]:
+            self.stdout.write(json.dumps(faults))
+        else:
+            for kind, number in faults.items():
+                self.stdout.write(f"{number:>10,}  {kind}")
+        if any(faults.values()):
+            raise SystemExit(1)

@@ -1,0 +1,123 @@
+"""The follow graph in split tables, and blocks and mutes.
+
+Every relation is written twice, once under each owner (source 004), so that both lists of a user lie together on
+one shard of that owner. Both rows and both counts are written in one transaction. `id` is the keyset of the lists.
+"""
+
+from django.conf import settings
+from django.db import models
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+
+
+class Followee(models.Model):
+    """`owner` follows `followee`: the list of whom somebody reads."""
+
+    owner = models.ForeignKey(
+        settings.AUTH_USER_MODEL, models.CASCADE, related_name="+", db_index=False
+    )
+    followee = models.ForeignKey(
+        settings.AUTH_USER_MODEL, models.CASCADE, related_name="+", db_index=False
+    )
+    created_at = models.DateTimeField(_("since"), default=timezone.now)
+
+    class Meta:
+        verbose_name, verbose_name_plural = _("followee"), _("followees")
+        constraints = [
+            models.UniqueConstraint("owner", "followee", name="followee_once"),
+            models.CheckConstraint(
+                condition=~models.Q(owner=models.F("followee")), name="followee_not_self"
+            ),
+        ]
+        indexes = [models.Index(fields=["owner", "-id"], name="followee_list")]
+
+    def __str__(self) -> str:
+        return f"{self.owner_id} -> {self.followee_id}"
+
+
+class Follower(models.Model):
+    """`follower` follows `owner`: the list of who reads somebody; what fan-out walks."""
+
+    owner = models.ForeignKey(
+        settings.AUTH_USER_MODEL, models.CASCADE, related_name="+", db_index=False
+    )
+    follower = models.ForeignKey(
+        settings.AUTH_USER_MODEL, models.CASCADE, related_name="+", db_index=False
+    )
+    created_at = models.DateTimeField(_("since"), default=timezone.now)
+
+    class Meta:
+        verbose_name, verbose_name_plural = _("follower"), _("followers")
+        constraints = [
+            models.UniqueConstraint("owner", "follower", name="follower_once"),
+            models.CheckConstraint(
+                condition=~models.Q(owner=models.F("follower")), name="follower_not_self"
+            ),
+        ]
+        indexes = [
+            models.Index(fields=["owner", "-id"], include=["follower"], name="follower_list")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.owner_id} <- {self.follower_id}"
+
+
+class Block(models.Model):
+    """`owner` and `blocked` see nothing of each other."""
+
+    owner = models.ForeignKey(
+        settings.AUTH_USER_MODEL, models.CASCADE, related_name="+", db_index=False
+    )
+    blocked = models.ForeignKey(
+        settings.AUTH_USER_MODEL, models.CASCADE, related_name="+", db_index=False
+    )
+    created_at = models.DateTimeField(_("since"), default=timezone.now)
+
+    class Meta:
+        verbose_name, verbose_name_plural = _("block"), _("blocks")
+        constraints = [
+            models.UniqueConstraint("owner", "blocked", name="block_once"),
+            models.CheckConstraint(
+                condition=~models.Q(owner=models.F("blocked")), name="block_not_self"
+            ),
+        ]
+        indexes = [models.Index(fields=["blocked", "owner"], name="block_mirror")]
+
+    def __str__(self) -> str:
+        return f"{self.owner_id} x {self.blocked_id}"
+
+
+class Mute(models.Model):
+    """`owner` does not want to read `muted`, who never learns of it."""
+
+    owner = models.ForeignKey(
+        settings.AUTH_USER_MODEL, models.CASCADE, related_name="+", db_index=False
+    )
+    muted = models.ForeignKey(
+        settings.AUTH_USER_MODEL, models.CASCADE, related_name="+", db_index=False
+    )
+    created_at = models.DateTimeField(_("since"), default=timezone.now)
+
+    class Meta:
+        verbose_name, verbose_name_plural = _("mute"), _("mutes")
+        constraints = [
+            models.UniqueConstraint("owner", "muted", name="mute_once"),
+            models.CheckConstraint(
+                condition=~models.Q(owner=models.F("muted")), name="mute_not_self"
+            ),
+        ]
+        indexes = [models.Index(fields=["muted"], name="mute_mirror")]
+
+    def __str__(self) -> str:
+        return f"{self.owner_id} ~ {self.muted_id}"
+
+
+class GraphImport(models.Model):
+    """How far an edge list has been loaded, so that an interrupted load goes on where it was."""
+
+    digest = models.CharField(max_length=64, unique=True)
+    lines_done = models.BigIntegerField(default=0)
+    finished_at = models.DateTimeField(null=True, blank=True)
+
+    def __str__(self) -> str:
+        return f"{self.digest[:12]}: {self.lines_done}"

@@ -1,0 +1,7 @@
+"""Routes of the graph app: pages for people, endpoints for programs."""
+
+from django.urls import URLPattern
+
+pages: list[URLPattern] = []
+
+endpoints: list[URLPattern] = []

@@ -1,0 +1,1 @@
+"""What happened to me: follows, likes, reposts, replies, mentions, quotes."""

@@ -1,0 +1,67 @@
+"""Writes of notifications. Telling somebody twice is telling once."""
+
+from collections.abc import Iterable
+
+from django.db import connection
+
+from apps.accounts.models import User
+from apps.graph.queries import relations
+from apps.ids import author_of
+from apps.notifications.models import Notification, NotificationKind
+from apps.posts.models import Kind
+from apps.posts.queries import visible_posts
+
+_MARK = """
+INSERT INTO notifications_readmarker (user_id, last_read_id) VALUES (%s, %s)
+ON CONFLICT (user_id) DO UPDATE SET last_read_id = greatest(notifications_readmarker.last_read_id, excluded.last_read_id)
+"""
+
+
+def mark_read(viewer: User, up_to_id: int) -> None:
+    """Move the read marker up; it never goes back."""
+    with connection.cursor() as sql:
+        sql.execute(_MARK, [viewer.pk, up_to_id])
+
+
+def tell(
+    user_id: int, kind: NotificationKind, *, actor_id: int, post_id: int | None = None
+) -> None:
+    """Tell a user what somebody did; not about oneself, and nothing by those who are blocked or muted."""
+    if user_id == actor_id:
+        return
+    related = relations(user_id, [actor_id])
+    if actor_id in related.severed | related.muting:
+        return
+    Notification.objects.bulk_create(
+        [Notification(user_id=user_id, kind=kind, actor_id=actor_id, post_id=post_id)],
+        ignore_conflicts=True,
+    )
+
+
+def tell_of_post(post_id: int) -> None:
+    """Tell those whom a new post answers, quotes, reposts or mentions, if they may see it; one notification each."""
+    actor_id = author_of(post_id)
+    post = visible_posts(actor_id, [post_id]).posts.get(post_id)
+    if post is None:
+        return
+    reasons: dict[int, tuple[NotificationKind, int]] = {}
+    if post.is_repost and post.source_id is not None:
+        reasons[author_of(post.source_id)] = (NotificationKind.REPOST, post.source_id)
+    else:
+        _add(reasons, post.mentions.values(), NotificationKind.MENTION, post_id)
+        if post.kind == Kind.QUOTE and post.source_id is not None:
+            _add(reasons, [author_of(post.source_id)], NotificationKind.QUOTE, post_id)
+        if post.reply_to_id is not None:
+            _add(reasons, [author_of(post.reply_to_id)], NotificationKind.REPLY, post_id)
+    for user_id, (kind, about) in reasons.items():
+        if about in visible_posts(user_id, [about]).posts:
+            tell(user_id, kind, actor_id=actor_id, post_id=about)
+
+
+def _add(
+    reasons: dict[int, tuple[NotificationKind, int]],
+    user_ids: Iterable[int],
+    kind: NotificationKind,
+    about: int,
+) -> None:
+    reasons.update(dict.fromkeys(user_ids, (kind, about)))

@@ -1,0 +1,25 @@
+"""What becomes a notification."""
+
+from apps.events.registry import Payload, handles
+from apps.ids import author_of
+from apps.notifications.actions import tell, tell_of_post
+from apps.notifications.models import NotificationKind
+
+
+@handles("followed")
+def tell_of_follow(payload: Payload) -> None:
+    """Somebody follows you."""
+    tell(payload["followee_id"], NotificationKind.FOLLOW, actor_id=payload["follower_id"])
+
+
+@handles("post_liked")
+def tell_of_like(payload: Payload) -> None:
+    """Somebody likes your post."""
+    post_id = payload["post_id"]
+    tell(author_of(post_id), NotificationKind.LIKE, actor_id=payload["user_id"], post_id=post_id)
+
+
+@handles("post_published")
+def tell_of_published_post(payload: Payload) -> None:
+    """Somebody answers, quotes, reposts or mentions you."""
+    tell_of_post(payload["post_id"])

@@ -1,0 +1,58 @@
+"""What happened to a user, one row per happening, and how far it has been read."""
+
+from django.conf import settings
+from django.db import models
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+
+from apps.posts.models import Post
+
+
+class NotificationKind(models.TextChoices):
+    """What happened."""
+
+    FOLLOW = "follow", _("follow")
+    LIKE = "like", _("like")
+    REPOST = "repost", _("repost")
+    REPLY = "reply", _("reply")
+    MENTION = "mention", _("mention")
+    QUOTE = "quote", _("quote")
+
+
+class Notification(models.Model):
+    """`actor` did something that `user` may want to know. `post` is the post to look at; a follow has none."""
+
+    user = models.ForeignKey(
+        settings.AUTH_USER_MODEL, models.CASCADE, related_name="+", db_index=False
+    )
+    kind = models.CharField(_("kind"), max_length=8, choices=NotificationKind.choices)
+    actor = models.ForeignKey(
+        settings.AUTH_USER_MODEL, models.CASCADE, related_name="+", db_index=False
+    )
+    post = models.ForeignKey(Post, models.CASCADE, null=True, related_name="+", db_index=False)
+    created_at = models.DateTimeField(_("created at"), default=timezone.now)
+
+    class Meta:
+        verbose_name, verbose_name_plural = _("notification"), _("notifications")
+        constraints = [
+            # a follow has no post, and must be once all the same
+            models.UniqueConstraint(
+                "user", "kind", "actor", "post", name="notification_once", nulls_distinct=False
+            )
+        ]
+        indexes = [models.Index(fields=["user", "-id"], name="notification_list")]
+
+    def __str__(self) -> str:
+        return f"{self.user_id}: {self.kind} by {self.actor_id}"
+
+
+class ReadMarker(models.Model):
+    """Up to which notification a user has read."""
+
+    user = models.OneToOneField(
+        settings.AUTH_USER_MODEL, models.CASCADE, primary_key=True, related_name="+"
+    )
+    last_read_id = models.BigIntegerField(default=0)
+
+    def __str__(self) -> str:
+        return f"{self.user_id}: {self.last_read_id}"

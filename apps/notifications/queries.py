@@ -1,0 +1,75 @@
+"""Reads of notifications: only what the viewer can open now."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.db.models import Subquery
+from django.db.models.functions import Coalesce
+
+from apps.accounts.models import User
+from apps.accounts.queries import users_by_id
+from apps.graph.queries import relations
+from apps.notifications.models import Notification, ReadMarker
+from apps.paging import Cursor, Page, page_of_rows
+from apps.timeline.hydrate import hydrate
+from apps.timeline.items import FeedItem
+
+UNREAD_MOST = 100
+
+
+@dataclass(frozen=True, slots=True)
+class NotificationItem:
+    """A notification with all that is needed to show it."""
+
+    id: int
+    kind: str
+    actor: User
+    item: FeedItem | None
+    created_at: datetime
+    is_unread: bool
+
+
+def notifications_page(
+    viewer: User, cursor: Cursor, *, kinds: list[str] | None = None
+) -> Page[NotificationItem]:
+    """A page of a viewer's notifications, newest first, optionally of some kinds only; the cursor is their id."""
+    rows = Notification.objects.filter(user=viewer)
+    page = page_of_rows(rows if kinds is None else rows.filter(kind__in=kinds), cursor)
+    return page.mapped(_items(viewer, page.items))
+
+
+def _items(viewer: User, rows: list[Notification]) -> list[NotificationItem]:
+    actors = users_by_id([row.actor_id for row in rows])
+    related = relations(viewer.pk, list(actors))
+    posts = {
+        item.id: item
+        for item in hydrate(viewer.pk, [row.post_id for row in rows if row.post_id]).items
+    }
+    read = last_read_id(viewer)
+    return [
+        NotificationItem(
+            row.pk,
+            row.kind,
+            actors[row.actor_id],
+            posts.get(row.post_id or 0),
+            row.created_at,
+            row.pk > read,
+        )
+        for row in rows
+        if row.actor_id in actors
+        and row.actor_id not in related.severed | related.muting
+        and (row.post_id is None or row.post_id in posts)
+    ]
+
+
+def last_read_id(viewer: User) -> int:
+    """The id up to which the viewer has read."""
+    marker = ReadMarker.objects.filter(user=viewer).values_list("last_read_id", flat=True).first()
+    return marker or 0
+
+
+def unread_count(viewer: User) -> int:
+    """How many notifications lie above the read marker, at most 100; one query."""
+    marker = ReadMarker.objects.filter(user=viewer).values("last_read_id")
+    rows = Notification.objects.filter(user=viewer, pk__gt=Coalesce(Subquery(marker), 0))
+    return len(rows.values_list("pk")[:UNREAD_MOST])

@@ -1,0 +1,7 @@
+"""Routes of the notifications app: pages for people, endpoints for programs."""
+
+from django.urls import URLPattern
+
+pages: list[URLPattern] = []
+
+endpoints: list[URLPattern] = []

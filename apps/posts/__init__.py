@@ -1,0 +1,1 @@
+"""What is said: posts, replies, reposts, quotes, mentions and their attachments."""

@@ -1,0 +1,281 @@
+"""Writes of posts. Locks are taken in one order: the author's counts row, then counts of posts."""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from functools import partial
+from time import time
+
+from django.conf import settings
+from django.core.files.storage import default_storage
+from django.db import transaction
+from django.db.models import F
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from apps.accounts.models import User, UserCounts
+from apps.accounts.queries import user_ids_by_handle
+from apps.caches.ratelimit import count
+from apps.events.actions import record
+from apps.ids import next_post_id, second_of
+from apps.posts.content import PostContent
+from apps.posts.drafts import Draft, NewPicture, check_labels, checked_body, invalid
+from apps.posts.models import (
+    Attachment,
+    IdempotencyKey,
+    Kind,
+    Mention,
+    Post,
+    PostCounts,
+    Visibility,
+)
+from apps.posts.queries import visible_posts
+from apps.posts.text import mentioned_handles
+from apps.refusals import NotAllowed, NotFound, TooMany
+
+IDEMPOTENCY_KEY_MAX_CHARACTERS = 200
+
+
+def publish_post(author: User, draft: Draft, *, idempotency_key: str = "") -> Post:
+    """Publish a post: id, row, mentions, counts and event in one transaction, constant work whoever follows.
+
+    The same idempotency key of the same author gives the post that was made first. Invalid, NotFound, TooMany.
+    """
+    body = checked_body(draft.body, required=not draft.pictures)
+    check_labels(draft.visibility, draft.content_warning, len(draft.pictures))
+    if idempotency_key and (earlier := _made_before(author, idempotency_key, body)):
+        return earlier
+    _count_publish(author)
+    parent = _target(author, draft.reply_to_id, _("The post you reply to is not there any more."))
+    quoted = _target(author, draft.quote_of_id, _("The post you quote is not there any more."))
+    if quoted and not quoted.is_open and quoted.author_id != author.pk:
+        raise NotAllowed(_("Only public posts can be quoted."))
+    mentioned = _mentioned(body)
+    with transaction.atomic():
+        counts = _lock(author)
+        if idempotency_key and (earlier := _made_before(author, idempotency_key, body)):
+            return earlier
+        post = Post(
+            id=_next_id(counts),
+            author=author,
+            kind=_kind(quoted, draft.pictures),
+            body=body,
+            content_warning=draft.content_warning.strip(),
+            language=draft.language,
+            visibility=_narrowest(draft.visibility, parent),
+            source_id=quoted.id if quoted else None,
+            reply_to_id=parent.id if parent else None,
+        )
+        post.thread_id = parent.thread_id if parent else post.pk
+        _insert(post, counts)
+        Mention.objects.bulk_create(Mention(post=post, user_id=user_id) for user_id in mentioned)
+        _attach(post, draft.pictures)
+        if idempotency_key:
+            IdempotencyKey.objects.create(user=author, key=idempotency_key, post=post)
+    return post
+
+
+def repost(author: User, post_id: int) -> Post:
+    """Share a public post, or the source of a repost, with one's followers; twice is once."""
+    source = _visible(author, post_id)
+    if source.is_repost and source.source_id is not None:
+        source = _visible(author, source.source_id)
+    if not source.is_open:
+        raise NotAllowed(_("Only public posts can be reposted."))
+    _count_publish(author)
+    with transaction.atomic():
+        counts = _lock(author)
+        earlier = Post.objects.filter(
+            author=author, source=source.id, kind=Kind.REPOST, deleted_at=None
+        ).first()
+        if earlier is not None:
+            return earlier
+        post = Post(id=_next_id(counts), author=author, kind=Kind.REPOST, source_id=source.id)
+        post.thread_id = post.pk
+        _insert(post, counts)
+    return post
+
+
+def unrepost(author: User, post_id: int) -> None:
+    """Take back a repost, named by the post it shares; nothing happens when there is none."""
+    made = Post.objects.filter(
+        author=author, source=post_id, kind=Kind.REPOST, deleted_at=None
+    ).first()
+    if made is not None:
+        delete_post(made.pk, by=author)
+
+
+def edit_post(
+    author: User,
+    post_id: int,
+    *,
+    body: str,
+    content_warning: str | None = None,
+    language: str | None = None,
+) -> Post:
+    """Change the text of one's own post; its version grows, so no cache can show the old one."""
+    with transaction.atomic():
+        post = (
+            Post.objects.select_for_update()
+            .filter(pk=post_id, author=author, deleted_at=None)
+            .first()
+        )
+        if post is None or post.kind == Kind.REPOST:
+            raise NotFound(_("This post isn't here."))
+        has_pictures = Attachment.objects.filter(post=post).exists()
+        post.body = checked_body(body, required=not has_pictures)
+        if content_warning is not None:
+            check_labels(post.visibility, content_warning, 0)
+            post.content_warning = content_warning.strip()
+        post.language = post.language if language is None else language
+        post.version, post.edited_at = post.version + 1, timezone.now()
+        post.save(update_fields=["body", "content_warning", "language", "version", "edited_at"])
+        mentioned = set(_mentioned(post.body))
+        Mention.objects.filter(post=post).exclude(user__in=mentioned).delete()
+        Mention.objects.bulk_create(
+            (Mention(post=post, user_id=user_id) for user_id in mentioned), ignore_conflicts=True
+        )
+        record("post_edited", post_id=post.pk)
+    return post
+
+
+def delete_post(post_id: int, *, by: User) -> Post:
+    """Delete a post: nobody sees it from the next read on. The row stays as a tombstone without its text.
+
+    Its author or staff may; NotFound for everybody else. Returns the post as it was.
+    """
+    owner = Post.objects.filter(pk=post_id).values_list("author", flat=True).first()
+    if owner is None or (owner != by.pk and not by.is_staff):
+        raise NotFound(_("This post isn't here."))
+    with transaction.atomic():
+        UserCounts.objects.select_for_update().get(pk=owner)
+        post = Post.objects.select_for_update().get(pk=post_id)
+        if post.deleted_at is not None:
+            raise NotFound(_("This post isn't here."))
+        Post.objects.filter(pk=post_id).update(
+            deleted_at=timezone.now(), version=F("version") + 1, body="", content_warning=""
+        )
+        UserCounts.objects.filter(pk=owner).update(posts=F("posts") - 1)
+        _count_links(post, -1)
+        _detach(post)
+        record("post_deleted", post_id=post_id)
+    return post
+
+
+def delete_reposts_of(post_id: int, *, limit: int = 500) -> int:
+    """Delete up to `limit` reposts of a post that is gone; how many. Readers skip them already."""
+    made = Post.objects.filter(source=post_id, kind=Kind.REPOST, deleted_at=None).select_related(
+        "author"
+    )[:limit]
+    for number, one in enumerate(made, start=1):
+        delete_post(one.pk, by=one.author)
+        if number == limit:
+            return limit
+    return len(made)
+
+
+def _insert(post: Post, counts: UserCounts) -> None:
+    post.created_at = _created_at(post.pk)
+    post.save(force_insert=True)
+    PostCounts.objects.create(post=post)
+    UserCounts.objects.filter(pk=counts.pk).update(posts=F("posts") + 1, last_post_id=post.pk)
+    _count_links(post, +1)
+    record("post_published", post_id=post.pk)
+
+
+def _count_links(post: Post, delta: int) -> None:
+    reposted = post.source_id if post.kind == Kind.REPOST else None
+    links = [(post.reply_to_id, "replies"), (reposted, "reposts")]
+    for target_id, column in sorted(
+        (target, column) for target, column in links if target is not None
+    ):
+        PostCounts.objects.filter(pk=target_id).update(**{column: F(column) + delta})
+
+
+def _created_at(post_id: int) -> datetime:
+    # the id's second rules (it may be borrowed or held back by the guard); milliseconds are for display only
+    second, now = second_of(post_id), time()
+    return datetime.fromtimestamp(now if int(now) == second else second, UTC)
+
+
+def _lock(author: User) -> UserCounts:
+    return UserCounts.objects.select_for_update().get(pk=author.pk)
+
+
+def _next_id(counts: UserCounts) -> int:
+    return next_post_id(counts.pk, last_id=counts.last_post_id, now=int(time()))
+
+
+def _made_before(author: User, key: str, body: str) -> Post | None:
+    if len(key) > IDEMPOTENCY_KEY_MAX_CHARACTERS:
+        raise invalid("Idempotency-Key", _("The Idempotency-Key is too long."), "too_long")
+    row = IdempotencyKey.objects.filter(user=author, key=key).select_related("post").first()
+    if row is None:
+        return None
+    if row.post.version == 1 and row.post.body != body:
+        message = _("This Idempotency-Key was used for another text.")
+        raise invalid("Idempotency-Key", message, "idempotency_key_reused")
+    return row.post
+
+
+def _count_publish(author: User) -> None:
+    limit, seconds = settings.RATE_LIMITS["publish"]
+    verdict = count("publish", str(author.pk), limit=limit, seconds=seconds)
+    if not verdict.allowed:
+        raise TooMany(_("You are posting too fast."), retry_after=verdict.retry_after)
+
+
+def _target(author: User, post_id: int | None, missing: str) -> PostContent | None:
+    if post_id is None:
+        return None
+    target = visible_posts(author.pk, [post_id])
+    post = target.posts.get(post_id)
+    if post is not None and post.is_repost and post.source_id is not None:
+        post = target.posts.get(post.source_id)  # answering a repost answers what it shares
+    if post is None:
+        raise NotFound(missing)
+    return post
+
+
+def _visible(viewer: User, post_id: int) -> PostContent:
+    post = visible_posts(viewer.pk, [post_id]).posts.get(post_id)
+    if post is None:
+        raise NotFound(_("This post isn't here."))
+    return post
+
+
+def _mentioned(body: str) -> list[int]:
+    return list(user_ids_by_handle(mentioned_handles(body)).values())
+
+
+def _kind(quoted: PostContent | None, pictures: Sequence[NewPicture]) -> Kind:
+    if quoted:
+        return Kind.QUOTE
+    return Kind.PICTURE if pictures else Kind.TEXT
+
+
+def _narrowest(asked: str, parent: PostContent | None) -> str:
+    # a reply to a restricted post never reaches further than that post
+    if parent is None or parent.is_open:
+        return asked
+    return max(asked, parent.visibility, key=list(Visibility.values).index)
+
+
+def _attach(post: Post, pictures: Sequence[NewPicture]) -> None:
+    for position, picture in enumerate(pictures):
+        Attachment.objects.create(
+            post=post,
+            position=position,
+            file=picture.file,
+            width=picture.width,
+            height=picture.height,
+            alt=picture.alt,
+        )
+
+
+def _detach(post: Post) -> None:
+    attachments = Attachment.objects.filter(post=post)
+    names = set(attachments.values_list("file", flat=True))
+    attachments.delete()
+    shared = set(Attachment.objects.filter(file__in=names).values_list("file", flat=True))
+    for name in names - shared:
+        transaction.on_commit(partial(default_storage.delete, name))

@@ -1,0 +1,11 @@
+"""The posts app."""
+
+from django.apps import AppConfig
+from django.utils.translation import gettext_lazy as _
+
+
+class PostsConfig(AppConfig):
+    """Posts and what belongs to them."""
+
+    name = "apps.posts"
+    verbose_name = _("posts")

@@ -1,0 +1,18 @@
+"""What this app keeps in caches: the content of public posts.
+
+The key holds the version, so an old body is unreachable once a post is edited. Restricted posts never enter.
+"""
+
+from apps.caches.readthrough import ReadThrough
+from apps.posts.content import PostContent, decode, encode
+
+PostVersion = tuple[int, int]  # post id, version
+
+CONTENT: ReadThrough[PostVersion, PostContent] = ReadThrough(
+    name="post",
+    version=1,
+    ttl_seconds=7 * 24 * 3600,
+    key_of=lambda key: f"{key[0]}:{key[1]}",
+    encode=encode,
+    decode=decode,
+)

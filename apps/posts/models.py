@@ -1,0 +1,165 @@
+"""Posts, their counts, mentions and attachments."""
+
+from django.conf import settings
+from django.db import models
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+
+
+class Kind(models.TextChoices):
+    """What a post is: the verb of the activity (source 003)."""
+
+    TEXT = "text", _("text")
+    PICTURE = "picture", _("picture")
+    VIDEO = "video", _("video")
+    REPOST = "repost", _("repost")
+    QUOTE = "quote", _("quote")
+
+
+class Visibility(models.TextChoices):
+    """Who may see a post. The first two are public; the others are checked in PostgreSQL at every read."""
+
+    PUBLIC = "public", _("Public")
+    UNLISTED = "unlisted", _("Quiet public")
+    FOLLOWERS = "followers", _("Followers")
+    MENTIONED = "mentioned", _("Mentioned people")
+
+
+OPEN = (Visibility.PUBLIC, Visibility.UNLISTED)
+
+
+class Post(models.Model):
+    """A post; a repost is a post without a body whose source is the reposted one.
+
+    The id holds second, author and sequence (`apps.ids`); `version` grows with every edit and is part of the
+    content's cache key, so an old body cannot be read by a new key. A deleted post keeps its row as a tombstone.
+    """
+
+    id = models.BigIntegerField(primary_key=True, editable=False)
+    author = models.ForeignKey(
+        settings.AUTH_USER_MODEL, models.CASCADE, related_name="+", db_index=False
+    )
+    kind = models.CharField(_("kind"), max_length=8, choices=Kind.choices, default=Kind.TEXT)
+    body = models.TextField(_("text"), blank=True)
+    content_warning = models.CharField(_("content warning"), max_length=200, blank=True)
+    language = models.CharField(_("language"), max_length=10, blank=True)
+    visibility = models.CharField(
+        _("visibility"), max_length=9, choices=Visibility.choices, default=Visibility.PUBLIC
+    )
+    source = models.ForeignKey(
+        "self", models.DO_NOTHING, null=True, blank=True, related_name="+", db_index=False
+    )
+    reply_to = models.ForeignKey(
+        "self", models.DO_NOTHING, null=True, blank=True, related_name="+", db_index=False
+    )
+    thread_id = models.BigIntegerField(
+        _("thread"), db_index=False
+    )  # the id of the thread's first post
+    version = models.PositiveIntegerField(_("version"), default=1)
+    created_at = models.DateTimeField(_("created at"), default=timezone.now)
+    edited_at = models.DateTimeField(_("edited at"), null=True, blank=True)
+    deleted_at = models.DateTimeField(_("deleted at"), null=True, blank=True)
+
+    class Meta:
+        verbose_name, verbose_name_plural = _("post"), _("posts")
+        constraints = [
+            models.UniqueConstraint(
+                "author",
+                "source",
+                condition=models.Q(kind=Kind.REPOST, deleted_at=None),
+                name="repost_once",
+            ),
+            models.CheckConstraint(
+                condition=models.Q(kind__in=[Kind.REPOST, Kind.QUOTE]) | models.Q(source=None),
+                name="source_of_repost_or_quote",
+            ),
+        ]
+        indexes = [
+            # the outbox of an author, newest first: an index-only range scan
+            models.Index(
+                fields=["author", "-id"],
+                include=["visibility", "kind"],
+                condition=models.Q(deleted_at=None),
+                name="post_outbox",
+            ),
+            models.Index(
+                fields=["-id"],
+                condition=models.Q(deleted_at=None, visibility=Visibility.PUBLIC),
+                name="post_public",
+            ),
+            models.Index(fields=["thread_id", "id"], name="post_thread"),
+            models.Index(
+                fields=["source", "id"], condition=~models.Q(source=None), name="post_source"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return str(self.pk)
+
+
+class PostCounts(models.Model):
+    """The counts of a post, changed in the transaction of the rows they count."""
+
+    post = models.OneToOneField(Post, models.CASCADE, primary_key=True, related_name="counts")
+    replies = models.PositiveIntegerField(_("replies"), default=0)
+    reposts = models.PositiveIntegerField(_("reposts"), default=0)
+    likes = models.PositiveIntegerField(_("likes"), default=0)
+    bookmarks = models.PositiveIntegerField(_("bookmarks"), default=0)
+
+    class Meta:
+        verbose_name = verbose_name_plural = _("post counts")
+
+    def __str__(self) -> str:
+        return f"{self.replies} / {self.reposts} / {self.likes}"
+
+
+class Mention(models.Model):
+    """A post names a user; a post for mentioned people is visible to them."""
+
+    post = models.ForeignKey(Post, models.CASCADE, related_name="mentions", db_index=False)
+    user = models.ForeignKey(
+        settings.AUTH_USER_MODEL, models.CASCADE, related_name="+", db_index=False
+    )
+
+    class Meta:
+        verbose_name, verbose_name_plural = _("mention"), _("mentions")
+        constraints = [models.UniqueConstraint("post", "user", name="mention_once")]
+        indexes = [models.Index(fields=["user", "-post"], name="mention_list")]
+
+    def __str__(self) -> str:
+        return f"{self.post_id} @ {self.user_id}"
+
+
+class Attachment(models.Model):
+    """A picture of a post. Width and height are stored, so that a page never moves when it loads."""
+
+    post = models.ForeignKey(Post, models.CASCADE, related_name="attachments", db_index=False)
+    position = models.PositiveSmallIntegerField(_("position"), default=0)
+    file = models.FileField(_("file"), upload_to="pictures/")
+    width = models.PositiveIntegerField(_("width"), editable=False)
+    height = models.PositiveIntegerField(_("height"), editable=False)
+    alt = models.TextField(_("description"), max_length=1500, blank=True)
+
+    class Meta:
+        verbose_name, verbose_name_plural = _("attachment"), _("attachments")
+        constraints = [models.UniqueConstraint("post", "position", name="attachment_position")]
+
+    def __str__(self) -> str:
+        return self.alt or str(self.file)
+
+
+class IdempotencyKey(models.Model):
+    """A publish request that was done; the same key of the same author gives the same post."""
+
+    user = models.ForeignKey(
+        settings.AUTH_USER_MODEL, models.CASCADE, related_name="+", db_index=False
+    )
+    key = models.CharField(max_length=200)
+    post = models.ForeignKey(Post, models.CASCADE, related_name="+", db_index=False)
+    created_at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        constraints = [models.UniqueConstraint("user", "key", name="idempotency_key_once")]
+
+    def __str__(self) -> str:
+        return self.key

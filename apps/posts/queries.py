@@ -1,0 +1,169 @@
+"""Reads of posts. `visible_posts` is the gate: the only way for a view to come by a post.
+
+Visibility is decided in PostgreSQL at every read; caches hold bodies, keyed by version, and never authorize.
+"""
+
+from collections import defaultdict
+from collections.abc import Collection
+from dataclasses import dataclass, field
+
+from django.db.models import Q
+
+from apps.graph.queries import Relations, relations
+from apps.posts.cache import CONTENT, PostVersion
+from apps.posts.content import Picture, PostContent
+from apps.posts.models import OPEN, Attachment, Kind, Mention, Post, PostCounts, Visibility
+
+MAX_IDS = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """The counts of a post."""
+
+    replies: int = 0
+    reposts: int = 0
+    likes: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class VisiblePosts:
+    """What a viewer may see of the asked posts and of their sources, with counts and the relations to the authors."""
+
+    posts: dict[int, PostContent] = field(default_factory=dict)
+    counts: dict[int, Counts] = field(default_factory=dict)
+    relations: Relations = field(default_factory=Relations)
+
+
+@dataclass(frozen=True, slots=True)
+class _GateRow:
+    id: int
+    version: int
+    author_id: int
+    visibility: str
+    counts: Counts
+
+
+def visible_posts(viewer_id: int | None, post_ids: Collection[int]) -> VisiblePosts:
+    """The posts among `post_ids` (at most 200), and their sources, that a viewer may see now.
+
+    Missing are those that do not exist, are deleted, restricted to others, or whose author is suspended or
+    blocked in either direction: the same answer for all of them.
+    """
+    ids = set(post_ids)
+    if not ids:
+        return VisiblePosts()
+    if len(ids) > MAX_IDS:
+        raise ValueError(f"at most {MAX_IDS} posts a call, not {len(ids)}")
+    rows = _gate_rows(ids)
+    related = relations(viewer_id, {row.author_id for row in rows})
+    allowed = [row for row in rows if row.author_id not in related.severed]
+    named = _restricted_to(viewer_id, [row.id for row in allowed if row.visibility not in OPEN])
+    seen = [row for row in allowed if _may_see(row, viewer_id, related, named)]
+    return VisiblePosts(_contents(seen), {row.id: row.counts for row in seen}, related)
+
+
+def _gate_rows(ids: set[int]) -> list[_GateRow]:
+    sources = Post.objects.filter(pk__in=ids).values("source_id")
+    rows = (
+        Post.objects.filter(
+            Q(pk__in=ids) | Q(pk__in=sources), deleted_at=None, author__suspended_at=None
+        )
+        .order_by()
+        .values_list(
+            "id",
+            "version",
+            "author_id",
+            "visibility",
+            "counts__replies",
+            "counts__reposts",
+            "counts__likes",
+        )
+    )
+    return [_GateRow(*row[:4], Counts(*(count or 0 for count in row[4:]))) for row in rows]
+
+
+def _restricted_to(viewer_id: int | None, post_ids: list[int]) -> set[int]:
+    if viewer_id is None or not post_ids:
+        return set()
+    return set(
+        Mention.objects.filter(user=viewer_id, post__in=post_ids).values_list("post_id", flat=True)
+    )
+
+
+def _may_see(row: _GateRow, viewer_id: int | None, related: Relations, named: set[int]) -> bool:
+    if row.visibility in OPEN or row.author_id == viewer_id or row.id in named:
+        return True
+    return row.visibility == Visibility.FOLLOWERS and row.author_id in related.following
+
+
+def _contents(rows: list[_GateRow]) -> dict[int, PostContent]:
+    open_versions = [(row.id, row.version) for row in rows if row.visibility in OPEN]
+    restricted = [(row.id, row.version) for row in rows if row.visibility not in OPEN]
+    found = CONTENT.get_many(open_versions, load_contents) | (
+        load_contents(restricted) if restricted else {}
+    )
+    return {post_id: content for (post_id, _version), content in found.items()}
+
+
+def load_contents(versions: list[PostVersion]) -> dict[PostVersion, PostContent]:
+    """The content of posts from PostgreSQL, in three queries; an edit meanwhile shows under its own version."""
+    ids = [post_id for post_id, _version in versions]
+    pictures: dict[int, list[Picture]] = defaultdict(list)
+    for attachment in Attachment.objects.filter(post__in=ids).order_by("post_id", "position"):
+        pictures[attachment.post_id].append(
+            Picture(
+                attachment.pk,
+                attachment.file.url,
+                attachment.width,
+                attachment.height,
+                attachment.alt,
+            )
+        )
+    mentions: dict[int, dict[str, int]] = defaultdict(dict)
+    for post_id, handle, user_id in Mention.objects.filter(post__in=ids).values_list(
+        "post", "user__handle", "user"
+    ):
+        mentions[post_id][handle] = user_id
+    contents = {}
+    for post in Post.objects.filter(pk__in=ids):
+        contents[post.pk, post.version] = _content(
+            post, tuple(pictures[post.pk]), mentions[post.pk]
+        )
+    return contents
+
+
+def _content(post: Post, pictures: tuple[Picture, ...], mentions: dict[str, int]) -> PostContent:
+    return PostContent(
+        id=post.pk,
+        version=post.version,
+        author_id=post.author_id,
+        kind=post.kind,
+        body=post.body,
+        content_warning=post.content_warning,
+        language=post.language,
+        visibility=post.visibility,
+        source_id=post.source_id,
+        reply_to_id=post.reply_to_id,
+        thread_id=post.thread_id,
+        created_ms=round(post.created_at.timestamp() * 1000),
+        edited_ms=round(post.edited_at.timestamp() * 1000) if post.edited_at else None,
+        pictures=pictures,
+        mentions=mentions,
+    )
+
+
+def reposted_ids(viewer_id: int | None, post_ids: Collection[int]) -> dict[int, int]:
+    """Those of the posts that a viewer reposted, with the id of the repost."""
+    if viewer_id is None or not post_ids:
+        return {}
+    rows = Post.objects.filter(
+        author=viewer_id, source__in=post_ids, kind=Kind.REPOST, deleted_at=None
+    )
+    return dict(rows.values_list("source_id", "pk"))
+
+
+def counts_of(post_id: int) -> Counts:
+    """The counts of one post, zeros for one that never had any."""
+    row = PostCounts.objects.filter(pk=post_id).values_list("replies", "reposts", "likes").first()
+    return Counts(*row) if row else Counts()

@@ -1,0 +1,67 @@
+"""What an action or a query may refuse, and why: each refusal has a stable code and an HTTP status.
+
+Raised anywhere below the views; rendered as a page or as JSON in one place, `feedsite.errors`.
+"""
+
+from collections.abc import Mapping
+
+
+class Refusal(Exception):  # noqa: N818 -- a refusal is an answer, not an error of ours
+    """A request that cannot be granted; `message` is shown to people, `errors` maps fields to messages."""
+
+    code = "refused"
+    status = 400
+
+    def __init__(
+        self, message: str, *, code: str | None = None, errors: Mapping[str, str] | None = None
+    ) -> None:
+        super().__init__(message)
+        self.message = message
+        self.code = code or self.code
+        self.errors = dict(errors or {})
+
+
+class BadRequest(Refusal):
+    """The request itself is malformed: a cursor that is no cursor, a NUL byte."""
+
+    code, status = "bad_request", 400
+
+
+class NotAllowed(Refusal):
+    """The viewer may see the thing but not do this to it."""
+
+    code, status = "not_allowed", 403
+
+
+class NotFound(Refusal):
+    """It does not exist, or the viewer may not know that it does: the same answer for both."""
+
+    code, status = "not_found", 404
+
+
+class Conflict(Refusal):
+    """It was done already in a way that cannot be repeated."""
+
+    code, status = "conflict", 409
+
+
+class Invalid(Refusal):
+    """The content breaks a rule: too long, empty, unknown value."""
+
+    code, status = "validation_failed", 422
+
+
+class TooMany(Refusal):
+    """A limit is used up; `retry_after` says in how many seconds to come back."""
+
+    code, status = "too_many_requests", 429
+
+    def __init__(self, message: str, *, retry_after: int) -> None:
+        super().__init__(message)
+        self.retry_after = retry_after
+
+
+class Unavailable(Refusal):
+    """A dependency is down and this cannot be served without it."""
+
+    code, status = "unavailable", 503

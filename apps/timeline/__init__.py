@@ -1,0 +1,1 @@
+"""Who sees what, when: home, profile, public timeline, bookmarks and threads; fan-out."""

@@ -1,0 +1,31 @@
+"""What the timelines do when a lower app reports a change."""
+
+from apps.events.registry import Payload, handles
+from apps.posts.actions import delete_reposts_of
+from apps.timeline import fanout
+
+
+@handles("post_published")
+def deliver_post(payload: Payload) -> None:
+    """Fan a new post out."""
+    fanout.start_job(payload["post_id"])
+
+
+@handles("post_deleted")
+def bury_deleted_post(payload: Payload) -> None:
+    """Stop deliveries of a deleted post and delete its reposts, a batch at a time."""
+    fanout.bury_post(payload["post_id"])
+    while delete_reposts_of(payload["post_id"]):
+        pass
+
+
+@handles("followed")
+def backfill_followee(payload: Payload) -> None:
+    """Bring a new followee's posts into the window of the follower."""
+    fanout.follow_changed(payload["follower_id"], payload["followee_id"])
+
+
+@handles("unfollowed")
+def withdraw_followee(payload: Payload) -> None:
+    """Tidy the window of somebody who stopped following; reads skip the posts already."""
+    fanout.follow_changed(payload["follower_id"], payload["followee_id"])

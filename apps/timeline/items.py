@@ -1,0 +1,71 @@
+"""What a page is made of: posts with all that is needed to show them to one viewer."""
+
+from dataclasses import dataclass, field
+
+from apps.accounts.models import User
+from apps.ids import author_of
+from apps.posts.content import PostContent
+from apps.posts.models import Visibility
+from apps.posts.queries import Counts
+
+
+@dataclass(frozen=True, slots=True)
+class ViewerFlags:
+    """What the viewer did with a post, and whether it is the viewer's own."""
+
+    liked: bool = False
+    bookmarked: bool = False
+    reposted: bool = False
+    own: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class FeedItem:
+    """A post on a page. `source` is the reposted or quoted post, None when the viewer may not see it."""
+
+    post: PostContent
+    author: User
+    counts: Counts = field(default_factory=Counts)
+    flags: ViewerFlags = field(default_factory=ViewerFlags)
+    source: "FeedItem | None" = None
+    reply_to_handle: str = ""
+
+    @property
+    def id(self) -> int:
+        """The post's id, which is also its place in any timeline."""
+        return self.post.id
+
+    @property
+    def is_repost(self) -> bool:
+        """Whether this only shares its source."""
+        return self.post.is_repost
+
+    @property
+    def shown(self) -> "FeedItem":
+        """What the card shows: the source of a repost, else the post itself."""
+        return self.source if self.is_repost and self.source else self
+
+    @property
+    def quoted(self) -> "FeedItem | None":
+        """The quoted post, when the viewer may see it."""
+        return None if self.is_repost else self.source
+
+    @property
+    def lost_quote(self) -> bool:
+        """It quotes a post that the viewer cannot see (any more)."""
+        return not self.is_repost and self.post.source_id is not None and self.source is None
+
+    @property
+    def url(self) -> str:
+        """The address of the post."""
+        return f"{self.author.url}/{self.post.id}"
+
+    @property
+    def can_repost(self) -> bool:
+        """Only public posts travel."""
+        return self.post.visibility in {Visibility.PUBLIC, Visibility.UNLISTED}
+
+    @property
+    def reply_to_author_id(self) -> int | None:
+        """Whom this answers: the author is in the id."""
+        return author_of(self.post.reply_to_id) if self.post.reply_to_id else None

@@ -1,0 +1,54 @@
+"""Fill a page: take candidates from a source, hydrate them, apply the rules, top up what the rules took away.
+
+The stages are those of every timeline here: skeleton (ids) -> hydrate -> rules -> page.
+"""
+
+from collections.abc import Callable, Sequence
+
+from apps.graph.queries import Relations
+from apps.paging import Cursor, Page, cut
+from apps.timeline.hydrate import hydrate
+from apps.timeline.items import FeedItem
+
+# The ids inside a cursor's bounds, in reading order, at most so many.
+Source = Callable[[Cursor, int], Sequence[int]]
+# Whether an item that the viewer may see belongs on this page.
+Rule = Callable[[FeedItem, Relations], bool]
+
+MAX_ROUNDS = 8  # then a short page is given; its cursor goes on behind the last candidate looked at
+
+
+def fill_page(
+    source: Source, *, viewer_id: int | None, cursor: Cursor, rule: Rule
+) -> Page[FeedItem]:
+    """One page of a timeline: complete unless the end, or eight rounds of refused candidates, came first."""
+    shown: list[FeedItem] = []
+    walk, more = cursor, True
+    for _round in range(MAX_ROUNDS):
+        ids = source(walk, cursor.limit + 1)
+        more = len(ids) > cursor.limit
+        hydrated = hydrate(viewer_id, ids)
+        shown += [item for item in hydrated.items if rule(item, hydrated.relations)]
+        if not more or len(shown) > cursor.limit:
+            break
+        walk = cursor.beyond(ids[-1])
+    page = cut(shown, cursor, id_of=lambda item: item.id)
+    if more and len(shown) <= cursor.limit:
+        return _unfinished(page, cursor, walk)
+    return page
+
+
+def _unfinished(page: Page[FeedItem], cursor: Cursor, walk: Cursor) -> Page[FeedItem]:
+    if cursor.ascending:
+        return Page(page.items, older=page.older, newer=walk.min_id)
+    return Page(page.items, older=walk.max_id, newer=page.newer)
+
+
+def not_muted(item: FeedItem, relations: Relations) -> bool:
+    """Neither the author nor whom a repost shares is muted by the viewer."""
+    return relations.muting.isdisjoint({item.author.pk, item.shown.author.pk})
+
+
+def anything(_item: FeedItem, _relations: Relations) -> bool:
+    """All that the gate let through."""
+    return True

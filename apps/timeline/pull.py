@@ -1,0 +1,83 @@
+"""Fan-out on read: ids straight from PostgreSQL, by range scans of the authors' outboxes.
+
+Used to rebuild a window, to page below it, and whenever Redis does not answer. Every function returns ids in reading
+order: newest first, or oldest first for an ascending cursor.
+"""
+
+from django.db import connection
+from django.db.models import Q, QuerySet
+
+from apps.ids import MAX_ID
+from apps.paging import Cursor
+from apps.posts.models import OPEN, Mention, Post, Visibility
+
+# One bounded index scan per author; `mentioned` posts only for those they name.
+_HOME = """
+SELECT post.id
+FROM (SELECT followee_id AS author_id FROM graph_followee WHERE owner_id = %(reader)s UNION ALL SELECT %(reader)s) author
+CROSS JOIN LATERAL (
+    SELECT id FROM posts_post
+    WHERE author_id = author.author_id AND deleted_at IS NULL AND id < %(newest)s AND id > %(oldest)s
+      AND (visibility <> 'mentioned' OR author_id = %(reader)s
+           OR EXISTS (SELECT 1 FROM posts_mention m WHERE m.post_id = posts_post.id AND m.user_id = %(reader)s))
+    ORDER BY id {order} LIMIT %(count)s
+) post
+ORDER BY post.id {order} LIMIT %(count)s
+"""
+
+
+def home_ids(reader_id: int, cursor: Cursor, count: int) -> list[int]:
+    """Up to `count` ids of a home timeline inside the cursor's bounds."""
+    order = "ASC" if cursor.ascending else "DESC"
+    values = {
+        "reader": reader_id,
+        "newest": _newest(cursor),
+        "oldest": cursor.floor,
+        "count": count,
+    }
+    with connection.cursor() as sql:
+        sql.execute(_HOME.format(order=order), values)
+        return [row[0] for row in sql.fetchall()]
+
+
+def author_ids(
+    author_id: int,
+    reader_id: int | None,
+    *,
+    follows: bool,
+    cursor: Cursor,
+    count: int,
+    replies: bool = True,
+) -> list[int]:
+    """Up to `count` ids of an author's posts that a reader may see."""
+    rows = Post.objects.filter(author=author_id, deleted_at=None)
+    if author_id != reader_id:
+        allowed = Q(visibility__in=OPEN)
+        if follows:
+            allowed |= Q(visibility=Visibility.FOLLOWERS)
+        if reader_id is not None:
+            allowed |= Q(pk__in=Mention.objects.filter(user=reader_id).values("post_id"))
+        rows = rows.filter(allowed)
+    return _ids(rows if replies else rows.filter(reply_to=None), cursor, count)
+
+
+def public_ids(cursor: Cursor, count: int) -> list[int]:
+    """Up to `count` ids of all public posts; reposts are left to those who follow the reposter."""
+    rows = Post.objects.filter(deleted_at=None, visibility=Visibility.PUBLIC)
+    return _ids(rows.exclude(kind="repost"), cursor, count)
+
+
+def reply_ids(post_id: int, cursor: Cursor, count: int) -> list[int]:
+    """Up to `count` ids of the direct replies to a post."""
+    return _ids(Post.objects.filter(reply_to=post_id, deleted_at=None), cursor, count)
+
+
+def _ids(rows: QuerySet[Post], cursor: Cursor, count: int) -> list[int]:
+    bounded = rows.filter(pk__lt=_newest(cursor), pk__gt=cursor.floor)
+    return list(
+        bounded.order_by("pk" if cursor.ascending else "-pk").values_list("pk", flat=True)[:count]
+    )
+
+
+def _newest(cursor: Cursor) -> int:
+    return MAX_ID if cursor.max_id is None else cursor.max_id

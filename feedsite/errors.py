@@ -1,0 +1,140 @@
+"""How refusals and failures are shown: pages for people, problem JSON (RFC 9457 members and `error`) for programs."""
+
+import logging
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
+from django.shortcuts import render
+from django.utils.deprecation import MiddlewareMixin
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+from rest_framework import exceptions as drf
+from rest_framework.response import Response
+from rest_framework.views import exception_handler, set_rollback
+
+from apps.refusals import Refusal, TooMany
+from feedsite.requestid import current_request_id
+
+logger = logging.getLogger(__name__)
+
+_CODES = {400: "bad_request", 401: "unauthorized", 403: "not_allowed", 404: "not_found", 405: "method_not_allowed",
+          406: "not_acceptable", 415: "unsupported_media_type", 429: "too_many_requests", 500: "server_error"}  # fmt: skip
+
+
+class RefusalMiddleware(MiddlewareMixin):
+    """Turns a refusal that a view let through into its answer."""
+
+    def process_exception(
+        self, request: HttpRequest, exception: Exception
+    ) -> HttpResponseBase | None:
+        """Refusals only; anything else is a failure of ours."""
+        return refusal_response(request, exception) if isinstance(exception, Refusal) else None
+
+
+def refusal_response(request: HttpRequest, refusal: Refusal) -> HttpResponse:
+    """The answer to a refused request, as a page or as JSON."""
+    message = _wait_text(refusal.retry_after) if isinstance(refusal, TooMany) else refusal.message
+    if request.path.startswith("/api/"):
+        body = problem(request, refusal.status, refusal.code, message, refusal.errors)
+        response: HttpResponse = JsonResponse(body, status=refusal.status)
+    else:
+        response = error_page(request, refusal.status, message)
+    if isinstance(refusal, TooMany):
+        response.headers["Retry-After"] = str(refusal.retry_after)
+    return response
+
+
+def problem(
+    request: HttpRequest, status: int, code: str, message: str, errors: dict[str, str]
+) -> dict[str, Any]:
+    """One body that Mastodon clients (`error`) and strict clients (RFC 9457) both read."""
+    return {
+        "error": message,
+        "type": "about:blank",
+        "title": message,
+        "status": status,
+        "code": code,
+        "detail": message,
+        "instance": request.path,
+        "request_id": current_request_id(),
+        "errors": [{"field": name, "detail": text} for name, text in errors.items()],
+    }
+
+
+def error_page(request: HttpRequest, status: int, message: str) -> HttpResponse:
+    """A plain page: the code, one sentence, one way out."""
+    context = {"status": status, "message": message, "request_id": current_request_id()}
+    return render(request, "error.html", context, status=status)
+
+
+def _wait_text(seconds: int) -> str:
+    return ngettext(
+        "Too many requests. Try again in %(count)d second.",
+        "Too many requests. Try again in %(count)d seconds.",
+        seconds,
+    ) % {"count": seconds}
+
+
+def api_exception(exception: Exception, context: dict[str, Any]) -> Response | None:
+    """DRF's exception handler."""
+    request = context["request"]._request  # noqa: SLF001 -- DRF has no public name for it
+    if isinstance(exception, Refusal):
+        set_rollback()
+        message = (
+            _wait_text(exception.retry_after)
+            if isinstance(exception, TooMany)
+            else exception.message
+        )
+        body = problem(request, exception.status, exception.code, message, exception.errors)
+        headers = (
+            {"Retry-After": str(exception.retry_after)} if isinstance(exception, TooMany) else None
+        )
+        return Response(body, status=exception.status, headers=headers)
+    response = exception_handler(exception, context)
+    if response is not None:
+        code = _CODES.get(response.status_code, "error")
+        response.data = problem(request, response.status_code, code, _detail(exception), {})
+    return response
+
+
+def _detail(exception: Exception) -> str:
+    if isinstance(exception, drf.APIException) and isinstance(exception.detail, str):
+        return str(exception.detail)
+    return str(exception) or _("The request cannot be understood.")
+
+
+def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
+    """Django's own 400: a malformed host, too many fields."""
+    del exception
+    return _plain(request, 400, _("The request cannot be understood."))
+
+
+def not_allowed(request: HttpRequest, exception: Exception) -> HttpResponse:
+    """403."""
+    del exception
+    return _plain(request, 403, _("You may not do this."))
+
+
+def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
+    """404."""
+    del exception
+    return _plain(
+        request, 404, _("This page isn't here. It may have been deleted or the address is wrong.")
+    )
+
+
+def server_error(request: HttpRequest) -> HttpResponse:
+    """500: always our bug. Renders without anything that could be what is broken."""
+    return _plain(request, 500, _("Something went wrong on our side. It has been noted."))
+
+
+def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
+    """A form that was open too long, or was sent from elsewhere."""
+    logger.info("csrf: %s", reason)
+    return _plain(request, 403, _("This form has expired. Go back, reload the page and try again."))
+
+
+def _plain(request: HttpRequest, status: int, message: str) -> HttpResponse:
+    if request.path.startswith("/api/"):
+        return JsonResponse(problem(request, status, _CODES[status], message, {}), status=status)
+    return error_page(request, status, message)

@@ -1,0 +1,70 @@
+"""Refuse what no view could handle: NUL bytes, lone surrogates and invalid UTF-8 in addresses and forms.
+
+PostgreSQL and the drivers raise on them, which would be a 500; here they are a 400 before any view runs.
+"""
+
+from collections.abc import Callable, Iterable
+from urllib.parse import unquote_to_bytes
+
+from django.http import HttpRequest, HttpResponseBase
+
+from apps.refusals import BadRequest
+from feedsite.errors import refusal_response
+
+MAX_QUERY_CHARACTERS = 8192
+
+
+class InputGuardMiddleware:
+    """Checks path and query of every request, and the fields of every form."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
+        self._get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        """Answer 400 for malformed text, else go on."""
+        if _address_is_malformed(request):
+            return refusal_response(
+                request, BadRequest("The address contains characters that are not text.")
+            )
+        return self._get_response(request)
+
+    def process_view(self, request: HttpRequest, *_args: object) -> HttpResponseBase | None:
+        """Check the fields of a form once a view is known to take it."""
+        if (
+            request.method in {"POST", "PUT", "PATCH"}
+            and _is_form(request)
+            and is_malformed(_form_texts(request))
+        ):
+            return refusal_response(
+                request, BadRequest("The form contains characters that are not text.")
+            )
+        return None
+
+
+def is_malformed(texts: Iterable[str]) -> bool:
+    """Whether any text has a NUL or a lone surrogate."""
+    return any(
+        "\x00" in text or any("\ud800" <= character <= "\udfff" for character in text)
+        for text in texts
+    )
+
+
+def _address_is_malformed(request: HttpRequest) -> bool:
+    query = request.META.get("QUERY_STRING", "")
+    if len(query) > MAX_QUERY_CHARACTERS:
+        return True
+    try:
+        raw = unquote_to_bytes(query).decode() + request.path
+    except UnicodeDecodeError:
+        return True
+    return is_malformed([raw]) or "\ufffd" in request.path
+
+
+def _is_form(request: HttpRequest) -> bool:
+    return request.content_type in {"application/x-www-form-urlencoded", "multipart/form-data"}
+
+
+def _form_texts(request: HttpRequest) -> Iterable[str]:
+    for name, values in request.POST.lists():
+        yield name
+        yield from (str(value) for value in values)

@@ -1,0 +1,321 @@
+"""Every setting, in one file; values that differ between installations come from the environment.
+
+`./run` sets the environment for the embedded servers, docker-compose.yml for separate ones: the code paths are the same.
+"""
+
+from pathlib import Path
+from typing import Any
+
+import environ
+from django.utils.translation import gettext_lazy as _
+
+BASE_DIR = Path(__file__).resolve().parent.parent
+env = environ.Env()
+
+# --- the site -----------------------------------------------------------------------------------
+SITE_NAME = env.str("SITE_NAME", "Rill")
+SITE_URL = env.str("SITE_URL", "http://127.0.0.1:8000").rstrip("/")
+SECRET_KEY = env.str("SECRET_KEY")
+DEBUG = env.bool("DEBUG", False)
+ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", default=["localhost", "127.0.0.1", "[::1]"])
+CSRF_TRUSTED_ORIGINS = env.list("CSRF_TRUSTED_ORIGINS", default=[])
+
+# --- apps ---------------------------------------------------------------------------------------
+INSTALLED_APPS = [
+    "django.contrib.admin",
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "whitenoise.runserver_nostatic",
+    "django.contrib.staticfiles",
+    "django_htmx",
+    "rest_framework",
+    "drf_spectacular",
+    "drf_spectacular_sidecar",
+    "apps.events",
+    "apps.accounts",
+    "apps.graph",
+    "apps.posts",
+    "apps.engagement",
+    "apps.timeline",
+    "apps.notifications",
+    "apps.demo",
+]
+
+MIDDLEWARE = [
+    "feedsite.requestid.RequestIdMiddleware",
+    "django.middleware.security.SecurityMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "csp.middleware.CSPMiddleware",
+    "feedsite.inputguard.InputGuardMiddleware",
+    "feedsite.slashes.TrailingSlashMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "feedsite.locale.UserLocaleMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "django_htmx.middleware.HtmxMiddleware",
+    "feedsite.privacy.PrivateByDefaultMiddleware",
+    "feedsite.errors.RefusalMiddleware",
+]
+
+ROOT_URLCONF = "feedsite.urls"
+WSGI_APPLICATION = "feedsite.wsgi.application"
+APPEND_SLASH = False  # canonical addresses have no trailing slash; feedsite.slashes accepts both
+
+TEMPLATES: list[dict[str, Any]] = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [BASE_DIR / "templates"],
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+                "feedsite.context.site",
+                "apps.notifications.context.unread",
+            ],
+        },
+    },
+]
+
+# --- PostgreSQL: the only truth -----------------------------------------------------------------
+# Pooled connections: size x processes stays below max_connections; the pool forbids CONN_MAX_AGE.
+DATABASES: dict[str, Any] = {"default": env.db("DATABASE_URL")}
+DATABASES["default"]["ENGINE"] = "django.db.backends.postgresql"
+DATABASES["default"]["CONN_MAX_AGE"] = 0
+DATABASES["default"]["OPTIONS"] = {
+    **DATABASES["default"].get("OPTIONS", {}),
+    "pool": {
+        "min_size": env.int("DATABASE_POOL_MIN", 1),
+        "max_size": env.int("DATABASE_POOL_MAX", 8),
+        "timeout": 5,
+    },
+    "options": f"-c statement_timeout={env.int('DATABASE_STATEMENT_TIMEOUT_MS', 30_000)}"
+    " -c lock_timeout=10000 -c idle_in_transaction_session_timeout=60000",
+}
+DISABLE_SERVER_SIDE_CURSORS = True
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+
+# --- Redis and Memcached: everything in them can be lost ------------------------------------------
+REDIS_URL = env.str("REDIS_URL")  # timelines
+REDIS_LIMITS_URL = env.str("REDIS_LIMITS_URL", REDIS_URL)  # rate limits
+REDIS_CACHE_URL = env.str("REDIS_CACHE_URL", REDIS_URL)  # Django's cache: sessions
+MEMCACHED_URLS = env.list("MEMCACHED_URLS", default=[])  # empty: every read goes to PostgreSQL
+CACHE_KEY_PREFIX = env.str("CACHE_KEY_PREFIX", "")  # one prefix per site that shares a Memcached
+CACHES = {
+    "default": {
+        "BACKEND": "django_redis.cache.RedisCache",
+        "LOCATION": REDIS_CACHE_URL,
+        "KEY_PREFIX": f"{CACHE_KEY_PREFIX}django",
+        "OPTIONS": {
+            "SERIALIZER": "django_redis.serializers.json.JSONSerializer",
+            "SOCKET_CONNECT_TIMEOUT": 0.2,
+            "SOCKET_TIMEOUT": 0.2,
+            "IGNORE_EXCEPTIONS": True,
+        },
+    }
+}
+DJANGO_REDIS_LOG_IGNORED_EXCEPTIONS = True
+
+# --- timelines ----------------------------------------------------------------------------------
+HOME_WINDOW_LENGTH = env.int("HOME_WINDOW_LENGTH", 800)  # entries kept in Redis per reader
+HOME_WINDOW_TTL_SECONDS = env.int(
+    "HOME_WINDOW_TTL_SECONDS", 3 * 24 * 3600
+)  # sliding; existing = online
+FANOUT_CHUNK_SIZE = env.int("FANOUT_CHUNK_SIZE", 2000)  # followers per chunk task
+
+# --- limits: (how many, in how many seconds) ------------------------------------------------------
+RATE_LIMITS = {
+    "sign_up": (env.int("LIMIT_SIGN_UP", 30), 1800),  # per address
+    "log_in": (env.int("LIMIT_LOG_IN", 10), 300),  # failures per address and handle
+    "publish": (env.int("LIMIT_PUBLISH", 300), 300),  # per author
+    "follow": (env.int("LIMIT_FOLLOW", 400), 3600),  # per account
+    "password_reset": (env.int("LIMIT_PASSWORD_RESET", 10), 1800),  # per address
+}
+POST_MAX_CHARACTERS = 500
+
+# --- Celery: a doorbell ---------------------------------------------------------------------------
+CELERY_BROKER_URL = env.str("CELERY_BROKER_URL")
+CELERY_TASK_IGNORE_RESULT = True
+CELERY_TASK_SERIALIZER = "json"
+CELERY_ACCEPT_CONTENT = ["json"]
+CELERY_TASK_ACKS_LATE = True
+CELERY_TASK_REJECT_ON_WORKER_LOST = True
+CELERY_WORKER_PREFETCH_MULTIPLIER = 1
+CELERY_TASK_SOFT_TIME_LIMIT = 45
+CELERY_TASK_TIME_LIMIT = 50
+CELERY_WORKER_SOFT_SHUTDOWN_TIMEOUT = 5
+CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
+CELERY_BROKER_CONNECTION_MAX_RETRIES = None
+# The timeout only has effect together with the two restore options: without them kombu looks every 100 s.
+CELERY_BROKER_TRANSPORT_OPTIONS = {
+    "visibility_timeout": 60,
+    "unacked_restore_interval": 1,
+    "unacked_restore_throttle": 1,
+    "socket_timeout": 10,
+    "socket_connect_timeout": 1,
+    "socket_keepalive": True,
+    "global_keyprefix": f"{CACHE_KEY_PREFIX}celery:",
+}
+CELERY_TASK_PUBLISH_RETRY = False  # a doorbell that fails is heard by the sweeper
+CELERY_TASK_DEFAULT_QUEUE = "default"
+CELERY_TASK_ROUTES = {"apps.timeline.tasks.deliver_chunk": {"queue": "fanout"}}
+CELERY_WORKER_HIJACK_ROOT_LOGGER = False
+CELERY_BEAT_SCHEDULE = {
+    "sweep-events": {"task": "apps.events.tasks.sweep", "schedule": 1.0, "options": {"expires": 5}},
+    "sweep-fanout": {
+        "task": "apps.timeline.tasks.sweep",
+        "schedule": 1.0,
+        "options": {"expires": 5},
+    },
+    "purge-events": {
+        "task": "apps.events.tasks.purge",
+        "schedule": 3600.0,
+        "options": {"expires": 600},
+    },
+}
+
+# --- accounts -----------------------------------------------------------------------------------
+AUTH_USER_MODEL = "accounts.User"
+AUTHENTICATION_BACKENDS = ["apps.accounts.authentication.HandleOrEmailBackend"]
+PASSWORD_HASHERS = [
+    "django.contrib.auth.hashers.Argon2PasswordHasher",
+    "django.contrib.auth.hashers.PBKDF2PasswordHasher",
+]
+AUTH_PASSWORD_VALIDATORS = [
+    {
+        "NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator",
+        "OPTIONS": {"user_attributes": ("handle", "email", "display_name")},
+    },
+    {
+        "NAME": "django.contrib.auth.password_validation.MinimumLengthValidator",
+        "OPTIONS": {"min_length": 12},
+    },
+    {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
+    {"NAME": "django.contrib.auth.password_validation.NumericPasswordValidator"},
+]
+LOGIN_URL = "/login"
+LOGIN_REDIRECT_URL = "/"
+LOGOUT_REDIRECT_URL = "/"
+SESSION_ENGINE = (
+    "django.contrib.sessions.backends.cached_db"  # PostgreSQL behind: a flush logs nobody out
+)
+SESSION_COOKIE_AGE = 30 * 24 * 3600
+EMAIL_CONFIG = env.email("EMAIL_URL", default="consolemail://")
+vars().update(EMAIL_CONFIG)
+DEFAULT_FROM_EMAIL = env.str("DEFAULT_FROM_EMAIL", "no-reply@localhost")
+AVATAR_MAX_BYTES = 4 * 1024 * 1024
+
+# --- security -----------------------------------------------------------------------------------
+SECURE_COOKIES = env.bool("SECURE_COOKIES", not DEBUG)
+SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = SECURE_COOKIES
+SESSION_COOKIE_HTTPONLY = CSRF_COOKIE_HTTPONLY = True
+SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = "Lax"
+SECURE_CONTENT_TYPE_NOSNIFF = True
+SECURE_REFERRER_POLICY = "same-origin"
+SECURE_CROSS_ORIGIN_OPENER_POLICY = "same-origin"
+SECURE_HSTS_SECONDS = env.int("SECURE_HSTS_SECONDS", 0)
+SECURE_SSL_REDIRECT = env.bool("SECURE_SSL_REDIRECT", False)
+X_FRAME_OPTIONS = "DENY"
+TRUSTED_PROXY_HOPS = env.int("TRUSTED_PROXY_HOPS", 0)  # 0: X-Forwarded-For is never believed
+SIGNED_COOKIE_LEGACY_SALT_FALLBACK = False
+DATA_UPLOAD_MAX_MEMORY_SIZE = 1024 * 1024
+DATA_UPLOAD_MAX_NUMBER_FIELDS = 200
+DATA_UPLOAD_MAX_NUMBER_FILES = 8
+CONTENT_SECURITY_POLICY = {
+    "DIRECTIVES": {
+        "default-src": ["'none'"],
+        "script-src": ["'self'"],
+        "style-src": ["'self'"],
+        "img-src": ["'self'", "data:"],
+        "font-src": ["'self'"],
+        "connect-src": ["'self'"],
+        "manifest-src": ["'self'"],
+        "form-action": ["'self'"],
+        "frame-ancestors": ["'none'"],
+        "base-uri": ["'none'"],
+    }
+}
+CSRF_FAILURE_VIEW = "feedsite.errors.csrf_failure"
+
+# --- texts and time -------------------------------------------------------------------------------
+LANGUAGE_CODE = "en"
+LANGUAGES = [("en", _("English")), ("zh-hans", _("Simplified Chinese"))]
+LOCALE_PATHS = [BASE_DIR / "locale"]
+LANGUAGE_COOKIE_NAME = "lang"
+USE_I18N = USE_TZ = True
+TIME_ZONE = "UTC"
+
+# --- files ----------------------------------------------------------------------------------------
+STATIC_URL = "/static/"
+STATIC_ROOT = Path(env.str("STATIC_ROOT", str(BASE_DIR / "var" / "static")))
+STATICFILES_DIRS = [BASE_DIR / "static"]
+MEDIA_URL = "/media/"
+MEDIA_ROOT = Path(env.str("MEDIA_ROOT", str(BASE_DIR / "var" / "media")))
+STORAGES = {
+    "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+    "staticfiles": {
+        "BACKEND": env.str(
+            "STATICFILES_BACKEND", "whitenoise.storage.CompressedManifestStaticFilesStorage"
+        )
+    },
+}
+
+# --- API ------------------------------------------------------------------------------------------
+REST_FRAMEWORK = {
+    "DEFAULT_AUTHENTICATION_CLASSES": ["apps.accounts.authentication.BearerAuthentication"],
+    "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
+    "DEFAULT_RENDERER_CLASSES": ["feedsite.jsonapi.FastJSONRenderer"],
+    "DEFAULT_PARSER_CLASSES": [
+        "feedsite.jsonapi.StrictJSONParser",
+        "rest_framework.parsers.FormParser",
+        "rest_framework.parsers.MultiPartParser",
+    ],
+    "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
+    "EXCEPTION_HANDLER": "feedsite.errors.api_exception",
+    "UNAUTHENTICATED_USER": "django.contrib.auth.models.AnonymousUser",
+    "URL_FORMAT_OVERRIDE": None,
+}
+SPECTACULAR_SETTINGS = {
+    "TITLE": f"{SITE_NAME} API",
+    "DESCRIPTION": "The Mastodon client API, as far as this site speaks it. Ids are decimal strings.",
+    "VERSION": "1.0.0",
+    "OAS_VERSION": "3.1.0",
+    "SERVE_INCLUDE_SCHEMA": False,
+    "SERVE_PERMISSIONS": ["rest_framework.permissions.AllowAny"],
+    "SERVE_AUTHENTICATION": [],
+    "SWAGGER_UI_DIST": "SIDECAR",
+    "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
+    "REDOC_DIST": "SIDECAR",
+    "SCHEMA_PATH_PREFIX": r"/api/v[0-9]",
+}
+
+# --- logs -----------------------------------------------------------------------------------------
+LOG_LEVEL = env.str("LOG_LEVEL", "INFO")
+LOGGING = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "filters": {"request_id": {"()": "feedsite.requestid.RequestIdFilter"}},
+    "formatters": {
+        "line": {"format": "%(asctime)s %(levelname)s %(name)s [%(request_id)s] %(message)s"},
+    },
+    "handlers": {
+        "console": {
+            "class": "logging.StreamHandler",
+            "formatter": "line",
+            "filters": ["request_id"],
+        },
+    },
+    "root": {"handlers": ["console"], "level": LOG_LEVEL},
+    "loggers": {
+        "django.server": {"level": "WARNING"},
+        "celery.app.trace": {"level": "WARNING"},  # one line per doorbell would be two a second
+        "celery.beat": {"level": "WARNING"},
+        "django.security.DisallowedHost": {"level": "ERROR"},
+    },
+}

@@ -1,0 +1,29 @@
+"""Addresses have no trailing slash; those with one are answered too.
+
+Pages are redirected to the canonical form, the API answers silently: clients turn a redirected POST into a GET.
+"""
+
+from collections.abc import Callable
+
+from django.http import HttpRequest, HttpResponseBase, HttpResponsePermanentRedirect
+
+KEPT = ("/admin/", "/static/", "/media/")
+
+
+class TrailingSlashMiddleware:
+    """Strips one trailing slash from the path."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
+        self._get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        """Redirect pages, rewrite the path of API requests."""
+        path = request.path_info
+        if path == "/" or not path.endswith("/") or path.startswith(KEPT):
+            return self._get_response(request)
+        bare = "/" + path.strip("/")
+        if path.startswith("/api/") or request.method not in {"GET", "HEAD"}:
+            request.path_info = request.path = bare
+            return self._get_response(request)
+        query = request.META.get("QUERY_STRING", "")
+        return HttpResponsePermanentRedirect(f"{bare}?{query}" if query else bare)

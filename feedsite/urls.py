@@ -1,0 +1,36 @@
+"""Where every route is mounted: pages at /, the API at /api/."""
+
+from django.contrib import admin
+from django.urls import include, path
+from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerView
+
+from apps.accounts.urls import endpoints as account_endpoints
+from apps.accounts.urls import pages as account_pages
+from apps.graph.urls import endpoints as graph_endpoints
+from apps.graph.urls import pages as graph_pages
+from apps.notifications.urls import endpoints as notification_endpoints
+from apps.notifications.urls import pages as notification_pages
+from apps.timeline.urls import endpoints as timeline_endpoints
+from apps.timeline.urls import pages as timeline_pages
+from feedsite import health, media
+
+urlpatterns = [
+    path("healthz/live", health.live),
+    path("healthz/ready", health.ready),
+    path("media/<path:name>", media.media_file),
+    path("admin/", admin.site.urls),
+    path("", include([*account_pages, *notification_pages, *timeline_pages, *graph_pages])),
+    path(
+        "api/v1/",
+        include(
+            [*account_endpoints, *graph_endpoints, *timeline_endpoints, *notification_endpoints]
+        ),
+    ),
+    path("api/schema", SpectacularAPIView.as_view(), name="schema"),
+    path("api/docs", SpectacularSwaggerView.as_view(url_name="schema"), name="docs"),
+]
+
+handler400 = "feedsite.errors.bad_request"
+handler403 = "feedsite.errors.not_allowed"
+handler404 = "feedsite.errors.not_found"
+handler500 = "feedsite.errors.server_error"
