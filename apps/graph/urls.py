@@ -1,7 +1,19 @@
 """Routes of the graph app: pages for people, endpoints for programs."""
 
-from django.urls import URLPattern
+from django.urls import URLPattern, path
+
+from apps.graph import api
 
 pages: list[URLPattern] = []
 
-endpoints: list[URLPattern] = []
+endpoints: list[URLPattern] = [
+    path("accounts/relationships", api.relationships),
+    path("accounts/<int:account_id>/followers", api.followers),
+    path("accounts/<int:account_id>/following", api.following),
+    path("accounts/<int:account_id>/follow", api.follow),
+    path("accounts/<int:account_id>/unfollow", api.unfollow),
+    path("accounts/<int:account_id>/block", api.block),
+    path("accounts/<int:account_id>/unblock", api.unblock),
+    path("accounts/<int:account_id>/mute", api.mute),
+    path("accounts/<int:account_id>/unmute", api.unmute),
+]

@@ -3,6 +3,7 @@
 Texts are stored as written and never contain markup: everything is escaped here, the only place that makes HTML of them.
 """
 
+import re
 import unicodedata
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
@@ -42,9 +43,8 @@ class Piece:
 def normalise(text: str) -> str:
     """The form that is stored: NFC, one kind of line end, at most one blank line in a row, no blanks around."""
     text = unicodedata.normalize("NFC", text.replace("\r\n", "\n").replace("\r", "\n"))
-    return regex.sub(
-        r"\n{3,}", "\n\n", "\n".join(line.rstrip() for line in text.split("\n"))
-    ).strip()
+    lines = "\n".join(line.rstrip() for line in text.split("\n"))
+    return re.sub(r"\n{3,}", "\n\n", lines).strip()
 
 
 def pieces(text: str) -> Iterator[Piece]:

@@ -1,0 +1,70 @@
+"""The API's account endpoints that need nothing but accounts."""
+
+from django.utils.translation import gettext as _
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework.decorators import api_view, permission_classes
+from rest_framework.permissions import AllowAny
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from apps.accounts.models import User
+from apps.accounts.queries import user_by_handle, user_by_id
+from apps.accounts.schema import AccountSchema, CredentialAccountSchema, ProblemSchema
+from apps.accounts.serializers import account_json, credential_json
+from apps.refusals import BadRequest
+
+NOT_FOUND = {404: ProblemSchema}
+
+
+def viewer_of(request: Request) -> User:
+    """The account of an authenticated request."""
+    if not isinstance(request.user, User):
+        raise TypeError("this endpoint is for authenticated requests only")
+    return request.user
+
+
+def viewer_id_of(request: Request) -> int | None:
+    """The viewer's id, None for anonymous requests."""
+    return request.user.pk if isinstance(request.user, User) else None
+
+
+@extend_schema(
+    operation_id="verify_credentials",
+    tags=["accounts"],
+    summary="The account of the token",
+    responses={200: CredentialAccountSchema, 401: ProblemSchema},
+)
+@api_view(["GET"])
+def verify_credentials(request: Request) -> Response:
+    """The account that the token stands for."""
+    return Response(credential_json(viewer_of(request)))
+
+
+@extend_schema(
+    operation_id="lookup_account",
+    tags=["accounts"],
+    summary="An account by its handle",
+    parameters=[OpenApiParameter("acct", str, required=True)],
+    responses={200: AccountSchema, 400: ProblemSchema, **NOT_FOUND},
+)
+@api_view(["GET"])
+@permission_classes([AllowAny])
+def lookup(request: Request) -> Response:
+    """The account of a handle, in any case, with or without the @."""
+    handle = request.query_params.get("acct", "")
+    if not handle:
+        raise BadRequest(_("Say which account: acct=handle."))
+    return Response(account_json(user_by_handle(handle)))
+
+
+@extend_schema(
+    operation_id="show_account",
+    tags=["accounts"],
+    summary="An account by its id",
+    responses={200: AccountSchema, **NOT_FOUND},
+)
+@api_view(["GET"])
+@permission_classes([AllowAny])
+def show(_request: Request, account_id: int) -> Response:
+    """The account with an id."""
+    return Response(account_json(user_by_id(account_id)))

@@ -1,0 +1,117 @@
+"""The API's relations: follow, block, mute, and the lists of people."""
+
+from collections.abc import Callable
+
+from django.utils.translation import gettext as _
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework.decorators import api_view, permission_classes
+from rest_framework.permissions import AllowAny
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from apps.accounts.api import viewer_id_of, viewer_of
+from apps.accounts.models import User
+from apps.accounts.queries import user_by_id
+from apps.accounts.schema import AccountSchema, ProblemSchema
+from apps.accounts.serializers import account_json
+from apps.graph import actions
+from apps.graph.queries import followers_page, following_page, relations
+from apps.graph.schema import RelationshipSchema
+from apps.graph.serializers import relationship_json
+from apps.ids import parse_id
+from apps.paging import Cursor, Page, link_header
+from apps.refusals import BadRequest
+
+PEOPLE_DEFAULT, PEOPLE_MOST = 40, 80
+RELATIONSHIPS_MOST = 100
+
+CURSOR_PARAMETERS = [
+    OpenApiParameter("max_id", str, description="Older than this, exclusive."),
+    OpenApiParameter("since_id", str, description="Newer than this, from the newest down."),
+    OpenApiParameter("min_id", str, description="The page just above this."),
+    OpenApiParameter("limit", int, description="How many at most; clamped."),
+]
+
+
+def _change(
+    name: str, summary: str, change: Callable[[User, User], None]
+) -> Callable[..., Response]:
+    @extend_schema(
+        operation_id=f"{name}_account",
+        tags=["accounts"],
+        summary=summary,
+        request=None,
+        responses={
+            200: RelationshipSchema,
+            401: ProblemSchema,
+            403: ProblemSchema,
+            404: ProblemSchema,
+            422: ProblemSchema,
+        },
+    )
+    @api_view(["POST"])
+    def endpoint(request: Request, account_id: int) -> Response:
+        viewer, other = viewer_of(request), user_by_id(account_id)
+        change(viewer, other)
+        return Response(relationship_json(other.pk, relations(viewer.pk, [other.pk])))
+
+    return endpoint
+
+
+follow = _change("follow", "Follow an account", actions.follow_user)
+unfollow = _change("unfollow", "Stop following an account", actions.unfollow_user)
+block = _change("block", "Block an account", actions.block_user)
+unblock = _change("unblock", "End a block", actions.unblock_user)
+mute = _change("mute", "Mute an account", actions.mute_user)
+unmute = _change("unmute", "End a mute", actions.unmute_user)
+
+
+@extend_schema(
+    operation_id="relationships",
+    tags=["accounts"],
+    summary="How you stand to accounts",
+    parameters=[OpenApiParameter("id[]", str, many=True)],
+    responses={200: RelationshipSchema(many=True), 400: ProblemSchema, 401: ProblemSchema},
+)
+@api_view(["GET"])
+def relationships(request: Request) -> Response:
+    """The relations to up to 100 accounts, in the order asked."""
+    texts = request.query_params.getlist("id[]") or request.query_params.getlist("id")
+    try:
+        ids = [parse_id(text) for text in texts[:RELATIONSHIPS_MOST]]
+    except ValueError:
+        raise BadRequest(_("An account id is a number.")) from None
+    related = relations(viewer_of(request).pk, ids)
+    return Response([relationship_json(user_id, related) for user_id in ids])
+
+
+def _people(
+    name: str, summary: str, query: Callable[[User, int | None, Cursor], Page[User]]
+) -> Callable[..., Response]:
+    @extend_schema(
+        operation_id=name,
+        tags=["accounts"],
+        summary=summary,
+        parameters=CURSOR_PARAMETERS,
+        responses={200: AccountSchema(many=True), 400: ProblemSchema, 404: ProblemSchema},
+    )
+    @api_view(["GET"])
+    @permission_classes([AllowAny])
+    def endpoint(request: Request, account_id: int) -> Response:
+        cursor = Cursor.from_query(request.query_params, default=PEOPLE_DEFAULT, most=PEOPLE_MOST)
+        page = query(user_by_id(account_id), viewer_id_of(request), cursor)
+        return paged(request, page, [account_json(user) for user in page.items])
+
+    return endpoint
+
+
+followers = _people("account_followers", "Who follows an account", followers_page)
+following = _people("account_following", "Whom an account follows", following_page)
+
+
+def paged(
+    request: Request, page: Page[User] | Page[object], body: list[dict[str, object]]
+) -> Response:
+    """A list with its `Link` header."""
+    link = link_header(request.build_absolute_uri(request.path), request.query_params, page)
+    return Response(body, headers={"Link": link} if link else None)

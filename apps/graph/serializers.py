@@ -1,0 +1,27 @@
+"""Relations as JSON, in the Mastodon shape."""
+
+from typing import Any
+
+from apps.graph.queries import Relations
+
+
+def relationship_json(user_id: int, related: Relations) -> dict[str, Any]:
+    """How the viewer of `related` stands to an account."""
+    following, muting = user_id in related.following, user_id in related.muting
+    return {
+        "id": str(user_id),
+        "following": following,
+        "showing_reblogs": following,
+        "notifying": False,
+        "languages": None,
+        "followed_by": user_id in related.followed_by,
+        "blocking": user_id in related.blocking,
+        "blocked_by": user_id in related.blocked_by,
+        "muting": muting,
+        "muting_notifications": muting,
+        "requested": False,
+        "requested_by": False,
+        "domain_blocking": False,
+        "endorsed": False,
+        "note": "",
+    }

@@ -1,0 +1,189 @@
+"""The API's single posts: create, show, edit, delete, and what a viewer does with them."""
+
+from collections.abc import Callable
+from typing import Any
+
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework.decorators import api_view, permission_classes
+from rest_framework.exceptions import NotAuthenticated
+from rest_framework.permissions import AllowAny
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from apps.accounts.api import viewer_id_of, viewer_of
+from apps.accounts.models import User
+from apps.accounts.schema import ProblemSchema
+from apps.engagement import actions as engagement
+from apps.posts import actions as posts
+from apps.posts.drafts import Draft
+from apps.timeline.fanout import push_own
+from apps.timeline.schema import (
+    VISIBILITIES,
+    ContextSchema,
+    DeletedStatusSchema,
+    StatusEdit,
+    StatusInput,
+    StatusSchema,
+)
+from apps.timeline.serializers import status_json
+from apps.timeline.thread import one_item, thread
+
+REFUSALS = {400: ProblemSchema, 401: ProblemSchema, 404: ProblemSchema}
+
+
+@extend_schema(
+    operation_id="create_status",
+    tags=["statuses"],
+    summary="Publish a post",
+    parameters=[OpenApiParameter("Idempotency-Key", str, OpenApiParameter.HEADER)],
+    request=StatusInput,
+    responses={
+        200: StatusSchema,
+        **REFUSALS,
+        403: ProblemSchema,
+        422: ProblemSchema,
+        429: ProblemSchema,
+    },
+)
+@api_view(["POST"])
+def create(request: Request) -> Response:
+    """Publish a post. The same Idempotency-Key gives the same post, however often it is sent."""
+    fields = _valid(StatusInput(data=request.data))
+    viewer = viewer_of(request)
+    draft = Draft(
+        body=fields["status"],
+        visibility=VISIBILITIES[fields["visibility"]],
+        reply_to_id=_id(fields["in_reply_to_id"]),
+        quote_of_id=_id(fields["quoted_status_id"]),
+        content_warning=fields["spoiler_text"],
+        language=fields["language"] or "",
+    )
+    post = posts.publish_post(
+        viewer, draft, idempotency_key=request.headers.get("Idempotency-Key", "")
+    )
+    push_own(post.pk)
+    return _status(viewer, post.pk)
+
+
+@extend_schema(
+    methods=["GET"],
+    operation_id="show_status",
+    tags=["statuses"],
+    summary="A post",
+    responses={200: StatusSchema, 404: ProblemSchema},
+)
+@extend_schema(
+    methods=["PUT"],
+    operation_id="edit_status",
+    tags=["statuses"],
+    summary="Change the text of your post",
+    request=StatusEdit,
+    responses={200: StatusSchema, **REFUSALS, 422: ProblemSchema},
+)
+@extend_schema(
+    methods=["DELETE"],
+    operation_id="delete_status",
+    tags=["statuses"],
+    summary="Delete your post",
+    responses={200: DeletedStatusSchema, **REFUSALS},
+)
+@api_view(["GET", "PUT", "DELETE"])
+@permission_classes([AllowAny])
+def one(request: Request, status_id: int) -> Response:
+    """Show, edit or delete a post."""
+    if request.method == "GET":
+        return Response(status_json(one_item(viewer_id_of(request), status_id)))
+    if not isinstance(request.user, User):
+        raise NotAuthenticated
+    return _edit(request, status_id) if request.method == "PUT" else _delete(request, status_id)
+
+
+def _edit(request: Request, status_id: int) -> Response:
+    viewer = viewer_of(request)
+    fields = _valid(StatusEdit(data=request.data))
+    posts.edit_post(
+        viewer,
+        status_id,
+        body=fields["status"],
+        content_warning=fields.get("spoiler_text"),
+        language=fields.get("language"),
+    )
+    return _status(viewer, status_id)
+
+
+def _delete(request: Request, status_id: int) -> Response:
+    viewer = viewer_of(request)
+    before = status_json(one_item(viewer.pk, status_id))
+    deleted = posts.delete_post(status_id, by=viewer)
+    return Response({**before, "text": deleted.body})
+
+
+@extend_schema(
+    operation_id="status_context",
+    tags=["statuses"],
+    summary="What a post answers and what answers it",
+    responses={200: ContextSchema, 404: ProblemSchema},
+)
+@api_view(["GET"])
+@permission_classes([AllowAny])
+def context(request: Request, status_id: int) -> Response:
+    """The thread around a post."""
+    found = thread(viewer_id_of(request), status_id)
+    ancestors = [status_json(item) for item in found.ancestors if item is not None]
+    return Response(
+        {"ancestors": ancestors, "descendants": [status_json(item) for item in found.descendants]}
+    )
+
+
+def _act(name: str, summary: str, act: Callable[[User, int], object]) -> Callable[..., Response]:
+    @extend_schema(
+        operation_id=f"{name}_status",
+        tags=["statuses"],
+        summary=summary,
+        request=None,
+        responses={200: StatusSchema, **REFUSALS, 403: ProblemSchema, 429: ProblemSchema},
+    )
+    @api_view(["POST"])
+    def endpoint(request: Request, status_id: int) -> Response:
+        viewer = viewer_of(request)
+        act(viewer, status_id)
+        return _status(viewer, status_id)
+
+    return endpoint
+
+
+favourite = _act("favourite", "Like a post", engagement.like_post)
+unfavourite = _act("unfavourite", "Take back a like", engagement.unlike_post)
+bookmark = _act("bookmark", "Keep a post for later", engagement.bookmark_post)
+unbookmark = _act("unbookmark", "Drop a bookmark", engagement.unbookmark_post)
+unreblog = _act("unreblog", "Take back a repost, named by the post it shares", posts.unrepost)
+
+
+@extend_schema(
+    operation_id="reblog_status",
+    tags=["statuses"],
+    summary="Share a public post",
+    request=None,
+    responses={200: StatusSchema, **REFUSALS, 403: ProblemSchema, 429: ProblemSchema},
+)
+@api_view(["POST"])
+def reblog(request: Request, status_id: int) -> Response:
+    """Share a post: the answer is the new status that wraps it; twice is once."""
+    viewer = viewer_of(request)
+    made = posts.repost(viewer, status_id)
+    push_own(made.pk)
+    return _status(viewer, made.pk)
+
+
+def _status(viewer: User, post_id: int) -> Response:
+    return Response(status_json(one_item(viewer.pk, post_id)))
+
+
+def _valid(fields: Any) -> dict[str, Any]:
+    fields.is_valid(raise_exception=True)
+    values: dict[str, Any] = fields.validated_data
+    return values
+
+
+def _id(text: str | None) -> int | None:
+    return int(text) if text else None

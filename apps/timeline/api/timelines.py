@@ -1,0 +1,93 @@
+"""The API's timelines: home, public, one account's statuses, bookmarks."""
+
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework.decorators import api_view, permission_classes
+from rest_framework.permissions import AllowAny
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from apps.accounts.api import viewer_id_of, viewer_of
+from apps.accounts.queries import user_by_id
+from apps.accounts.schema import ProblemSchema
+from apps.graph.api import CURSOR_PARAMETERS
+from apps.paging import Cursor, Page, link_header
+from apps.timeline.bookmarks import bookmarks_timeline
+from apps.timeline.home import home_timeline
+from apps.timeline.items import FeedItem
+from apps.timeline.profile import profile_timeline
+from apps.timeline.public import public_timeline
+from apps.timeline.schema import StatusSchema
+from apps.timeline.serializers import status_json
+
+RESPONSES = {200: StatusSchema(many=True), 400: ProblemSchema}
+
+
+@extend_schema(
+    operation_id="home_timeline",
+    tags=["timelines"],
+    summary="What the accounts you follow published",
+    parameters=CURSOR_PARAMETERS,
+    responses={**RESPONSES, 401: ProblemSchema},
+)
+@api_view(["GET"])
+def home(request: Request) -> Response:
+    """The viewer's home timeline."""
+    return statuses(
+        request, home_timeline(viewer_of(request), Cursor.from_query(request.query_params))
+    )
+
+
+@extend_schema(
+    operation_id="public_timeline",
+    tags=["timelines"],
+    summary="Everything said to everybody",
+    parameters=CURSOR_PARAMETERS,
+    responses=RESPONSES,
+)
+@api_view(["GET"])
+@permission_classes([AllowAny])
+def public(request: Request) -> Response:
+    """The public timeline."""
+    return statuses(
+        request, public_timeline(viewer_id_of(request), Cursor.from_query(request.query_params))
+    )
+
+
+@extend_schema(
+    operation_id="account_statuses",
+    tags=["accounts"],
+    summary="What an account published",
+    parameters=[*CURSOR_PARAMETERS, OpenApiParameter("exclude_replies", bool)],
+    responses={**RESPONSES, 404: ProblemSchema},
+)
+@api_view(["GET"])
+@permission_classes([AllowAny])
+def of_account(request: Request, account_id: int) -> Response:
+    """An account's posts as the viewer may see them."""
+    replies = request.query_params.get("exclude_replies", "").lower() not in {"1", "true", "on"}
+    cursor = Cursor.from_query(request.query_params)
+    page = profile_timeline(user_by_id(account_id), viewer_id_of(request), cursor, replies=replies)
+    return statuses(request, page)
+
+
+@extend_schema(
+    operation_id="bookmarks",
+    tags=["timelines"],
+    summary="What you keep for later",
+    parameters=CURSOR_PARAMETERS,
+    responses={**RESPONSES, 401: ProblemSchema},
+)
+@api_view(["GET"])
+def bookmarks(request: Request) -> Response:
+    """The viewer's bookmarks; follow the `Link` header, the cursor is not a status id."""
+    return statuses(
+        request, bookmarks_timeline(viewer_of(request), Cursor.from_query(request.query_params))
+    )
+
+
+def statuses(request: Request, page: Page[FeedItem]) -> Response:
+    """A page of statuses with its `Link` header."""
+    link = link_header(request.build_absolute_uri(request.path), request.query_params, page)
+    return Response(
+        [status_json(item) for item in page.items], headers={"Link": link} if link else None
+    )

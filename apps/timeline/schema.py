@@ -1,0 +1,124 @@
+"""The shapes of the API's status entities, for the OpenAPI document, and what a new status may hold."""
+
+from typing import Any
+
+from rest_framework import serializers
+
+from apps.accounts.schema import AccountSchema
+
+# Mastodon's words for our visibilities.
+VISIBILITIES = {
+    "public": "public",
+    "unlisted": "unlisted",
+    "private": "followers",
+    "direct": "mentioned",
+}
+VISIBILITY_NAMES = {ours: theirs for theirs, ours in VISIBILITIES.items()}
+
+
+class MentionSchema(serializers.Serializer[Any]):
+    """An account that a status names."""
+
+    id = serializers.CharField()
+    username = serializers.CharField()
+    acct = serializers.CharField()
+    url = serializers.URLField()
+
+
+class TagSchema(serializers.Serializer[Any]):
+    """A hashtag."""
+
+    name = serializers.CharField()
+    url = serializers.URLField()
+
+
+class MediaSchema(serializers.Serializer[Any]):
+    """An attached picture."""
+
+    id = serializers.CharField()
+    type = serializers.CharField()
+    url = serializers.URLField()
+    preview_url = serializers.URLField()
+    remote_url = serializers.URLField(allow_null=True)
+    meta = serializers.DictField()
+    description = serializers.CharField(allow_null=True)
+    blurhash = serializers.CharField(allow_null=True)
+
+
+class QuotedSchema(serializers.Serializer[Any]):
+    """What a status quotes."""
+
+    state = serializers.ChoiceField(["accepted", "unauthorized"])
+    quoted_status = serializers.DictField(allow_null=True)
+
+
+class StatusSchema(serializers.Serializer[Any]):
+    """A post. A repost is a wrapper around the status in `reblog`."""
+
+    id = serializers.CharField()
+    uri = serializers.URLField()
+    url = serializers.URLField()
+    created_at = serializers.DateTimeField()
+    edited_at = serializers.DateTimeField(allow_null=True)
+    account = AccountSchema()
+    content = serializers.CharField(help_text="HTML: p, br, a, span only.")
+    visibility = serializers.ChoiceField(list(VISIBILITIES))
+    sensitive = serializers.BooleanField()
+    spoiler_text = serializers.CharField()
+    language = serializers.CharField(allow_null=True)
+    in_reply_to_id = serializers.CharField(allow_null=True)
+    in_reply_to_account_id = serializers.CharField(allow_null=True)
+    reblog = serializers.DictField(allow_null=True, help_text="A status.")
+    quote = QuotedSchema(allow_null=True)
+    media_attachments = MediaSchema(many=True)
+    mentions = MentionSchema(many=True)
+    tags = TagSchema(many=True)
+    emojis = serializers.ListField(child=serializers.DictField())
+    card = serializers.DictField(allow_null=True)
+    poll = serializers.DictField(allow_null=True)
+    application = serializers.DictField(allow_null=True)
+    replies_count = serializers.IntegerField()
+    reblogs_count = serializers.IntegerField()
+    favourites_count = serializers.IntegerField()
+    favourited = serializers.BooleanField()
+    reblogged = serializers.BooleanField()
+    bookmarked = serializers.BooleanField()
+    muted = serializers.BooleanField()
+    pinned = serializers.BooleanField()
+    filtered = serializers.ListField(child=serializers.DictField())
+
+
+class DeletedStatusSchema(StatusSchema):
+    """A status that was just deleted, with its source text."""
+
+    text = serializers.CharField()
+
+
+class ContextSchema(serializers.Serializer[Any]):
+    """What a status answers and what answers it."""
+
+    ancestors = StatusSchema(many=True)
+    descendants = StatusSchema(many=True)
+
+
+class StatusInput(serializers.Serializer[Any]):
+    """A new status. Unknown fields are ignored."""
+
+    status = serializers.CharField(allow_blank=True, default="", trim_whitespace=False)
+    in_reply_to_id = serializers.RegexField(r"\A[1-9][0-9]{0,18}\Z", allow_null=True, default=None)
+    quoted_status_id = serializers.RegexField(
+        r"\A[1-9][0-9]{0,18}\Z", allow_null=True, default=None
+    )
+    visibility = serializers.ChoiceField(list(VISIBILITIES), default="public")
+    spoiler_text = serializers.CharField(allow_blank=True, default="", max_length=200)
+    language = serializers.RegexField(
+        r"\A[a-zA-Z]{2,3}(-[a-zA-Z]{2,4})?\Z", allow_null=True, default=None
+    )
+
+
+class StatusEdit(serializers.Serializer[Any]):
+    """A new text for a status."""
+
+    status = serializers.CharField(allow_blank=True, trim_whitespace=False)
+    spoiler_text = serializers.CharField(allow_blank=True, required=False, max_length=200)
+    language = serializers.RegexField(r"\A[a-zA-Z]{2,3}(-[a-zA-Z]{2,4})?\Z", required=False)

@@ -1,0 +1,81 @@
+"""Feed items as JSON, in the Mastodon shape. Presenting asks no server."""
+
+from typing import Any
+
+from apps.accounts.serializers import absolute, account_json, timestamp
+from apps.posts.content import Picture
+from apps.posts.text import tags
+from apps.timeline.items import FeedItem
+from apps.timeline.schema import VISIBILITY_NAMES
+
+Json = dict[str, Any]
+
+
+def status_json(item: FeedItem) -> Json:
+    """A post as a status; a repost wraps the status it shares."""
+    post, shown = item.post, item.shown
+    address = absolute(item.url)
+    return {
+        "id": str(post.id),
+        "uri": address,
+        "url": address,
+        "created_at": timestamp(post.created_at),
+        "edited_at": timestamp(post.edited_at) if post.edited_at else None,
+        "account": account_json(item.author),
+        "content": shown.post.html_for(absolute("")),
+        "visibility": VISIBILITY_NAMES[post.visibility],
+        "sensitive": bool(shown.post.content_warning),
+        "spoiler_text": shown.post.content_warning,
+        "language": shown.post.language or None,
+        "in_reply_to_id": str(post.reply_to_id) if post.reply_to_id else None,
+        "in_reply_to_account_id": str(item.reply_to_author_id) if item.reply_to_author_id else None,
+        "reblog": status_json(item.source) if item.is_repost and item.source else None,
+        "quote": _quote(item),
+        "media_attachments": [_media(picture) for picture in shown.post.pictures],
+        "mentions": [_mention(handle, user_id) for handle, user_id in shown.post.mentions.items()],
+        "tags": [{"name": tag, "url": absolute(f"/tags/{tag}")} for tag in tags(shown.post.body)],
+        "emojis": [],
+        "card": None,
+        "poll": None,
+        "application": None,
+        "replies_count": shown.counts.replies,
+        "reblogs_count": shown.counts.reposts,
+        "favourites_count": shown.counts.likes,
+        "favourited": shown.flags.liked,
+        "reblogged": shown.flags.reposted,
+        "bookmarked": shown.flags.bookmarked,
+        "muted": False,
+        "pinned": False,
+        "filtered": [],
+    }
+
+
+def _quote(item: FeedItem) -> Json | None:
+    if item.is_repost or item.post.source_id is None:
+        return None
+    if item.source is None:
+        return {"state": "unauthorized", "quoted_status": None}
+    return {"state": "accepted", "quoted_status": status_json(item.source)}
+
+
+def _media(picture: Picture) -> Json:
+    size = {
+        "width": picture.width,
+        "height": picture.height,
+        "size": f"{picture.width}x{picture.height}",
+        "aspect": round(picture.width / picture.height, 4),
+    }
+    return {
+        "id": str(picture.id),
+        "type": "image",
+        "url": absolute(picture.url),
+        "preview_url": absolute(picture.url),
+        "remote_url": None,
+        "meta": {"original": size, "small": size},
+        "description": picture.alt or None,
+        "blurhash": None,
+    }
+
+
+def _mention(handle: str, user_id: int) -> Json:
+    return {"id": str(user_id), "username": handle, "acct": handle, "url": absolute(f"/@{handle}")}

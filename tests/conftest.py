@@ -1,0 +1,65 @@
+"""The cast of every test: alice is followed by bob; carol is a stranger. Real servers, empty caches."""
+
+import pytest
+from django.test import Client
+from rest_framework.test import APIClient
+
+from apps.accounts.actions import issue_token
+from apps.caches.servers import limits, timelines
+from apps.graph.actions import follow_user
+from tests.factories import deliver, make_user
+
+
+@pytest.fixture(autouse=True)
+def _empty_redis():
+    timelines().flushdb()
+    limits().flushdb()
+
+
+@pytest.fixture(autouse=True)
+def _fast_passwords(settings):
+    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+
+
+@pytest.fixture
+def alice(db):
+    return make_user("alice", display_name="Alice Wen")
+
+
+@pytest.fixture
+def bob(alice):
+    bob = make_user("bob")
+    follow_user(bob, alice)
+    deliver()
+    return bob
+
+
+@pytest.fixture
+def carol(db):
+    return make_user("carol")
+
+
+@pytest.fixture
+def page_of():
+    """`page_of(user)`: a browser without JavaScript in which a user is logged in (None: nobody)."""
+
+    def client(user):
+        browser = Client()
+        if user is not None:
+            browser.force_login(user)
+        return browser
+
+    return client
+
+
+@pytest.fixture
+def api_of():
+    """`api_of(user)`: a program with a user's bearer token (None: without one)."""
+
+    def client(user):
+        program = APIClient()
+        if user is not None:
+            program.credentials(HTTP_AUTHORIZATION=f"Bearer {issue_token(user, name='test')}")
+        return program
+
+    return client
