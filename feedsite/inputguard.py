@@ -10,6 +10,7 @@ from django.http import HttpRequest, HttpResponseBase
 
 from apps.refusals import BadRequest
 from feedsite.errors import refusal_response
+from feedsite.wellformed import is_malformed
 
 MAX_QUERY_CHARACTERS = 8192
 
@@ -39,14 +40,6 @@ class InputGuardMiddleware:
                 request, BadRequest("The form contains characters that are not text.")
             )
         return None
-
-
-def is_malformed(texts: Iterable[str]) -> bool:
-    """Whether any text has a NUL or a lone surrogate."""
-    return any(
-        "\x00" in text or any("\ud800" <= character <= "\udfff" for character in text)
-        for text in texts
-    )
 
 
 def _address_is_malformed(request: HttpRequest) -> bool:

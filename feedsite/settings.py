@@ -314,7 +314,8 @@ LOGGING = {
     "root": {"handlers": ["console"], "level": LOG_LEVEL},
     "loggers": {
         "django.server": {"level": "WARNING"},
-        "celery.app.trace": {"level": "WARNING"},  # one line per doorbell would be two a second
+        "celery.app.trace": {"level": "WARNING"},  # the sweepers would be four lines a second
+        "celery.worker.strategy": {"level": "WARNING"},
         "celery.beat": {"level": "WARNING"},
         "django.security.DisallowedHost": {"level": "ERROR"},
     },

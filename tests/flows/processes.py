@@ -1,0 +1,50 @@
+"""A real Celery worker with beat, in processes of its own, on the tests' own servers."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+
+from django.db import connection
+
+START_SECONDS = 30
+
+
+def start_worker(directory):
+    """Start a worker on the test database and wait until it takes tasks."""
+    log = directory / "worker.log"
+    command = [sys.executable, "-m", "celery", "-A", "feedsite", "worker", "-B", "-s", str(directory / "beat"),
+               "-Q", "default,fanout", "--pool", "prefork", "-c", "1", "-l", "INFO"]  # fmt: skip
+    with log.open("ab") as output:
+        process = subprocess.Popen(
+            command, env=environment(), stdout=output, stderr=output, start_new_session=True
+        )
+    wait_for(lambda: " ready." in log.read_text() or process.poll() is not None, START_SECONDS)
+    assert process.poll() is None, log.read_text()
+    return process
+
+
+def environment():
+    """The environment of the tests, with the database that pytest-django made."""
+    name = connection.settings_dict["NAME"]
+    url = re.sub(r"/[^/?]+\?", f"/{name}?", os.environ["DATABASE_URL"])
+    return {**os.environ, "DATABASE_URL": url, "DATABASE_POOL_MAX": "4"}
+
+
+def stop(process, number=signal.SIGTERM):
+    """End a process and its children."""
+    if process.poll() is None:
+        os.killpg(process.pid, number)
+    process.wait(30)
+
+
+def wait_for(condition, seconds):
+    """Wait until something holds; whether it did in time."""
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        if condition():
+            return True
+        time.sleep(0.02)
+    return condition()

@@ -1,0 +1,69 @@
+"""Publish, fan out, read: through the real API, a real broker and a real worker."""
+
+import signal
+
+from apps.events.leases import State
+from apps.events.models import Event
+from apps.graph.models import Followee, Follower
+from apps.timeline.cache import HOME
+from apps.timeline.models import FanoutChunk
+from feedsite.celery import app
+from tests.factories import make_user
+from tests.flows.processes import start_worker, stop, wait_for
+
+IN_TIME_SECONDS = 10  # the aim is two; a busy test machine gets more
+
+
+def texts(api):
+    return [status["content"] for status in api.get("/api/v1/timelines/home").json()]
+
+
+def test_a_post_reaches_a_followers_home_through_the_worker(worker, alice, bob, api_of):
+    bobs, alices = api_of(bob), api_of(alice)
+    assert texts(bobs) == []
+    assert alices.post("/api/v1/statuses", {"status": "Good morning."}).status_code == 200
+    assert wait_for(lambda: texts(bobs) == ["<p>Good morning.</p>"], IN_TIME_SECONDS)
+    assert wait_for(lambda: not Event.objects.exclude(state=State.DONE).exists(), IN_TIME_SECONDS)
+
+
+def test_what_happened_while_no_worker_ran_is_delivered_later(
+    transactional_db, alice, bob, api_of, tmp_path
+):
+    bobs = api_of(bob)
+    texts(bobs)
+    api_of(alice).post("/api/v1/statuses", {"status": "Nobody is listening."})
+    flush_broker()  # and the doorbell is lost
+    process = start_worker(tmp_path)
+    try:
+        assert wait_for(lambda: len(texts(bobs)) == 1, IN_TIME_SECONDS)
+    finally:
+        stop(process)
+
+
+def test_a_killed_worker_loses_no_delivery(transactional_db, alice, api_of, tmp_path, monkeypatch):
+    monkeypatch.setenv("FANOUT_CHUNK_SIZE", "5")
+    readers = [make_user() for _ in range(30)]
+    Followee.objects.bulk_create(Followee(owner=reader, followee=alice) for reader in readers)
+    Follower.objects.bulk_create(Follower(owner=alice, follower=reader) for reader in readers)
+    for reader in readers:
+        assert texts(api_of(reader)) == []
+    first = start_worker(tmp_path)
+    api = api_of(alice)
+    ids = [
+        int(api.post("/api/v1/statuses", {"status": f"post {n}"}).json()["id"]) for n in range(10)
+    ]
+    stop(first, signal.SIGKILL)
+    Event.objects.filter(state=State.PENDING).update(
+        due_at="2020-01-01T00:00Z"
+    )  # the leases run out
+    FanoutChunk.objects.filter(state=State.PENDING).update(due_at="2020-01-01T00:00Z")
+    second = start_worker(tmp_path)
+    try:
+        expected = sorted(ids, reverse=True)
+        assert wait_for(lambda: all(HOME.ids(reader.pk) == expected for reader in readers), 30)
+    finally:
+        stop(second)
+
+
+def flush_broker():
+    app.connection_for_write().default_channel.client.flushdb()
