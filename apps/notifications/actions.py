@@ -58,6 +58,17 @@ def tell_of_post(post_id: int) -> None:
             tell(user_id, kind, actor_id=actor_id, post_id=about)
 
 
+def forget_post(post_id: int) -> None:
+    """Delete the notifications that point at a post."""
+    Notification.objects.filter(post=post_id).delete()
+
+
+def forget_between(one_id: int, other_id: int) -> None:
+    """Delete what two accounts told each other."""
+    for user_id, actor_id in ((one_id, other_id), (other_id, one_id)):
+        Notification.objects.filter(user=user_id, actor=actor_id).delete()
+
+
 def _add(
     reasons: dict[int, tuple[NotificationKind, int]],
     user_ids: Iterable[int],

@@ -2,7 +2,7 @@
 
 from apps.events.registry import Payload, handles
 from apps.ids import author_of
-from apps.notifications.actions import tell, tell_of_post
+from apps.notifications.actions import forget_between, forget_post, tell, tell_of_post
 from apps.notifications.models import NotificationKind
 
 
@@ -23,3 +23,15 @@ def tell_of_like(payload: Payload) -> None:
 def tell_of_published_post(payload: Payload) -> None:
     """Somebody answers, quotes, reposts or mentions you."""
     tell_of_post(payload["post_id"])
+
+
+@handles("post_deleted")
+def forget_deleted_post(payload: Payload) -> None:
+    """Nothing points at a post that is gone."""
+    forget_post(payload["post_id"])
+
+
+@handles("blocked")
+def forget_blocked_account(payload: Payload) -> None:
+    """A block takes back what both told each other."""
+    forget_between(payload["owner_id"], payload["blocked_id"])

@@ -40,7 +40,10 @@ class Notification(models.Model):
                 "user", "kind", "actor", "post", name="notification_once", nulls_distinct=False
             )
         ]
-        indexes = [models.Index(fields=["user", "-id"], name="notification_list")]
+        indexes = [
+            models.Index(fields=["user", "-id"], name="notification_list"),
+            models.Index(fields=["post"], condition=~models.Q(post=None), name="notification_post"),
+        ]
 
     def __str__(self) -> str:
         return f"{self.user_id}: {self.kind} by {self.actor_id}"
