@@ -1,0 +1,61 @@
+"""The lists of posts and people are range scans of one index, without a sort: page 1,000 costs as page 1."""
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from apps.graph.queries import followers_page, following_page
+from apps.paging import Cursor
+from apps.timeline import pull
+from tests.factories import publish
+
+CURSOR = Cursor(max_id=1_800_000_000_000_000_000)
+
+
+@pytest.fixture
+def plan_of(alice, bob):
+    publish(alice)
+
+    def plan(read):
+        with connection.cursor() as sql:
+            # small tables are scanned whole unless that is made dear; a missing index shows all the same
+            sql.execute("SET LOCAL enable_seqscan = off; SET LOCAL enable_bitmapscan = off")
+        with CaptureQueriesContext(
+            connection,
+        ) as captured:
+            read()
+        with connection.cursor() as sql:
+            sql.execute("EXPLAIN " + captured.captured_queries[0]["sql"])
+            return "\n".join(row[0] for row in sql.fetchall())
+
+    return plan
+
+
+def test_a_profile_is_a_range_of_the_authors_outbox(plan_of, alice, bob):
+    plan = plan_of(
+        lambda: pull.author_ids(alice.pk, alice.pk, follows=False, cursor=CURSOR, count=21)
+    )
+    assert "Index Only Scan using post_outbox" in plan
+    assert "Sort" not in plan
+
+
+def test_the_public_timeline_is_a_range_of_public_posts(plan_of):
+    plan = plan_of(lambda: pull.public_ids(CURSOR, 21))
+    assert "using post_public" in plan
+    assert "Sort" not in plan
+
+
+def test_a_home_pull_is_one_bounded_range_per_followee(plan_of, bob):
+    plan = plan_of(lambda: pull.home_ids(bob.pk, CURSOR, 21))
+    assert "using post_outbox" in plan
+    assert "followee_" in plan  # the reader's own list of followees
+
+
+@pytest.mark.parametrize(
+    ("page", "index"), [(followers_page, "follower_list"), (following_page, "followee_list")]
+)
+def test_lists_of_people_are_ranges_of_their_owners_list(plan_of, alice, page, index):
+    plan = plan_of(lambda: page(alice, None, Cursor(max_id=10**12)))
+    assert f"using {index}" in plan
+    assert "Sort" not in plan
+    assert "Aggregate" not in plan
