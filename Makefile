@@ -1,0 +1,29 @@
+# Short names for ./run; see ./run --help.
+.PHONY: run stop reset test check fix lock
+
+run:
+	./run
+
+stop:
+	./run stop
+
+reset:
+	./run reset
+
+test:
+	./run test
+
+check:
+	./run check
+
+fix:
+	.venv/bin/ruff format .
+	.venv/bin/ruff check --fix .
+
+# Needs uv. The result holds for every supported Python and platform, with the hashes of all wheels.
+LOCK = uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
+	--no-emit-index-url --no-emit-find-links --custom-compile-command "make lock"
+
+lock:
+	$(LOCK) requirements.in -o requirements.txt
+	$(LOCK) requirements-dev.in -o requirements-dev.txt

@@ -1,0 +1,154 @@
+"""The command line of `./run`."""
+
+import argparse
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from runner.checkout import DEFAULT_DATA_DIR
+from runner.site import ServeOptions
+
+DEMO_SIZES = ("small", "medium", "large", "none")
+MOST_WORKERS = 64
+VERBS = ("serve", "stop", "reset", "manage", "test", "check")
+SUMMARY = """\
+Starts the site with everything it needs, and its tools.
+
+  ./run [options]            set up, start, and serve until Ctrl-C
+  ./run stop                 stop the site of a data directory
+  ./run reset                delete the data of a site
+  ./run manage COMMAND ...   a Django management command in the site's environment
+  ./run test [ARGUMENTS]     the tests; arguments go to pytest
+  ./run check                format, lint, imports, types, migrations, schema, and the tests
+"""
+EXAMPLES = """\
+examples:
+  ./run                                      http://127.0.0.1:8000 with a small demo
+  ./run --port 8001 --data-dir /tmp/second   a second site beside the first
+  ./run --host 0.0.0.0 --demo none           empty, for the local network
+  ./run manage create_user dora --password 'correct horse battery'
+  ./run test tests/runner -x
+  ./run reset --yes
+
+environment:
+  FEEDSITE_DATA_DIR   the default for --data-dir
+  FEEDSITE_VENV       where the Python packages go (default: .venv in the checkout)
+  DATABASE_URL, REDIS_URL, MEMCACHED_URLS and the rest of .env.example: a server whose address
+  is given is not started.
+"""
+
+
+@dataclass(frozen=True)
+class Request:
+    """A parsed command line: the verb and what it needs."""
+
+    verb: str
+    serve: ServeOptions = field(default_factory=ServeOptions)
+    data_dir: Path = DEFAULT_DATA_DIR
+    confirmed: bool = False
+    rest: list[str] = field(default_factory=list)
+
+
+def parse(arguments: Sequence[str]) -> Request:
+    """Read a command line; on mistakes argparse prints the usage and exits with status 2."""
+    verb, rest = (arguments[0], list(arguments[1:])) if arguments else ("serve", [])
+    if verb in (
+        "test",
+        "manage",
+    ):  # everything after these belongs to pytest and Django, --help included
+        return Request(verb, data_dir=_default_data_dir(), rest=rest)
+    if not verb.startswith("-") and verb not in VERBS:
+        _parser().error(f"{verb!r} is not a verb; choose from {', '.join(VERBS)}")
+    parsed = _parser().parse_args(_with_verb(arguments))
+    if parsed.verb == "serve":
+        options = ServeOptions(parsed.host, parsed.port, parsed.demo, parsed.workers)
+        return Request("serve", serve=options, data_dir=parsed.data_dir)
+    return Request(
+        parsed.verb,
+        data_dir=getattr(parsed, "data_dir", _default_data_dir()),
+        confirmed=getattr(parsed, "yes", False),
+    )
+
+
+def _with_verb(arguments: Sequence[str]) -> list[str]:
+    """Without a verb the options are those of `serve`."""
+    plain = not arguments or (arguments[0].startswith("-") and arguments[0] not in ("-h", "--help"))
+    return ["serve", *arguments] if plain else list(arguments)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="./run",
+        usage="./run [VERB] [options]",
+        description=SUMMARY,
+        epilog=_option_lines() + EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    verbs = parser.add_subparsers(
+        dest="verb", metavar="VERB", required=True, help=argparse.SUPPRESS
+    )
+    _add_serve_options(verbs.add_parser("serve", prog="./run", allow_abbrev=False))
+    _add_data_dir(verbs.add_parser("stop", prog="./run stop", allow_abbrev=False))
+    reset = verbs.add_parser("reset", prog="./run reset", allow_abbrev=False)
+    _add_data_dir(reset)
+    reset.add_argument("--yes", action="store_true", help="do not ask")
+    verbs.add_parser("check", prog="./run check", allow_abbrev=False)
+    return parser
+
+
+def _option_lines() -> str:
+    """The options of `serve`, for the one page of --help."""
+    parser = argparse.ArgumentParser(prog="./run", add_help=False)
+    _add_serve_options(parser)
+    return parser.format_help().partition("options:")[2].join(("options:", "\n"))
+
+
+def _add_serve_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--port", type=_port, default=8000, help="TCP port of the site (default: 8000)"
+    )
+    parser.add_argument(
+        "--host", default="127.0.0.1", help="address to listen on (default: 127.0.0.1)"
+    )
+    _add_data_dir(parser)
+    parser.add_argument(
+        "--demo",
+        choices=DEMO_SIZES,
+        default="small",
+        help="people and posts to start with (default: small)",
+    )
+    parser.add_argument(
+        "--workers",
+        type=_workers,
+        default=2,
+        metavar="N",
+        help="processes for background tasks (default: 2)",
+    )
+
+
+def _add_data_dir(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--data-dir", type=Path, default=_default_data_dir(), metavar="DIR",
+        help="where everything is kept (default: var in the checkout)",
+    )  # fmt: skip
+
+
+def _default_data_dir() -> Path:
+    chosen = os.environ.get("FEEDSITE_DATA_DIR")
+    return Path(chosen) if chosen else DEFAULT_DATA_DIR
+
+
+def _port(text: str) -> int:
+    return _number(text, 1, 65535)
+
+
+def _workers(text: str) -> int:
+    return _number(text, 1, MOST_WORKERS)
+
+
+def _number(text: str, least: int, most: int) -> int:
+    if not text.isascii() or not text.isdigit() or not least <= int(text) <= most:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number from {least} to {most}")
+    return int(text)

@@ -1,0 +1,108 @@
+"""`./run test` and `./run check`."""
+
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import NoReturn
+
+from runner.checkout import ROOT
+from runner.datadir import DataDir
+from runner.environment import site_environment
+from runner.preparation import manage_command
+from runner.says import say
+from runner.services.group import throwaway_services
+
+# What the tests must not take over from the shell: they bring their own servers.
+SERVER_SETTINGS = (
+    "DATABASE_URL", "REDIS_URL", "REDIS_LIMITS_URL", "REDIS_CACHE_URL", "CELERY_BROKER_URL", "MEMCACHED_URLS",
+)  # fmt: skip
+
+
+def test(arguments: list[str]) -> NoReturn:
+    """Replace this process by pytest."""
+    command = [*_module("pytest"), *arguments]
+    os.chdir(ROOT)
+    os.execve(command[0], command, _environment())  # noqa: S606 -- no shell is wanted
+
+
+def check() -> int:
+    """Run every check, the tests last. Returns 0 when all passed, else 1."""
+    failed = [
+        name for name, command in _static_checks() if not _step(name, command, _environment())
+    ]
+    with tempfile.TemporaryDirectory(prefix="feedsite-check-") as directory:
+        failed += _checks_with_servers(Path(directory))
+    say(
+        f"\nFailed so far: {', '.join(failed)}"
+        if failed
+        else "\nAll checks before the tests passed"
+    )
+    # The tests come last, so that their summary is the last thing on the screen.
+    tests = subprocess.run(_module("pytest"), cwd=ROOT, env=_environment(), check=False).returncode
+    return 1 if failed or tests else 0
+
+
+def _static_checks() -> list[tuple[str, list[str]]]:
+    templates = [
+        str(path.relative_to(ROOT)) for path in sorted((ROOT / "templates").rglob("*.html"))
+    ]
+    djade = [*_module("djade"), "--check", "--target-version", "5.2", *templates]
+    return [
+        ("format", [*_module("ruff"), "format", "--check"]),
+        ("lint", [*_module("ruff"), "check"]),
+        (
+            "imports",
+            [
+                sys.executable,
+                "-P",
+                "-c",
+                "from importlinter.cli import lint_imports_command as c; c()",
+            ],
+        ),
+        *([("templates", djade)] if templates else []),
+    ]
+
+
+def _checks_with_servers(directory: Path) -> list[str]:
+    """Checks that start Django; the names of those that failed."""
+    data = DataDir(directory)
+    data.prepare()
+    with throwaway_services(directory) as services:
+        environment = site_environment(data, services.settings())
+        schema = ["spectacular", "--validate", "--fail-on-warn", "--file", os.devnull]
+        steps = [
+            (
+                "types",
+                [*_module("mypy"), "apps", "feedsite", "runner", "tests"],
+            ),  # reads the settings
+            ("system", manage_command("check", "--fail-level", "WARNING")),
+            ("migrations", manage_command("makemigrations", "--check", "--dry-run")),
+            ("API schema", manage_command(*schema)),
+        ]
+        return [name for name, command in steps if not _step(name, command, environment)]
+
+
+def _step(name: str, command: list[str], environment: Mapping[str, str]) -> bool:
+    """Run one check; its output is shown only when it fails."""
+    begin = time.monotonic()
+    done = subprocess.run(
+        command, cwd=ROOT, env=dict(environment), stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace", check=False,
+    )  # fmt: skip
+    say(f"{name:<12} {'failed' if done.returncode else 'ok':<7} {time.monotonic() - begin:5.1f} s")
+    if done.returncode:
+        say(done.stdout.rstrip())
+    return done.returncode == 0
+
+
+def _environment() -> dict[str, str]:
+    kept = {name: value for name, value in os.environ.items() if name not in SERVER_SETTINGS}
+    return {**kept, "PYTHONPATH": str(ROOT)}
+
+
+def _module(name: str) -> list[str]:
+    return [sys.executable, "-P", "-m", name]

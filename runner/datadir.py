@@ -1,0 +1,225 @@
+"""The data directory: everything a site keeps, one lock, and a mark that says it is ours."""
+
+import contextlib
+import fcntl
+import hashlib
+import json
+import os
+import secrets
+import shutil
+import socket
+import stat
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from runner import identity
+from runner.problems import LaunchError
+
+MARKER = ".feedsite"
+NAMES = frozenset({
+    MARKER, "lock", "site.json", "environment.json", "secret_key", "demo", "static-stamp", "postgres", "postgres.new",
+    "redis", "memcached", "sockets", "static", "media", "beat", "log",
+})  # fmt: skip
+# A Unix socket's path is limited to 103 bytes on macOS, 107 on Linux; PostgreSQL adds 18 to the directory's.
+SOCKET_DIR_LIMIT = 80
+NEEDED_FREE_BYTES = 200 * 1024 * 1024
+
+
+@dataclass(frozen=True)
+class Holder:
+    """Who uses a data directory: a running site, or one `manage` command."""
+
+    pid: int
+    started: str
+    what: str
+    url: str = ""
+    ready: bool = False
+
+
+class DataDir:
+    """Paths and files of one data directory. Nothing is created before `prepare`."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path.expanduser().absolute()
+        self.postgres = self.path / "postgres"
+        self.redis = self.path / "redis"
+        self.memcached = self.path / "memcached"
+        self.static = self.path / "static"
+        self.media = self.path / "media"
+        self.beat = self.path / "beat"
+        self.log = self.path / "log"
+        self._lock: int | None = None
+
+    def is_ours(self) -> bool:
+        """Whether the launcher made this directory."""
+        return (self.path / MARKER).is_file()
+
+    def prepare(self) -> None:
+        """Create what is missing. Raises LaunchError: not writable, not ours, or nearly full."""
+        try:
+            self.path.mkdir(parents=True, exist_ok=True, mode=0o700)
+            strangers = (
+                []
+                if self.is_ours()
+                else [e.name for e in self.path.iterdir() if e.name not in NAMES]
+            )
+            if strangers:
+                raise LaunchError(
+                    f"{self.path} holds other files ({strangers[0]}); choose another --data-dir."
+                )
+            self._check_space()
+            (self.path / MARKER).write_text("Made by feedsite's ./run; ./run reset removes it.\n")
+            for directory in (self.media, self.beat, self.log):
+                directory.mkdir(exist_ok=True)
+        except OSError as error:
+            raise LaunchError(
+                f"Cannot use the data directory {self.path}: {error.strerror}; choose another --data-dir."
+            ) from None
+
+    def _check_space(self) -> None:
+        free = shutil.disk_usage(self.path).free
+        if free < NEEDED_FREE_BYTES:
+            needed, left = NEEDED_FREE_BYTES >> 20, free >> 20
+            raise LaunchError(
+                f"The disk of {self.path} is full: {left} MB free, {needed} MB needed."
+            )
+
+    def secret_key(self) -> str:
+        """The site's secret, made on first use and readable by its owner only."""
+        file = self.path / "secret_key"
+        if not file.exists():
+            write_private(file, secrets.token_urlsafe(50))
+        return file.read_text().strip()
+
+    def socket_dir(self) -> Path:
+        """A private directory for Unix sockets: in the data directory, or a short one where that is impossible."""
+        inside = self.path / "sockets"
+        if len(os.fsencode(inside)) <= SOCKET_DIR_LIMIT and _sockets_work(inside):
+            return inside
+        outside = self._short_socket_dir()
+        outside.mkdir(mode=0o700, exist_ok=True)
+        found = outside.lstat()
+        if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid() or found.st_mode & 0o077:
+            raise LaunchError(
+                f"{outside} belongs to somebody else; choose a --data-dir with a shorter path."
+            )
+        return outside
+
+    def _short_socket_dir(self) -> Path:
+        name = f"feedsite-{os.geteuid()}-{hashlib.sha256(os.fsencode(self.path)).hexdigest()[:10]}"
+        chosen = Path(tempfile.gettempdir()) / name
+        return chosen if len(os.fsencode(chosen)) <= SOCKET_DIR_LIMIT else Path("/tmp") / name  # noqa: S108 -- private, checked
+
+    def holder(self) -> Holder | None:
+        """Who uses the directory now; None when nobody does, whatever stale files say."""
+        try:
+            descriptor = os.open(self.path / "lock", os.O_RDWR)
+        except OSError:
+            return None
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return self._recorded_holder()
+        finally:
+            os.close(descriptor)
+        return None
+
+    def _recorded_holder(self) -> Holder:
+        """The holder's own note; a holder that has not written it yet is known to be starting only."""
+        with contextlib.suppress(OSError, ValueError, TypeError):
+            note = Holder(**json.loads((self.path / "site.json").read_text()))
+            if identity.alive(note.pid, note.started):
+                return note
+        return Holder(pid=0, started="", what="site")
+
+    @contextmanager
+    def held(self, what: str) -> Iterator[None]:
+        """Hold the directory for this process ("site" or "manage"). Raises LaunchError when another holds it."""
+        descriptor = os.open(self.path / "lock", os.O_RDWR | os.O_CREAT, 0o600)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(descriptor)
+            raise LaunchError(in_use(self._recorded_holder(), self.path)) from None
+        try:
+            self.note(what)
+            yield
+        finally:
+            for name in ("site.json", "environment.json"):
+                (self.path / name).unlink(missing_ok=True)
+            os.close(descriptor)
+
+    def note(self, what: str, *, url: str = "", ready: bool = False) -> None:
+        """Tell others who holds the directory, since when, and where the site answers."""
+        holder = Holder(os.getpid(), identity.start_time(os.getpid()), what, url, ready)
+        write_private(self.path / "site.json", json.dumps(asdict(holder)))
+
+    def save_environment(self, environment: dict[str, str]) -> None:
+        """Keep the site's settings for `manage` commands that join it; holds secrets, so private."""
+        write_private(self.path / "environment.json", json.dumps(environment, indent=1))
+
+    def saved_environment(self) -> dict[str, str]:
+        """The running site's settings; {} when it has not got that far."""
+        try:
+            saved: dict[str, str] = json.loads((self.path / "environment.json").read_text())
+        except (OSError, ValueError):
+            return {}
+        return saved
+
+    def remove(self) -> None:
+        """Delete what the launcher made, and the directory when nothing else is in it.
+
+        Raises LaunchError for a directory that the launcher did not make.
+        """
+        if not self.is_ours():
+            raise LaunchError(f"{self.path} was not made by feedsite; nothing is deleted.")
+        shutil.rmtree(self._short_socket_dir(), ignore_errors=True)
+        for name in sorted(NAMES - {MARKER}):
+            _delete(self.path / name)
+            for unfinished in self.path.glob(f".{name}-*"):  # of a `write_private` that was killed
+                _delete(unfinished)
+        _delete(self.path / MARKER)
+        with contextlib.suppress(OSError):
+            self.path.rmdir()
+
+
+def in_use(holder: Holder, path: Path) -> str:
+    """One line about who uses a data directory."""
+    if holder.what == "manage":
+        return f"A ./run manage command (pid {holder.pid}) is using {path}; wait for it, or start the site with ./run."
+    if holder.url:
+        return f"feedsite is already running (pid {holder.pid}) at {holder.url}"
+    return f"feedsite is already starting with {path}" + (
+        f" (pid {holder.pid})" if holder.pid else ""
+    )
+
+
+def write_private(file: Path, text: str) -> None:
+    """Replace a file at once by one that only its owner can read."""
+    descriptor, name = tempfile.mkstemp(prefix=f".{file.name}-", dir=file.parent)
+    with os.fdopen(descriptor, "w") as output:
+        output.write(text)
+    Path(name).replace(file)
+
+
+def _delete(path: Path) -> None:
+    if path.is_symlink() or path.is_file():
+        path.unlink()
+    elif path.is_dir():
+        shutil.rmtree(path)
+
+
+def _sockets_work(directory: Path) -> bool:
+    """Some shared and network file systems cannot hold sockets."""
+    probe = directory / f"probe-{os.getpid()}"
+    try:
+        directory.mkdir(mode=0o700, exist_ok=True)
+        with socket.socket(socket.AF_UNIX) as attempt:
+            attempt.bind(str(probe))
+        probe.unlink()
+    except OSError:
+        return False
+    return True

@@ -1,0 +1,105 @@
+"""The environment of the site's processes: the same variables as in production, see .env.example."""
+
+import os
+import socket
+from collections.abc import Mapping
+
+from runner.checkout import ROOT
+from runner.datadir import DataDir
+from runner.ports import WILDCARDS, site_address
+from runner.problems import LaunchError
+
+# What `manage` takes over from a running site, beside what the servers themselves set.
+SITE_SETTINGS = (
+    "DATABASE_URL", "REDIS_URL", "REDIS_LIMITS_URL", "REDIS_CACHE_URL", "CELERY_BROKER_URL", "MEMCACHED_URLS",
+    "SECRET_KEY", "ALLOWED_HOSTS", "SITE_URL", "MEDIA_ROOT", "STATIC_ROOT", "SECURE_COOKIES", "DEBUG", "STATICFILES_BACKEND",
+)  # fmt: skip
+# Settings of the web server and of libpq that a shell may hold for something else.
+WEB_SERVER_PREFIX = "GRANIAN_"
+LIBPQ_PREFIX = "PG"
+# Compressing the API reference's scripts takes half a minute, and a loopback connection gains nothing from it.
+UNCOMPRESSED = "django.contrib.staticfiles.storage.ManifestStaticFilesStorage"
+ADDRESSES = (
+    "DATABASE_URL",
+    "REDIS_URL",
+    "REDIS_LIMITS_URL",
+    "REDIS_CACHE_URL",
+    "CELERY_BROKER_URL",
+)
+
+
+def site_environment(
+    data: DataDir, services: Mapping[str, str], *, host: str = "127.0.0.1", port: int = 8000
+) -> dict[str, str]:
+    """All variables for Django, Celery and the web server; what the caller's environment sets, wins.
+
+    `services` are the settings of the servers run by the launcher itself.
+    """
+    defaults = {
+        "SITE_URL": site_address(host, port),
+        "ALLOWED_HOSTS": allowed_hosts(host),
+        "MEDIA_ROOT": str(data.media),
+        "STATIC_ROOT": str(data.static),
+        "SECURE_COOKIES": "0",
+        "DEBUG": "0",
+        "STATICFILES_BACKEND": UNCOMPRESSED,
+    }
+    environment = {**defaults, **services, **_inherited()}
+    if "CELERY_BROKER_URL" not in environment:
+        environment["CELERY_BROKER_URL"] = _broker_of(environment["REDIS_URL"])
+    if not environment.get("SECRET_KEY"):
+        environment["SECRET_KEY"] = data.secret_key()
+    return _with_python(environment)
+
+
+def joined_environment(saved: Mapping[str, str]) -> dict[str, str]:
+    """The environment of a command that joins a running site; the caller's own settings win."""
+    return _with_python({**saved, **_inherited()})
+
+
+def to_save(environment: Mapping[str, str]) -> dict[str, str]:
+    """The part of a site's environment that a joining command needs."""
+    return {name: environment[name] for name in SITE_SETTINGS if name in environment}
+
+
+def allowed_hosts(host: str) -> str:
+    """The names the site answers to when nothing is configured; a public address answers to any."""
+    if host in WILDCARDS:
+        return "*"
+    names = [
+        "127.0.0.1",
+        "localhost",
+        "[::1]",
+        socket.gethostname(),
+        f"[{host}]" if ":" in host else host,
+    ]
+    return ",".join(dict.fromkeys(names))
+
+
+def _inherited() -> dict[str, str]:
+    """The caller's environment without empty server addresses and without settings meant for something else."""
+    environment = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(WEB_SERVER_PREFIX) and (value or name not in ADDRESSES)
+    }
+    if "DATABASE_URL" in environment:
+        return environment
+    return {name: value for name, value in environment.items() if not name.startswith(LIBPQ_PREFIX)}
+
+
+def _broker_of(redis_url: str) -> str:
+    """The Celery broker on the Redis server given from outside, when no broker is given."""
+    if redis_url.startswith(("redis://", "rediss://")):
+        return redis_url
+    raise LaunchError("REDIS_URL is set but CELERY_BROKER_URL is not; set both.")
+
+
+def _with_python(environment: dict[str, str]) -> dict[str, str]:
+    """Find the project's modules from any directory, and write logs at once."""
+    environment.pop("PYTHONHOME", None)
+    return environment | {
+        "PYTHONPATH": str(ROOT),
+        "PYTHONUNBUFFERED": "1",
+        "DJANGO_SETTINGS_MODULE": "feedsite.settings",
+    }

@@ -1,0 +1,72 @@
+"""`./run manage`: a management command with the environment of the data directory's site.
+
+While the site runs, the command joins it; otherwise its servers run for the duration of the command.
+"""
+
+import os
+import signal
+import subprocess
+from collections.abc import Mapping
+from typing import NoReturn
+
+from runner.datadir import DataDir, Holder, in_use
+from runner.environment import joined_environment, site_environment
+from runner.leftovers import end_leftovers
+from runner.preparation import manage_command
+from runner.problems import LaunchError
+from runner.services.group import plan_services
+from runner.signals import StopAskedError, on_second_interrupt, stop_when_asked
+
+
+def manage(data: DataDir, arguments: list[str]) -> int:
+    """Run one management command; input, output and Ctrl-C are its own.
+
+    Returns its exit status, or does not return: a command that joins a running site replaces this process.
+    """
+    holder = data.holder()
+    if holder is not None:
+        _join(data, holder, arguments)
+    return _with_own_servers(data, arguments)
+
+
+def _join(data: DataDir, holder: Holder, arguments: list[str]) -> NoReturn:
+    saved = data.saved_environment()
+    if holder.what != "site" or not saved:
+        raise LaunchError(in_use(holder, data.path))
+    command = manage_command(*arguments)
+    os.execve(command[0], command, joined_environment(saved))  # noqa: S606 -- no shell is wanted
+
+
+def _with_own_servers(data: DataDir, arguments: list[str]) -> int:
+    data.prepare()
+    with data.held("manage"):
+        end_leftovers(data)
+        stop_when_asked()
+        services = plan_services(
+            data=data.path, sockets=data.socket_dir(), log=data.log, site=str(data.path)
+        )
+        try:
+            services.start()
+            return _run(manage_command(*arguments), site_environment(data, services.settings()))
+        except StopAskedError:
+            return 128 + signal.SIGINT
+        finally:
+            on_second_interrupt(lambda: None)
+            services.stop()
+
+
+def _run(command: list[str], environment: Mapping[str, str]) -> int:
+    """Run in the foreground. Ctrl-C reaches the command from the terminal; SIGTERM is passed on to it."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    with subprocess.Popen(command, env=dict(environment), preexec_fn=_plain_signals) as process:  # noqa: PLW1509 -- no threads here
+        try:
+            status = process.wait()
+        except StopAskedError:
+            process.terminate()
+            status = process.wait()
+    return 128 - status if status < 0 else status
+
+
+def _plain_signals() -> None:
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)

@@ -1,0 +1,191 @@
+"""The virtual environment: made once, remade when the pinned requirements change.
+
+The stamp is written last. A set-up killed half way leaves a mark instead, and the next one starts from nothing.
+"""
+
+import fcntl
+import hashlib
+import importlib.util
+import os
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from runner.checkout import DEFAULT_VENV, DEVELOPMENT_REQUIREMENTS, REQUIREMENTS, ROOT
+from runner.problems import LaunchError
+from runner.progress import Progress
+
+STAMP = "feedsite-packages"
+UNFINISHED = "feedsite-unfinished"
+# Settings that would send the packages elsewhere, or ask for source builds; mirrors and certificates stay in force.
+UNWANTED_PIP_SETTINGS = (
+    "PIP_TARGET", "PIP_PREFIX", "PIP_ROOT", "PIP_USER", "PIP_NO_BINARY", "PIP_CONSTRAINT",
+    "PIP_REQUIREMENT", "PIP_DRY_RUN", "PIP_QUIET", "PIP_VERBOSE", "PIP_PYTHON", "PIP_EDITABLE", "PIP_NO_DEPS",
+)  # fmt: skip
+
+
+def venv_dir() -> Path:
+    """The virtual environment's directory: FEEDSITE_VENV, else .venv in the checkout."""
+    chosen = os.environ.get("FEEDSITE_VENV")
+    return Path(chosen).expanduser().absolute() if chosen else DEFAULT_VENV
+
+
+def running_inside() -> bool:
+    """Whether this very interpreter is the one of the virtual environment."""
+    return Path(sys.prefix) == venv_dir().resolve()
+
+
+def ensure_packages(*, development: bool) -> Path:
+    """Return the interpreter of a virtual environment that holds the pinned packages; install what is missing.
+
+    Raises LaunchError when the packages cannot be installed.
+    """
+    venv = venv_dir()
+    wanted = _fingerprints(development=development)
+    if not wanted <= _stamps(venv):
+        with _one_at_a_time(venv):
+            if not wanted <= _stamps(venv):
+                _install(venv, development=development)
+                _write_stamps(venv, wanted)
+    return venv / "bin" / "python"
+
+
+def enter(*, development: bool) -> None:
+    """Continue in the virtual environment's interpreter with the same arguments; returns only when already there."""
+    python = ensure_packages(development=development)
+    if running_inside():
+        return
+    os.environ["PYTHONPATH"] = str(ROOT)
+    os.execv(python, [str(python), "-P", "-m", "runner", *sys.argv[1:]])  # noqa: S606 -- no shell is wanted
+
+
+def _fingerprints(*, development: bool) -> set[str]:
+    files = [REQUIREMENTS, DEVELOPMENT_REQUIREMENTS] if development else [REQUIREMENTS]
+    return {f"{file.name} {hashlib.sha256(file.read_bytes()).hexdigest()}" for file in files}
+
+
+def _stamps(venv: Path) -> set[str]:
+    """Fingerprints of what is installed; empty when the interpreter the environment was made with is gone."""
+    if not (venv / "bin" / "python").exists():
+        return set()
+    try:
+        return set((venv / STAMP).read_text().splitlines())
+    except OSError:
+        return set()
+
+
+def _write_stamps(venv: Path, stamps: set[str]) -> None:
+    unfinished = venv / UNFINISHED
+    unfinished.write_text("\n".join(sorted(stamps)) + "\n")
+    unfinished.rename(venv / STAMP)
+
+
+@contextmanager
+def _one_at_a_time(venv: Path) -> Iterator[None]:
+    """Hold the only permission to install: a lock on the parent directory, which leaves no file behind."""
+    try:
+        venv.parent.mkdir(parents=True, exist_ok=True)
+        descriptor = os.open(venv.parent, os.O_RDONLY)
+    except OSError as error:
+        raise LaunchError(f"Cannot use {venv.parent} for the packages: {error.strerror}.") from None
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _install(venv: Path, *, development: bool) -> None:
+    _make_environment(venv)
+    requirements = DEVELOPMENT_REQUIREMENTS if development else REQUIREMENTS
+    expected = len(re.findall(r"^[a-zA-Z0-9].*==", requirements.read_text(), re.MULTILINE))
+    log = venv / "feedsite-install.log"
+    (venv / UNFINISHED).touch()
+    (venv / STAMP).unlink(missing_ok=True)
+    with Progress(
+        f"Installing {expected} pinned packages into {venv} (once)", total=expected
+    ) as progress:
+        if _run_pip(venv, requirements, log, progress):
+            raise LaunchError(_why_pip_failed(log))
+
+
+def _make_environment(venv: Path) -> None:
+    """Make the empty environment. A foreign directory is never emptied: only a half-made one of ours is."""
+    if importlib.util.find_spec("venv") is None or importlib.util.find_spec("ensurepip") is None:
+        version = f"{sys.version_info.major}.{sys.version_info.minor}"
+        raise LaunchError(
+            f"Python {version} lacks its venv module; on Debian or Ubuntu: apt install python{version}-venv"
+        )
+    if venv.is_dir() and any(venv.iterdir()) and not (venv / "pyvenv.cfg").exists():
+        raise LaunchError(
+            f"{venv} exists and is not a virtual environment; move it away or set FEEDSITE_VENV."
+        )
+    clear = (
+        ["--clear"]
+        if (venv / UNFINISHED).exists() or not (venv / "bin" / "python").exists()
+        else []
+    )
+    _check_writable(venv)
+    command = [sys.executable, "-I", "-m", "venv", *clear, str(venv)]
+    made = subprocess.run(
+        command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
+    )
+    if made.returncode:
+        last = (made.stdout + made.stderr).strip().splitlines()[-1:]
+        raise LaunchError(f"Cannot make the virtual environment {venv}: {' '.join(last)}")
+
+
+def _check_writable(venv: Path) -> None:
+    try:
+        venv.mkdir(parents=True, exist_ok=True)
+        (venv / UNFINISHED).touch()
+    except OSError as error:
+        raise LaunchError(
+            f"Cannot write to {venv} ({error.strerror}); set FEEDSITE_VENV to a directory that can be written."
+        ) from None
+
+
+def _run_pip(venv: Path, requirements: Path, log: Path, progress: Progress) -> int:
+    """Install from wheels only, so that a missing compiler cannot matter; return pip's exit status."""
+    environment = {
+        name: value for name, value in os.environ.items() if name not in UNWANTED_PIP_SETTINGS
+    }
+    environment.pop("PYTHONPATH", None)
+    command = [
+        str(venv / "bin" / "python"), "-m", "pip", "install", "--disable-pip-version-check", "--no-input",
+        "--progress-bar", "off", "--only-binary=:all:", "--require-hashes", "--requirement", str(requirements),
+    ]  # fmt: skip
+    started = time.monotonic()
+    with log.open("w") as record:
+        with subprocess.Popen(
+            command, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+            text=True, errors="replace",
+        ) as pip:  # fmt: skip
+            for line in pip.stdout or ():
+                record.write(line)
+                if line.startswith(("Collecting ", "Requirement already satisfied: ")):
+                    progress.advance()
+        record.write(f"pip took {time.monotonic() - started:.1f} seconds\n")
+    return pip.returncode
+
+
+def _why_pip_failed(log: Path) -> str:
+    text = log.read_text(errors="replace")
+    missing = re.search(r"No matching distribution found for (\S+)", text)
+    if re.search(
+        r"NewConnectionError|ConnectTimeout|Temporary failure in name resolution|ProxyError|SSLError",
+        text,
+    ):
+        return (
+            f"Cannot reach the package index; check the network or pip's settings (details: {log})."
+        )
+    if missing:
+        return f"The package index has no ready-made {missing[1]} for this Python and machine (details: {log})."
+    if "No space left on device" in text:
+        return f"The disk is full: cannot install packages (details: {log})."
+    errors = [line for line in text.splitlines() if line.startswith("ERROR")]
+    return f"Installing packages failed: {errors[-1] if errors else 'pip stopped early'} (details: {log})."

@@ -1,0 +1,81 @@
+"""What has to be done before the site can answer: tables, static files, demo data."""
+
+import hashlib
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+from runner.checkout import MANAGE, REQUIREMENTS, ROOT
+from runner.datadir import DataDir
+from runner.problems import LaunchError
+from runner.processes import child_setup, telling_line
+from runner.says import say
+
+STATIC_SOURCES = ("static", "apps/*/static")
+
+
+def migrate(data: DataDir, environment: Mapping[str, str]) -> None:
+    """Bring the tables up to date. Raises LaunchError when that fails."""
+    say("Bringing the tables up to date")
+    _quietly(data, environment, "migrate", "--noinput")
+
+
+def collect_static(data: DataDir, environment: Mapping[str, str]) -> None:
+    """Collect static files when sources or packages have changed since the last time."""
+    target = Path(environment["STATIC_ROOT"])
+    stamp = data.path / "static-stamp"
+    wanted = _static_fingerprint(target, environment["STATICFILES_BACKEND"])
+    if stamp.exists() and stamp.read_text() == wanted and (target / "staticfiles.json").exists():
+        return
+    stamp.unlink(missing_ok=True)
+    say("Collecting static files")
+    _quietly(data, environment, "collectstatic", "--noinput", "--verbosity", "0")
+    stamp.write_text(wanted)
+
+
+def seed(data: DataDir, environment: Mapping[str, str], size: str) -> None:
+    """Add the demo people and posts once per size; progress goes to the terminal."""
+    done = data.path / "demo"
+    if size == "none" or (done.exists() and size in done.read_text().split()):
+        return
+    say(f"Adding demo people and posts ({size}), once")
+    status = subprocess.run(
+        manage_command("seed_demo", "--size", size), env=dict(environment), cwd=ROOT, stdin=subprocess.DEVNULL,
+        check=False, start_new_session=True, preexec_fn=child_setup(15),
+    ).returncode  # fmt: skip
+    if status:
+        raise LaunchError(
+            f"Adding demo data failed (status {status}); start without it: ./run --demo none"
+        )
+    with done.open("a") as record:
+        record.write(f"{size}\n")
+
+
+def manage_command(*arguments: str) -> list[str]:
+    """The command line of one management command."""
+    return [sys.executable, "-P", str(MANAGE), *arguments]
+
+
+def _quietly(data: DataDir, environment: Mapping[str, str], *arguments: str) -> None:
+    log = data.log / "manage.log"
+    with log.open("ab") as output:
+        done = subprocess.run(
+            manage_command(*arguments), env=dict(environment), cwd=ROOT, stdin=subprocess.DEVNULL,
+            stdout=output, stderr=subprocess.STDOUT, check=False, start_new_session=True, preexec_fn=child_setup(15),
+        )  # fmt: skip
+    if done.returncode:
+        raise LaunchError(f"manage.py {arguments[0]} failed: {telling_line(log)} (log: {log})")
+
+
+def _static_fingerprint(target: Path, backend: str) -> str:
+    """Changes with any source file, with the packages, and with the place and form of the result."""
+    digest = hashlib.sha256(REQUIREMENTS.read_bytes() + bytes(target) + backend.encode())
+    for pattern in STATIC_SOURCES:
+        for directory in sorted(ROOT.glob(pattern)):
+            for file in sorted(path for path in directory.rglob("*") if path.is_file()):
+                facts = file.stat()
+                digest.update(
+                    f"{file.relative_to(ROOT)} {facts.st_size} {facts.st_mtime_ns}\n".encode()
+                )
+    return digest.hexdigest()

@@ -1,0 +1,160 @@
+"""Starting and stopping child processes.
+
+Each child leads its own session, so Ctrl-C in the terminal reaches only the launcher, which stops the
+children in order. On Linux the kernel tells a child when the launcher was killed; the watchman
+(see `runner.watchman`) ends what does not listen, and does the telling elsewhere.
+"""
+
+import contextlib
+import ctypes
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from runner import privileges, watchman
+from runner.problems import LaunchError
+
+PR_SET_PDEATHSIG = 1
+LOG_LIMIT_BYTES = 10 * 1024 * 1024
+MARK = "FEEDSITE_SITE"  # in each child's environment: the data directory it belongs to
+
+libc = ctypes.CDLL(None, use_errno=True)
+
+
+class Child:
+    """One running child process; leader of its own process group."""
+
+    def __init__(
+        self, name: str, popen: "subprocess.Popen[bytes]", stop_signal: int, log: Path
+    ) -> None:
+        self.name = name
+        self.popen = popen
+        self.stop_signal = stop_signal
+        self.log = log
+        self.started = time.monotonic()
+
+    @property
+    def pid(self) -> int:
+        return self.popen.pid
+
+    def running(self) -> bool:
+        """Whether it has not ended yet; reaps it when it has."""
+        return self.popen.poll() is None
+
+    def stop(self, seconds: float) -> bool:
+        """Ask it to end and wait; after `seconds` kill it with all its children. True if it ended by itself."""
+        if self.running():
+            with contextlib.suppress(ProcessLookupError):
+                self.popen.send_signal(self.stop_signal)
+        try:
+            self.popen.wait(seconds)
+            listened = True
+        except subprocess.TimeoutExpired:
+            listened = False
+        self.kill()
+        return listened
+
+    def send_kill(self) -> None:
+        """Kill it and its group without waiting; safe inside a signal handler."""
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self.pid, signal.SIGKILL)
+
+    def kill(self) -> None:
+        """End it and what it left behind in its group, at once."""
+        self.send_kill()
+        self.popen.wait()
+        watchman.forget(self.pid)
+
+    def last_words(self) -> str:
+        """The most telling line at the end of its log, for an error message."""
+        return telling_line(self.log)
+
+
+def spawn(
+    name: str,
+    command: Sequence[str | Path],
+    *,
+    log: Path,
+    environment: Mapping[str, str] | None = None,
+    stop_signal: int = signal.SIGTERM,
+    not_as_root: bool = False,
+) -> Child:
+    """Start a program that lives no longer than this process; its output goes to the end of `log`.
+
+    `not_as_root`: the program refuses to run as root, and gives up that identity first.
+    Raises LaunchError when the program cannot be started at all.
+    """
+    _shorten(log)
+    try:
+        with log.open("ab") as output:
+            popen = subprocess.Popen(
+                [str(part) for part in command], env=None if environment is None else dict(environment),
+                cwd=log.parent, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT,
+                start_new_session=True, preexec_fn=child_setup(stop_signal, not_as_root=not_as_root),  # noqa: PLW1509 -- the launcher has no threads
+            )  # fmt: skip
+    except (OSError, subprocess.SubprocessError) as error:
+        raise LaunchError(f"Cannot start {name}: {error}") from None
+    watchman.watch(popen.pid, stop_signal)
+    return Child(name, popen, stop_signal, log)
+
+
+def child_setup(stop_signal: int, *, not_as_root: bool = False) -> Callable[[], None]:
+    """The work between fork and exec: give up root, plain signals, and end when the parent ends."""
+    leave_root = privileges.leave_root() if not_as_root else None
+    parent = os.getpid()
+    linux = sys.platform.startswith("linux")
+
+    def setup() -> None:
+        # A shell script starts its background jobs with SIGINT ignored, nohup with SIGHUP ignored: exec keeps that.
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT):
+            signal.signal(number, signal.SIG_DFL)
+        if leave_root is not None:
+            leave_root()
+        if linux:  # after any change of identity, which would forget it
+            libc.prctl(PR_SET_PDEATHSIG, int(stop_signal), 0, 0, 0)
+            if os.getppid() != parent:
+                os._exit(125)
+
+    return setup
+
+
+def wait_until(
+    ready: Callable[[], bool], child: Child, *, seconds: float, pause: float = 0.02
+) -> None:
+    """Wait for a started child to be ready. Raises LaunchError when it ends first or takes longer than `seconds`."""
+    deadline = time.monotonic() + seconds
+    while not ready():
+        if not child.running():
+            child.kill()
+            raise LaunchError(
+                f"{child.name} ended while starting: {child.last_words() or 'no output'} (log: {child.log})"
+            )
+        if time.monotonic() > deadline:
+            child.stop(2)
+            raise LaunchError(f"{child.name} is not ready after {seconds:.0f} s (log: {child.log})")
+        time.sleep(pause)
+
+
+def telling_line(log: Path) -> str:
+    """The last line of a log that names an error, among the last forty; else the last line."""
+    try:
+        lines = log.read_text(errors="replace").strip().splitlines()[-40:]
+    except OSError:
+        return ""
+    errors = [
+        line.strip() for line in lines if re.search(r"error|fatal|exception", line, re.IGNORECASE)
+    ]
+    return (errors or lines or [""])[-1]
+
+
+def _shorten(log: Path) -> None:
+    """Keep one older log once the current one is large."""
+    with contextlib.suppress(OSError):
+        log.parent.mkdir(parents=True, exist_ok=True)
+        if log.stat().st_size > LOG_LIMIT_BYTES:
+            log.rename(log.with_suffix(".log.1"))

@@ -1,0 +1,116 @@
+"""The servers of one site together: those whose address is not given from outside."""
+
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+from runner.services import postgres, redis
+from runner.services.debian import find_memcached
+from runner.services.memcached import Memcached
+from runner.services.postgres import Postgres
+from runner.services.redis import Redis
+from runner.services.shape import Service
+
+MEMCACHED_LABELS = ("main",)
+
+
+class Services:
+    """PostgreSQL, Redis and Memcached in the order they start; they stop in the opposite one."""
+
+    def __init__(
+        self,
+        *,
+        postgres: Postgres | None,
+        redis: Redis | None,
+        memcached: list[Memcached],
+        memcached_missing: bool = False,
+    ) -> None:
+        self.postgres = postgres
+        self.redis = redis
+        self.memcached = memcached
+        self.memcached_missing = memcached_missing
+
+    def all(self) -> list[Service]:
+        servers: list[Service | None] = [self.postgres, self.redis, *self.memcached]
+        return [server for server in servers if server is not None]
+
+    def start(self) -> None:
+        """Start all, or none: when one fails the others are stopped again."""
+        try:
+            for service in self.all():
+                service.start()
+        except BaseException:
+            self.stop()
+            raise
+
+    def stop(self) -> None:
+        for service in reversed(self.all()):
+            service.stop()
+
+    def settings(self) -> dict[str, str]:
+        """The environment variables of those that are run here."""
+        found: dict[str, str] = {}
+        for service in (self.postgres, self.redis):
+            if service is not None:
+                found |= service.settings()
+        addresses = [server.settings()["MEMCACHED_URLS"] for server in self.memcached]
+        return found | ({"MEMCACHED_URLS": ",".join(addresses)} if addresses else {})
+
+    def describe(self) -> str:
+        """Their names and versions for the terminal."""
+        names = [
+            server.describe()
+            for server in (self.postgres, self.redis, *self.memcached[:1])
+            if server is not None
+        ]
+        return ", ".join(names)
+
+
+def plan_services(
+    *,
+    data: Path,
+    sockets: Path,
+    log: Path,
+    site: str = "",
+    environment: Mapping[str, str] | None = None,
+) -> Services:
+    """The servers to run under `data`; a server whose setting is in `environment` is not run here.
+
+    An empty DATABASE_URL or REDIS_URL counts as missing; an empty MEMCACHED_URLS means no Memcached.
+    """
+    given = os.environ if environment is None else environment
+    database = (
+        None if given.get("DATABASE_URL") else Postgres(data / "postgres", sockets, log, site=site)
+    )
+    memory = None if given.get("REDIS_URL") else Redis(data / "redis", sockets, log, site=site)
+    wanted = "MEMCACHED_URLS" not in given
+    program = find_memcached(data / "memcached") if wanted else None
+    caches = (
+        [Memcached(program, label, sockets, log, site=site) for label in MEMCACHED_LABELS]
+        if program
+        else []
+    )
+    return Services(
+        postgres=database, redis=memory, memcached=caches, memcached_missing=wanted and not program
+    )
+
+
+@contextmanager
+def throwaway_services(directory: Path) -> Iterator[Services]:
+    """Servers for tests, in an empty directory of the caller's: quick, and nothing is forced to the disk."""
+    log = directory / "log"
+    log.mkdir()
+    program = find_memcached(directory / "memcached")
+    services = Services(
+        postgres=Postgres(directory / "postgres", directory, log, options=postgres.THROWAWAY),
+        redis=Redis(directory / "redis", directory, log, keep=redis.THROWAWAY),
+        memcached=[Memcached(program, label, directory, log) for label in MEMCACHED_LABELS]
+        if program
+        else [],
+    )
+    services.start()
+    try:
+        yield services
+    finally:
+        services.stop()

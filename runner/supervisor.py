@@ -1,0 +1,97 @@
+"""Keeping the site's processes alive: restart what ends, with a pause that grows; give up when it never stays."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from runner.problems import LaunchError
+from runner.processes import Child
+from runner.says import complain
+
+QUICK_SECONDS = 10.0  # a process that ended sooner than this after its start ended quickly
+MOST_QUICK_DEATHS = 5
+FIRST_PAUSE_SECONDS = 0.5
+LONGEST_PAUSE_SECONDS = 8.0
+LOOK_EVERY_SECONDS = 0.2
+
+
+@dataclass
+class Unit:
+    """One supervised process: how to start it, and how long it may take to stop (seconds)."""
+
+    name: str
+    start: Callable[[], Child]
+    stop_seconds: float
+    child: Child | None = None
+    quick_deaths: int = 0
+    due: float = field(default=0.0)  # monotonic time of the next attempt to start
+
+    def stop(self) -> bool:
+        """True when it ended by itself in time, or did not run."""
+        if self.child is None:
+            return True
+        listened = self.child.stop(self.stop_seconds)  # still known meanwhile, for a second Ctrl-C
+        self.child = None
+        return listened
+
+
+class Supervisor:
+    """Units in the order they start. Single-threaded: `watch` runs until `LaunchError` or an exception of a signal."""
+
+    def __init__(self, units: list[Unit]) -> None:
+        self.units = units
+
+    def watch(self) -> None:
+        """Restart what ends. Raises LaunchError when one unit cannot be kept alive."""
+        while True:
+            self.look()
+            time.sleep(LOOK_EVERY_SECONDS)
+
+    def look(self) -> None:
+        """One round over all units."""
+        for unit in self.units:
+            if unit.child is not None and not unit.child.running():
+                self._note_death(unit, unit.child)
+            if unit.child is None and time.monotonic() >= unit.due:
+                self._start_again(unit)
+
+    def stop(self) -> list[str]:
+        """Stop all in reverse order; returns the names of those that had to be killed."""
+        return [unit.name for unit in reversed(self.units) if not unit.stop()]
+
+    def kill(self) -> None:
+        """End everything at once, without waiting: this runs inside a signal handler."""
+        for unit in reversed(self.units):
+            if unit.child is not None:
+                unit.child.send_kill()
+
+    def _note_death(self, unit: Unit, child: Child) -> None:
+        lived = time.monotonic() - child.started
+        status = child.popen.returncode
+        child.kill()  # its own children must not live on, holding a port or a task
+        unit.child = None
+        unit.quick_deaths = unit.quick_deaths + 1 if lived < QUICK_SECONDS else 1
+        if unit.quick_deaths >= MOST_QUICK_DEATHS:
+            raise LaunchError(
+                f"{unit.name} ended {unit.quick_deaths} times within seconds of its start; giving up."
+                f" Last words: {child.last_words() or 'none'} (log: {child.log})"
+            )
+        self._postpone(unit, f"{unit.name} {_how_it_ended(status)}")
+
+    def _start_again(self, unit: Unit) -> None:
+        try:
+            unit.child = unit.start()
+        except LaunchError as error:
+            unit.quick_deaths += 1
+            if unit.quick_deaths >= MOST_QUICK_DEATHS:
+                raise
+            self._postpone(unit, str(error))
+
+    def _postpone(self, unit: Unit, reason: str) -> None:
+        pause = min(FIRST_PAUSE_SECONDS * 2 ** (unit.quick_deaths - 1), LONGEST_PAUSE_SECONDS)
+        unit.due = time.monotonic() + pause
+        complain(f"{reason}; starting it again in {pause:g} s")
+
+
+def _how_it_ended(status: int) -> str:
+    return f"was killed by signal {-status}" if status < 0 else f"ended with status {status}"

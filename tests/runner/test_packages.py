@@ -1,0 +1,157 @@
+import subprocess
+import sys
+import venv
+from pathlib import Path
+
+import pytest
+
+from runner import packages
+from runner.checkout import ROOT
+from runner.problems import LaunchError
+
+
+@pytest.fixture
+def requirements(place, monkeypatch):
+    """A pinned set of no packages at all, so that installing needs no network."""
+    file = place / "requirements.txt"
+    file.write_text("# nothing\n")
+    monkeypatch.setattr(packages, "REQUIREMENTS", file)
+    monkeypatch.setattr(packages, "DEVELOPMENT_REQUIREMENTS", file)
+    monkeypatch.setenv("FEEDSITE_VENV", str(place / "venv"))
+    return file
+
+
+@pytest.fixture
+def no_bootstrap(monkeypatch):
+    """Environments without pip of their own are made ten times faster; pip is not called then."""
+
+    def make(directory):
+        directory.mkdir(exist_ok=True)
+        venv.EnvBuilder(clear=(directory / packages.UNFINISHED).exists()).create(directory)
+
+    monkeypatch.setattr(packages, "_make_environment", make)
+    monkeypatch.setattr(packages, "_run_pip", lambda *_arguments: 0)
+
+
+def test_an_environment_is_really_made_and_then_left_alone(
+    requirements, place, monkeypatch, capsys
+):
+    python = packages.ensure_packages(development=False)
+    done = subprocess.run([str(python), "-c", "import pip"], check=False)
+    assert done.returncode == 0
+    assert "Installing 0 pinned packages" in capsys.readouterr().err
+    monkeypatch.setattr(packages, "_install", None)  # calling it would fail
+    assert packages.ensure_packages(development=False) == python
+    assert sorted(path.name for path in place.iterdir()) == ["requirements.txt", "venv"]
+
+
+def test_changed_requirements_are_installed_again(requirements, no_bootstrap, capsys):
+    packages.ensure_packages(development=False)
+    requirements.write_text("# something else\n")
+    packages.ensure_packages(development=False)
+    assert capsys.readouterr().err.count("Installing") == 2
+
+
+def test_development_packages_include_the_sites(requirements, no_bootstrap, capsys):
+    packages.ensure_packages(development=True)
+    packages.ensure_packages(development=False)
+    assert capsys.readouterr().err.count("Installing") == 1
+
+
+def test_a_killed_set_up_is_started_from_nothing(requirements, no_bootstrap, place, monkeypatch):
+    def killed(*_arguments):
+        (place / "venv" / "half-written").touch()
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(packages, "_run_pip", killed)
+        with pytest.raises(KeyboardInterrupt):
+            packages.ensure_packages(development=False)
+    assert packages._stamps(place / "venv") == set()
+    packages.ensure_packages(development=False)
+    assert not (place / "venv" / "half-written").exists()
+
+
+def test_an_environment_whose_python_is_gone_does_not_count(requirements, no_bootstrap, place):
+    python = packages.ensure_packages(development=False)
+    python.unlink()
+    assert packages._stamps(place / "venv") == set()
+
+
+def test_a_directory_that_is_no_environment_is_never_emptied(requirements, place):
+    (place / "venv").mkdir()
+    (place / "venv" / "thesis.txt").touch()
+    with pytest.raises(LaunchError, match="is not a virtual environment"):
+        packages.ensure_packages(development=False)
+    assert (place / "venv" / "thesis.txt").exists()
+
+
+def test_a_place_that_cannot_be_written_is_explained(requirements, place, monkeypatch):
+    monkeypatch.setenv("FEEDSITE_VENV", "/proc/venv")
+    with pytest.raises(LaunchError, match="FEEDSITE_VENV"):
+        packages.ensure_packages(development=False)
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        (
+            "ERROR: No matching distribution found for hiredis==3.5.0",
+            "The package index has no ready-made hiredis==3.5.0 for",
+        ),
+        (
+            "WARNING: Retrying ... NewConnectionError\nERROR: No matching distribution found for x",
+            "Cannot reach the package index",
+        ),
+        ("OSError: [Errno 28] No space left on device", "The disk is full"),
+        ("noise\nERROR: hashes differ", "Installing packages failed: ERROR: hashes differ"),
+        ("", "Installing packages failed: pip stopped early"),
+    ],
+)
+def test_a_failure_of_pip_is_told_in_one_line(place, said, told):
+    (place / "log").write_text(said)
+    line = packages._why_pip_failed(place / "log")
+    assert line.startswith(told)
+    assert "\n" not in line
+
+
+def run_with(place, pythons):
+    """./run with only these programs on the PATH."""
+    for name in ("dirname", "readlink"):
+        (place / name).symlink_to(f"/usr/bin/{name}")
+    for name, script in pythons.items():
+        (place / name).write_text(f"#!/bin/sh\n{script}\n")
+        (place / name).chmod(0o755)
+    return subprocess.run(
+        [str(ROOT / "run"), "--help"],
+        env={"PATH": str(place)}, cwd="/", capture_output=True, text=True, check=False,
+    )  # fmt: skip
+
+
+def test_a_missing_python_is_told_in_one_line(place):
+    done = run_with(place, {})
+    assert done.returncode == 1
+    assert done.stderr == (
+        "feedsite needs Python 3.11 or newer; found: none. Install python3.11 or newer and try again.\n"
+    )
+
+
+def test_an_old_python_is_passed_over_for_a_newer_one(place):
+    old = 'case "$2" in *exit*) exit 1;; *) echo 3.9;; esac'
+    assert "found: 3.9." in run_with(place, {"python3": old}).stderr
+    for program in place.iterdir():
+        program.unlink()
+    done = run_with(place, {"python3": old, "python3.12": f'exec {sys.executable} "$@"'})
+    assert done.returncode == 0
+    assert done.stdout.startswith("usage: ./run")
+
+
+def test_the_launcher_works_through_a_link_from_anywhere_with_a_bare_environment(place):
+    (place / "feedsite").symlink_to(ROOT / "run")
+    (place / "runner.py").write_text("raise SystemExit('the wrong runner')")
+    done = subprocess.run(
+        [str(place / "feedsite"), "stop", "--data-dir", "data"],
+        env={"PATH": f"{Path(sys.executable).parent}:/usr/bin:/bin", "PYTHONHOME": "/nonsense", "PYTHONPATH": "."},
+        cwd=place, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert (done.stdout, done.stderr) == (f"feedsite is not running with {place / 'data'}\n", "")

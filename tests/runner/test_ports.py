@@ -1,0 +1,75 @@
+import http.server
+import socket
+import threading
+
+import pytest
+
+from runner import ports
+from runner.problems import LaunchError
+
+
+@pytest.fixture
+def taken():
+    """A port of this machine on which somebody listens."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        yield server.getsockname()[1]
+
+
+def test_a_free_port_is_fine(taken):
+    free = ports._listen_failure("127.0.0.1", 0)
+    assert free is None
+
+
+def test_a_taken_port_is_explained_with_a_free_one(taken):
+    with pytest.raises(LaunchError, match=rf"^Port {taken} is in use; try --port \d+$") as refused:
+        ports.check_port("127.0.0.1", taken)
+    suggested = int(str(refused.value).rpartition(" ")[2])
+    ports.check_port("127.0.0.1", suggested)
+
+
+def test_a_port_taken_on_one_address_is_taken_for_all(taken):
+    with pytest.raises(LaunchError, match="is in use"):
+        ports.check_port("0.0.0.0", taken)
+
+
+@pytest.mark.parametrize("host", ["192.0.2.1", "no.such.host.invalid"])
+def test_a_foreign_address_is_explained(host):
+    with pytest.raises(LaunchError, match=f"Cannot listen on {host}"):
+        ports.check_port(host, 8000)
+
+
+@pytest.mark.parametrize(
+    ("host", "address"),
+    [
+        ("127.0.0.1", "http://127.0.0.1:80"),
+        ("0.0.0.0", "http://127.0.0.1:80"),
+        ("::1", "http://[::1]:80"),
+        ("feed.example", "http://feed.example:80"),
+    ],
+)
+def test_the_address_for_a_browser(host, address):
+    assert ports.site_address(host, 80) == address
+
+
+class Answer(http.server.BaseHTTPRequestHandler):
+    """Answers 200 under one name, 400 under any other."""
+
+    def do_GET(self):
+        self.send_response(200 if self.headers["Host"] == "feed.example" else 400)
+        self.end_headers()
+
+    def log_message(self, *_arguments):
+        pass
+
+
+def test_readiness_is_asked_under_a_name_the_site_answers_to():
+    with http.server.HTTPServer(("127.0.0.1", 0), Answer) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        port = server.server_port
+        asked = [
+            ports.answers("0.0.0.0", port, allowed_hosts=hosts)
+            for hosts in (".feed.example,other.example", "other.example", "*")
+        ]
+        server.shutdown()
+    assert asked == [True, False, False]
+    assert not ports.answers("127.0.0.1", port, allowed_hosts="feed.example")

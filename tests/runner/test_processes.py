@@ -1,0 +1,134 @@
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from runner import identity, processes
+from runner.checkout import ROOT
+from runner.problems import LaunchError
+from tests.runner.onlookers import eventually
+
+SLEEP = [sys.executable, "-c", "import time; time.sleep(60)"]
+DEAF = [
+    sys.executable,
+    "-c",
+    "import signal, time, os; signal.signal(15, signal.SIG_IGN); print('deaf', flush=True); time.sleep(60)",
+]
+# Its child ignores everything but SIGKILL, like a worker of a web server that was killed.
+FAMILY = [
+    sys.executable,
+    "-c",
+    "import subprocess, sys; p = subprocess.Popen(sys.argv[1:]); print(p.pid, flush=True); p.wait()",
+    *DEAF,
+]
+
+
+def spawn(command, place):
+    return processes.spawn("thing", command, log=place / "thing.log")
+
+
+def said(child):
+    assert eventually(lambda: child.log.read_text().strip() != "")
+    return child.log.read_text().split()
+
+
+def test_stop_asks_and_waits(place):
+    child = spawn(SLEEP, place)
+    assert child.running()
+    assert child.stop(5) is True
+    assert child.popen.returncode == -signal.SIGTERM
+
+
+def test_stop_kills_what_does_not_listen(place):
+    child = spawn(DEAF, place)
+    said(child)
+    begin = time.monotonic()
+    assert child.stop(0.3) is False
+    assert time.monotonic() - begin < 2
+    assert child.popen.returncode == -signal.SIGKILL
+
+
+def test_stop_ends_grandchildren_too(place):
+    child = spawn(FAMILY, place)
+    grandchild = int(said(child)[0])
+    child.stop(2)
+    assert eventually(lambda: not identity.alive(grandchild))
+
+
+def test_a_program_that_does_not_exist_is_explained(place):
+    with pytest.raises(LaunchError, match="Cannot start thing: .*No such file"):
+        spawn(["/no/such/program"], place)
+
+
+def test_waiting_for_a_child_that_ends_tells_its_last_words(place):
+    child = spawn([sys.executable, "-c", "raise SystemExit('Error: no luck')"], place)
+    with pytest.raises(
+        LaunchError, match=r"thing ended while starting: Error: no luck \(log: .*thing.log\)"
+    ):
+        processes.wait_until(lambda: False, child, seconds=10)
+
+
+def test_waiting_is_bounded(place):
+    child = spawn(SLEEP, place)
+    with pytest.raises(LaunchError, match="thing is not ready after 0 s"):
+        processes.wait_until(lambda: False, child, seconds=0.2)
+    assert not child.running()
+
+
+def test_a_large_log_is_put_aside_once(place, monkeypatch):
+    monkeypatch.setattr(processes, "LOG_LIMIT_BYTES", 10)
+    (place / "thing.log").write_text("x" * 11)
+    spawn([sys.executable, "-c", "print('new')"], place).popen.wait()
+    assert (place / "thing.log.1").read_text() == "x" * 11
+    assert (place / "thing.log").read_text() == "new\n"
+
+
+def launcher(place, command):
+    """A process that spawned `command` the way the launcher does, and the ids it told."""
+    program = (
+        "import sys, time; from pathlib import Path; from runner import processes, watchman\n"
+        f"child = processes.spawn('thing', {command!r}, log=Path({str(place / 'thing.log')!r}))\n"
+        "print(child.pid, watchman._Link.process.pid, flush=True); time.sleep(60)"
+    )
+    process = subprocess.Popen(
+        [sys.executable, "-c", program],
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        stdout=subprocess.PIPE,
+    )
+    assert process.stdout is not None
+    return process, [int(word) for word in process.stdout.readline().split()]
+
+
+def test_children_and_grandchildren_die_with_a_killed_launcher(place):
+    process, (child, watchman) = launcher(place, FAMILY)
+    assert eventually(lambda: (place / "thing.log").read_text().strip() != "")
+    grandchild = int((place / "thing.log").read_text().split()[0])
+    process.kill()
+    process.communicate()
+    assert eventually(
+        lambda: not any(map(identity.alive, (child, grandchild, watchman))), seconds=6
+    )
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs the kernel's word")
+def test_children_die_even_when_the_watchman_was_killed_first(place):
+    process, (child, watchman) = launcher(place, SLEEP)
+    os.kill(watchman, signal.SIGKILL)
+    process.kill()
+    process.communicate()
+    assert eventually(lambda: not identity.alive(child))
+
+
+def test_a_zombie_is_dead():
+    process = subprocess.Popen([sys.executable, "-c", ""])
+    assert eventually(lambda: not identity.alive(process.pid))
+    os.kill(process.pid, 0)  # yet it still exists for the kernel
+    process.wait()
+
+
+def test_a_reused_number_is_another_process():
+    assert identity.alive(os.getpid(), identity.start_time(os.getpid()))
+    assert not identity.alive(os.getpid(), "another time")

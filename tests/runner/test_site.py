@@ -1,0 +1,146 @@
+"""The whole site: one start to the end, with every process really running."""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import urllib.request
+from pathlib import Path
+
+import pytest
+
+from runner import identity, packages
+from runner.checkout import ROOT
+from runner.checks import SERVER_SETTINGS
+from runner.processes import MARK
+from tests.runner.onlookers import eventually, processes_naming
+from tests.services import SETTINGS
+
+START_SECONDS = 40
+
+pytestmark = pytest.mark.skipif(
+    not packages._fingerprints(development=False) <= packages._stamps(Path(sys.prefix)),
+    reason="these packages were not installed by ./run, which would install them now",
+)
+
+
+def environment(place):
+    """That of a person's shell: without what the tests export for themselves."""
+    unwanted = {*SERVER_SETTINGS, *SETTINGS, "MEDIA_ROOT", "STATIC_ROOT"}
+    kept = {name: value for name, value in os.environ.items() if name not in unwanted}
+    return {**kept, "FEEDSITE_DATA_DIR": str(place / "data"), "FEEDSITE_VENV": sys.prefix}
+
+
+def run(place, *arguments, **options):
+    return subprocess.run(
+        [str(ROOT / "run"), *arguments],
+        env=environment(place), cwd=place, capture_output=True, text=True, check=False, timeout=60, **options,
+    )  # fmt: skip
+
+
+def free_port():
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        return str(server.getsockname()[1])
+
+
+@pytest.fixture
+def start(place):
+    started = []
+
+    def start_site(port):
+        output = (place / "output").open("wb")
+        process = subprocess.Popen(
+            [str(ROOT / "run"), "--demo", "none", "--workers", "1", "--port", port],
+            env=environment(place), cwd=place, stdout=output, stderr=output, start_new_session=True,
+        )  # fmt: skip
+        output.close()
+        started.append(process)
+        text = place / "output"
+        assert eventually(lambda: "is ready" in text.read_text(), seconds=START_SECONDS), (
+            text.read_text()
+        )
+        return process
+
+    yield start_site
+    for process in started:
+        process.kill()
+        process.wait()
+    eventually(lambda: processes_naming(place) == [])
+
+
+def status(port, path="/healthz/ready"):
+    try:
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}{path}", timeout=10) as answer:
+            return answer.status
+    except urllib.error.HTTPError as error:
+        with error:
+            return error.code
+    except OSError:
+        return 0
+
+
+def ours(place):
+    return identity.processes_with(f"{MARK}={place / 'data'}")
+
+
+def test_the_site_starts_serves_survives_and_leaves_nothing(place, start):
+    port = free_port()
+    site = start(port)
+    assert status(port) == 200
+
+    second = run(place, "--port", free_port())
+    assert (second.returncode, second.stdout) == (1, "")
+    assert (
+        second.stderr
+        == f"feedsite is already running (pid {site.pid}) at http://127.0.0.1:{port}\n"
+    )
+
+    joined = run(
+        place,
+        "manage",
+        "shell",
+        "-c",
+        "import sys; print(sys.stdin.read()[::-1]); sys.exit(7)",
+        input="abc",
+    )
+    assert joined.returncode == 7
+    assert joined.stdout.split()[-1] == "cba"
+
+    web = next(pid for pid in ours(place) if "granian" in Path(f"/proc/{pid}/cmdline").read_text())
+    os.kill(web, signal.SIGKILL)
+    assert eventually(lambda: status(port) == 200 and web not in ours(place), seconds=20)
+
+    site.kill()
+    site.wait()
+    assert eventually(lambda: ours(place) == [] and processes_naming(place) == [], seconds=8)
+    assert status(port) == 0
+
+    again = start(port)
+    secret = (place / "data" / "secret_key").read_text()
+    assert json.loads((place / "data" / "environment.json").read_text())["SECRET_KEY"] == secret
+    again.send_signal(signal.SIGINT)
+    assert again.wait(40) == 0
+    assert (place / "output").read_text().splitlines()[-1].startswith("Stopped in ")
+    assert ours(place) == []
+    assert sorted(Path("/proc").glob(f"{again.pid}/task/*")) == []
+
+
+def test_a_taken_port_is_told_before_anything_is_made(place):
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+        done = run(place, "--port", str(port))
+    assert done.returncode == 1
+    assert done.stderr.startswith(f"Port {port} is in use; try --port ")
+    assert done.stdout == ""
+    assert not (place / "data").exists()
+
+
+def test_manage_without_a_site_brings_its_own_servers_and_takes_them_along(place):
+    done = run(place, "manage", "migrate", "--check")
+    assert done.returncode == 1, done.stderr  # nothing is applied yet
+    assert ours(place) == []
+    assert not (place / "data" / "site.json").exists()
+    assert run(place, "reset", "--yes").returncode == 0
+    assert not (place / "data").exists()

@@ -1,0 +1,82 @@
+import sys
+import time
+
+import pytest
+
+from runner import processes, supervisor
+from runner.problems import LaunchError
+from runner.processes import Child
+from runner.supervisor import Supervisor, Unit
+
+
+@pytest.fixture(autouse=True)
+def short_pauses(monkeypatch):
+    monkeypatch.setattr(supervisor, "FIRST_PAUSE_SECONDS", 0.01)
+
+
+def unit(place, code, name="thing"):
+    command = [sys.executable, "-c", code]
+    return Unit(
+        name, lambda: processes.spawn(name, command, log=place / f"{name}.log"), stop_seconds=5
+    )
+
+
+def test_what_ends_is_started_again(place, capsys):
+    one = unit(place, "import time; time.sleep(60)")
+    one.child = one.start()
+    first = one.child.pid
+    one.child.popen.kill()
+    one.child.popen.wait()
+    keeper = Supervisor([one])
+    keeper.look()
+    time.sleep(0.02)
+    keeper.look()
+    again = one.child.pid
+    assert again != first
+    assert keeper.stop() == []
+    assert capsys.readouterr().err == "thing was killed by signal 9; starting it again in 0.01 s\n"
+
+
+def test_what_never_stays_is_given_up_with_its_last_words(place, capsys):
+    keeper = Supervisor([unit(place, "raise SystemExit('Error: port taken')")])
+    with pytest.raises(LaunchError, match="thing ended 5 times .* Last words: Error: port taken"):
+        keeper.watch()
+    assert capsys.readouterr().err.count("starting it again") == 4
+
+
+def test_a_start_that_fails_is_tried_again_and_given_up(place, capsys):
+    def start():
+        raise LaunchError("no binary")
+
+    with pytest.raises(LaunchError, match="no binary"):
+        Supervisor([Unit("thing", start, stop_seconds=1)]).watch()
+    assert capsys.readouterr().err.count("no binary; starting it again") == 4
+
+
+def test_all_stop_in_the_opposite_order(place):
+    stopped = []
+
+    def unused() -> Child:
+        raise AssertionError("nothing is started here")
+
+    class Recorded(Unit):
+        def stop(self):
+            stopped.append(self.name)
+            return super().stop()
+
+    keeper = Supervisor([Recorded(name, unused, 1) for name in ("database", "worker", "web")])
+    keeper.stop()
+    assert stopped == ["web", "worker", "database"]
+
+
+def test_a_long_life_forgives_earlier_deaths(place, monkeypatch, capsys):
+    monkeypatch.setattr(supervisor, "QUICK_SECONDS", 0.0)
+    one = unit(place, "")
+    keeper = Supervisor([one])
+    for _ in range(supervisor.MOST_QUICK_DEATHS + 2):
+        keeper.look()
+        if one.child is not None:
+            one.child.popen.wait()
+        one.due = 0
+    assert one.quick_deaths <= 1
+    keeper.stop()

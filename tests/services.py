@@ -1,0 +1,118 @@
+"""Pytest plugin: real PostgreSQL, Redis and Memcached for the tests, started by the launcher's own code.
+
+One PostgreSQL per run, and one Redis and one Memcached per process, so that tests on several xdist
+workers may flush, stop and restart them without disturbing each other.
+"""
+
+import os
+import shutil
+import signal
+import sys
+import tempfile
+from collections.abc import Generator
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from types import FrameType
+
+import pytest
+
+from runner.problems import LaunchError
+from runner.services import redis
+from runner.services.debian import find_memcached
+from runner.services.group import MEMCACHED_LABELS, Services, throwaway_services
+from runner.services.memcached import Memcached
+from runner.services.redis import Redis
+
+SHARED_DIRECTORY = "FEEDSITE_TEST_DIR"  # set by the controlling process for its xdist workers
+SETTINGS = {
+    "SECRET_KEY": "only-for-tests",
+    "DEBUG": "0",
+    "ALLOWED_HOSTS": "testserver,localhost,127.0.0.1",
+    "SITE_URL": "http://testserver",
+    "SECURE_COOKIES": "0",
+    # Without a manifest: tests run before anything is collected.
+    "STATICFILES_BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage",
+    "DJANGO_SETTINGS_MODULE": "feedsite.settings",
+}
+
+
+@dataclass
+class _Run:
+    """What this process has started, and how to undo it."""
+
+    undo: ExitStack
+    services: Services | None = None
+
+
+_run = _Run(ExitStack())
+
+
+def running() -> Services:
+    """The servers of this process; each has `start`, `stop`, and `runner.services.shape.restart`.
+
+    In an xdist worker `postgres` is None: it is shared, so no test may stop it.
+    """
+    if _run.services is None:
+        raise RuntimeError("the plugin tests.services has not started anything in this process")
+    return _run.services
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_load_initial_conftests() -> Generator[None]:
+    """Before pytest-django reads the settings, which come from the environment."""
+    if os.environ.get("PYTEST_XDIST_WORKER"):
+        _start_in_worker(os.environ["PYTEST_XDIST_WORKER"])
+    else:
+        _start()
+    return (yield)
+
+
+def pytest_unconfigure() -> None:
+    """Stop what this process started, and nothing else."""
+    _run.services = None
+    _run.undo.close()
+
+
+def _start() -> None:
+    directory = Path(tempfile.mkdtemp(prefix="feedsite-test-"))
+    _run.undo.callback(shutil.rmtree, directory, ignore_errors=True)
+    signal.signal(signal.SIGTERM, _leave)
+    try:
+        _run.services = _run.undo.enter_context(throwaway_services(directory))
+    except LaunchError as error:
+        _run.undo.close()
+        raise pytest.UsageError(str(error)) from None
+    _export(directory, _run.services)
+
+
+def _start_in_worker(name: str) -> None:
+    """Redis and Memcached of this worker's own; the database server is the controlling process's."""
+    shared = Path(os.environ[SHARED_DIRECTORY])
+    directory = shared / name
+    log = directory / "log"
+    log.mkdir(parents=True)
+    program = find_memcached(shared / "memcached")
+    _run.services = Services(
+        postgres=None,
+        redis=Redis(directory / "redis", directory, log, keep=redis.THROWAWAY),
+        memcached=[Memcached(program, label, directory, log) for label in MEMCACHED_LABELS]
+        if program
+        else [],
+    )
+    _run.services.start()
+    _run.undo.callback(_run.services.stop)
+    _export(directory, _run.services)
+
+
+def _export(directory: Path, services: Services) -> None:
+    places = {"MEDIA_ROOT": str(directory / "media"), "STATIC_ROOT": str(directory / "static")}
+    os.environ.update({"MEMCACHED_URLS": "", **SETTINGS, **places, **services.settings()})
+    os.environ.setdefault(SHARED_DIRECTORY, str(directory))
+    (directory / "media").mkdir()
+    (directory / "static").mkdir()
+
+
+def _leave(_number: int, _frame: FrameType | None) -> None:
+    """SIGTERM ends the run like an error would, so that the servers and their directory go away."""
+    sys.exit(128 + signal.SIGTERM)
