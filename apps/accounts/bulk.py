@@ -33,9 +33,13 @@ def make_accounts(handles: Collection[str]) -> int:
         if not field.primary_key and field.name not in {"handle", "password"}
     ]
     sql = _MAKE.format(
-        columns=", ".join(field.column for field in fields), values=", ".join(["%s"] * len(fields))
+        columns=", ".join(str(field.column) for field in fields),
+        values=", ".join(["%s"] * len(fields)),
     )
-    values = [field.get_db_prep_save(field.value_from_object(blank), connection) for field in fields]
+    values = [
+        field.get_db_prep_save(field.value_from_object(blank), connection) for field in fields
+    ]
     with connection.cursor() as cursor:
         cursor.execute(sql, [*values, sorted(set(handles))])
-        return cursor.rowcount
+        made: int = cursor.rowcount
+    return made

@@ -22,6 +22,7 @@ from apps.ids import MAX_ID
 
 NO_MORE = b"~"
 BUILDING_TTL_SECONDS = 60  # a builder that dies leaves nothing for longer than this
+DROP_BATCH = 2000  # readers in one pipeline: some milliseconds of Redis
 TOMBSTONE_TTL_SECONDS = 3600  # longer than any late delivery may take to arrive
 
 # A window without the sentinel ends somewhere in the middle of history: an id beyond its end must not be added,
@@ -37,20 +38,24 @@ local function add(key, member, limit)
 end
 """
 
-# KEYS: tombstone, then (live, building) per reader. ARGV: limit, members.
+# KEYS: a tombstone per member, then (live, building) per reader. ARGV: limit, number of members, members.
 _PUSH = (
     _ADD
     + """
-if redis.call('EXISTS', KEYS[1]) == 1 then return {0, 0} end
+local limit, number, alive = tonumber(ARGV[1]), tonumber(ARGV[2]), {}
+for m = 1, number do
+  if redis.call('EXISTS', KEYS[m]) == 0 then alive[#alive + 1] = ARGV[m + 2] end
+end
+if #alive == 0 then return {0, 0} end
 local live = 0
-for i = 2, #KEYS, 2 do
+for i = number + 1, #KEYS, 2 do
   local found = 0
-  for m = 2, #ARGV do
-    found = math.max(add(KEYS[i], ARGV[m], tonumber(ARGV[1])), add(KEYS[i + 1], ARGV[m], tonumber(ARGV[1])))
+  for m = 1, #alive do
+    found = math.max(found, add(KEYS[i], alive[m], limit), add(KEYS[i + 1], alive[m], limit))
   end
   live = live + found
 end
-return {live, (#KEYS - 1) / 2 - live}
+return {live, (#KEYS - number) / 2 - live}
 """
 )
 
@@ -64,16 +69,18 @@ return 1
 """
 
 # KEYS: live, building, lock. ARGV: token, limit, ttl, complete, members. The snapshot joins what was pushed meanwhile.
-# Without the placeholder the key may end below the limit with ids pushed beyond the snapshot's end: cut there.
+# Without the sentinel the window ends where the snapshot does. A building key that lost its placeholder was cut by many
+# pushes, and may lack what lies below its own end: then the window ends there.
 _SWAP = """
 if redis.call('GET', KEYS[3]) ~= ARGV[1] or redis.call('EXISTS', KEYS[2]) == 0 then return 0 end
+local cut = redis.call('ZREM', KEYS[2], '~~') == 0 and redis.call('ZRANGE', KEYS[2], -1, -1)[1]
 for m = #ARGV, 5, -1 do redis.call('ZADD', KEYS[2], 'NX', 0, ARGV[m]) end
-redis.call('ZREM', KEYS[2], '~~')
 if ARGV[4] == '1' then
   redis.call('ZADD', KEYS[2], 0, '~')
 elseif #ARGV >= 5 then
   redis.call('ZREMRANGEBYLEX', KEYS[2], '(' .. ARGV[#ARGV], '+')
 end
+if cut then redis.call('ZREMRANGEBYLEX', KEYS[2], '(' .. cut, '+') end
 if redis.call('ZCARD', KEYS[2]) > tonumber(ARGV[2]) then redis.call('ZREMRANGEBYRANK', KEYS[2], ARGV[2], -1) end
 redis.call('RENAME', KEYS[2], KEYS[1])
 redis.call('EXPIRE', KEYS[1], ARGV[3])
@@ -138,15 +145,15 @@ class Windows:
     def push(self, reader_ids: Sequence[int], post_ids: Sequence[int]) -> tuple[int, int]:
         """Add ids to the windows that exist, live or being built; (readers online, readers dormant).
 
-        Idempotent and commutative; loses to a tombstone of the first id; never extends a window's life.
+        Idempotent and commutative; loses to tombstones ((0, 0) when all ids are gone); never extends a window's life.
         RedisError is the caller's: a delivery that did not happen must be known.
         """
         if not reader_ids or not post_ids:
             return 0, len(reader_ids)
-        keys = [_tombstone(post_ids[0])]
+        keys = [_tombstone(post_id) for post_id in post_ids]
         for reader_id in reader_ids:
             keys += [self._live(reader_id), self._building(reader_id)]
-        args = [self.length, *(_member(post_id) for post_id in post_ids)]
+        args = [self.length, len(post_ids), *map(_member, post_ids)]
         return cast("tuple[int, int]", tuple(_run(_PUSH, keys, args)))
 
     def remove(self, reader_id: int, post_ids: Collection[int]) -> None:
@@ -168,9 +175,23 @@ class Windows:
         """Whether a reader has a window, which is to say: is online."""
         return bool(timelines().exists(self._live(reader_id)))
 
+    def takes_pushes(self, reader_id: int) -> bool:
+        """Whether a reader has a window, or one is being built."""
+        return bool(timelines().exists(self._live(reader_id), self._building(reader_id)))
+
     def drop(self, reader_id: int) -> None:
         """Forget a window; the next read rebuilds it."""
-        timelines().delete(self._live(reader_id), self._building(reader_id), self._lock(reader_id))
+        self.drop_many([reader_id])
+
+    def drop_many(self, reader_ids: Sequence[int]) -> None:
+        """Forget windows; a rebuild that is under way comes to nothing, since it may not know what is new."""
+        for start in range(0, len(reader_ids), DROP_BATCH):
+            pipeline = timelines().pipeline(transaction=False)
+            for reader_id in reader_ids[start : start + DROP_BATCH]:
+                pipeline.unlink(
+                    *self._keys(reader_id)
+                )  # one command a reader: one slot in a cluster
+            pipeline.execute()
 
     def begin(self, reader_id: int) -> str | None:
         """Start a rebuild: register the building key. A token for `swap`, or None while another one builds."""

@@ -65,6 +65,22 @@ def _run(event: Event) -> None:
         leases.finish(event)
 
 
+def retry_dead(event_ids: list[int]) -> int:
+    """Give dead letters five more tries, now; how many."""
+    dead = list(Event.objects.filter(pk__in=event_ids, state=leases.State.DEAD))
+    for event in dead:
+        leases.revive(event)
+    if dead:
+        ring("apps.events.tasks.dispatch", [event.pk for event in dead])
+    return len(dead)
+
+
+def discard_dead(event_ids: list[int]) -> int:
+    """Give dead letters up for good; how many."""
+    deleted, _by_model = Event.objects.filter(pk__in=event_ids, state=leases.State.DEAD).delete()
+    return deleted
+
+
 def purge_done() -> int:
     """Delete events that were done days ago; how many."""
     horizon = timezone.now() - timedelta(days=KEEP_DONE_DAYS)

@@ -1,39 +1,193 @@
-"""Staff see what is waiting, what failed, and can try again or discard."""
+"""What every staff list shares, and the event outbox: staff see what waits and what failed, try again or discard."""
 
-from django.contrib import admin
-from django.db.models import QuerySet
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar
+
+from django.conf import settings
+from django.contrib import admin, messages
+from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
+from django.core.paginator import Paginator
+from django.db.models import Model, QuerySet
 from django.http import HttpRequest
-from django.utils.translation import gettext_lazy as _
+from django.template.response import TemplateResponse
+from django.utils.functional import cached_property
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext
 
-from apps.events import leases
+from apps.events import actions
+from apps.events.leases import State
 from apps.events.models import Event
+from apps.refusals import Refusal
+
+PER_PAGE = 50
+MOST_COUNTED = 10_000  # rows; counting a table of millions would take longer than the page
+MOST_AT_ONCE = 100  # objects one action changes
+REASON_MAX_CHARACTERS = 500
+
+admin.site.site_header = admin.site.site_title = settings.SITE_NAME
+admin.site.index_title = gettext_lazy("Administration")
+
+
+class AtLeast(int):
+    """The number at which counting stopped; people read "10000+"."""
+
+    def __str__(self) -> str:
+        return f"{int(self)}+"
+
+
+class BoundedPaginator(Paginator):
+    """Counts no further than 10,000: beyond that, people search."""
+
+    @cached_property
+    def count(self) -> int:
+        """How many rows there are, up to the bound."""
+        rows: QuerySet[Any] = self.object_list  # type: ignore[assignment]  # the admin pages QuerySets only
+        number = rows.order_by()[: MOST_COUNTED + 1].count()
+        return number if number <= MOST_COUNTED else AtLeast(MOST_COUNTED)
+
+
+class StaffList(admin.ModelAdmin):
+    """A list with bounded cost. Nothing is added, changed or deleted but through the actions of the apps."""
+
+    paginator = BoundedPaginator
+    list_per_page = PER_PAGE
+    list_max_show_all = PER_PAGE
+    show_full_result_count = False
+    sortable_by: ClassVar[tuple[str, ...]] = ()
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        """Rows come into being by what people do."""
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Rows are looked at, not written."""
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """The stock delete would leave counts and timelines behind."""
+        return False
+
+    def has_discard_permission(self, request: HttpRequest) -> bool:
+        """Who may run the actions that take something away: `permissions=["discard"]`."""
+        return self._may(request, "delete")
+
+    def has_intervene_permission(self, request: HttpRequest) -> bool:
+        """Who may run the actions that change something: `permissions=["intervene"]`."""
+        return self._may(request, "change")
+
+    def chosen(self, request: HttpRequest, queryset: QuerySet[Any]) -> list[Any]:
+        """The rows of an action; none, with a message, when they are more than one action may change."""
+        rows = list(queryset[: MOST_AT_ONCE + 1])
+        if len(rows) <= MOST_AT_ONCE:
+            return rows
+        message = _("At most %(count)d at once.") % {"count": MOST_AT_ONCE}
+        self.message_user(request, message, messages.ERROR)
+        return []
+
+    def confirmation(
+        self,
+        request: HttpRequest,
+        rows: Sequence[Model],
+        *,
+        question: str,
+        ask_reason: bool = False,
+    ) -> TemplateResponse | None:
+        """The page that asks before an action, until it has been answered: then None, and the action goes on."""
+        reason = reason_of(request)
+        answered = "confirmed" in request.POST
+        if answered and (reason or not ask_reason):
+            return None
+        context = {
+            **self.admin_site.each_context(request),
+            "opts": self.opts,
+            "title": question,
+            "rows": [(row.pk, self.line(row)) for row in rows],
+            "action": request.POST.get("action", ""),
+            "checkbox": ACTION_CHECKBOX_NAME,
+            "ask_reason": ask_reason,
+            "reason_missing": answered,
+            "reason_max": REASON_MAX_CHARACTERS,
+        }
+        return TemplateResponse(request, "admin/confirm_action.html", context)
+
+    def line(self, row: Any) -> str:
+        """What the confirmation page says of a row."""
+        return str(row)
+
+    def attempt(
+        self, request: HttpRequest, rows: Sequence[Any], act: Callable[[Any], object], *, note: str
+    ) -> int:
+        """Do something to each row, and write it into its history; how often it was not refused."""
+        done = 0
+        for row in rows:
+            try:
+                act(row)
+            except Refusal as refusal:
+                self.message_user(request, f"{row}: {refusal.message}", messages.ERROR)
+            else:
+                self.log_change(request, row, note)
+                done += 1
+        return done
+
+    def _may(self, request: HttpRequest, verb: str) -> bool:
+        permission = f"{self.opts.app_label}.{verb}_{self.opts.model_name}"
+        return request.user.has_perm(permission)
+
+
+def reason_of(request: HttpRequest) -> str:
+    """The reason given on the confirmation page."""
+    return " ".join(request.POST.get("reason", "").split())[:REASON_MAX_CHARACTERS]
 
 
 @admin.register(Event)
-class EventAdmin(admin.ModelAdmin):
+class EventAdmin(StaffList):
     """The event outbox."""
 
     list_display = ("id", "name", "subscriber", "state", "attempts", "created_at", "finished_at")
     list_filter = ("state", "name", "subscriber")
     search_fields = ("=id",)
-    show_full_result_count = False
-    list_per_page = 50
-    actions = ("retry",)
+    search_help_text = gettext_lazy("The number of an event.")
+    ordering = ("-id",)
+    actions = ("retry", "discard")
 
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        """Events are recorded by changes, never by hand."""
-        return False
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
+    ) -> tuple[QuerySet[Any], bool]:
+        """By number."""
+        if not search_term:
+            return queryset, False
+        return queryset.filter(pk=number_in(search_term)), False
 
-    def has_change_permission(self, request: HttpRequest, obj: Event | None = None) -> bool:
-        """Events are read-only; the actions below are what can be done."""
-        return False
-
-    @admin.action(description=_("Retry dead letters"), permissions=["view"])
+    @admin.action(description=gettext_lazy("Retry dead letters"), permissions=["intervene"])
     def retry(self, request: HttpRequest, queryset: QuerySet[Event]) -> None:
         """Give dead letters five more tries."""
-        dead = list(queryset.filter(state=leases.State.DEAD))
-        for event in dead:
-            leases.revive(event)
-        self.message_user(
-            request, _("%(count)d events will be tried again.") % {"count": len(dead)}
+        dead = self.chosen(request, queryset.filter(state=State.DEAD))
+        number = actions.retry_dead([event.pk for event in dead])
+        text = ngettext(
+            "%(count)d event will be tried again.",
+            "%(count)d events will be tried again.",
+            number,
         )
+        self.message_user(request, text % {"count": number})
+
+    @admin.action(description=gettext_lazy("Discard dead letters"), permissions=["discard"])
+    def discard(self, request: HttpRequest, queryset: QuerySet[Event]) -> TemplateResponse | None:
+        """Delete dead letters for good, after a question."""
+        dead = self.chosen(request, queryset.filter(state=State.DEAD))
+        question = ngettext(
+            "Discard %(count)d dead letter? What it tells of will never be done.",
+            "Discard %(count)d dead letters? What they tell of will never be done.",
+            len(dead),
+        ) % {"count": len(dead)}
+        if dead and (page := self.confirmation(request, dead, question=question)):
+            return page
+        number = actions.discard_dead([event.pk for event in dead])
+        text = ngettext("%(count)d event discarded.", "%(count)d events discarded.", number)
+        self.message_user(request, text % {"count": number})
+        return None
+
+
+def number_in(text: str) -> int:
+    """A row number typed by people; 0, which no row has, for anything else."""
+    digits = text.strip()
+    return int(digits) if digits.isascii() and digits.isdecimal() and len(digits) <= 18 else 0

@@ -3,6 +3,7 @@
 Celery may lose any message; these rows are found again by a sweeper (`FOR UPDATE SKIP LOCKED`).
 """
 
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any, TypeVar
 
@@ -42,15 +43,20 @@ class LeasedRow(models.Model):
 
 
 def claim(model: type[R], *, limit: int, only: list[int] | None = None) -> list[R]:
-    """Take up to `limit` due rows under a lease, oldest first; rows that others hold are passed over."""
+    """Take up to `limit` due rows under a lease, oldest first; rows that others hold are passed over.
+
+    A row whose fifth lease ran out killed its worker every time: it becomes a dead letter here.
+    """
     manager: Any = model._default_manager  # noqa: SLF001 -- Django's own name for it
     due = Q(state=State.PENDING, due_at__lte=timezone.now())
     if only is not None:
         due &= Q(pk__in=only)
     with transaction.atomic():
-        rows: list[R] = list(
+        found: list[R] = list(
             manager.select_for_update(skip_locked=True).filter(due).order_by("pk")[:limit]
         )
+        rows = [row for row in found if row.attempts < MAX_ATTEMPTS]
+        _park([row for row in found if row.attempts >= MAX_ATTEMPTS])
         lease_until = timezone.now() + LEASE
         manager.filter(pk__in=[row.pk for row in rows]).update(
             due_at=lease_until, attempts=F("attempts") + 1
@@ -58,6 +64,12 @@ def claim(model: type[R], *, limit: int, only: list[int] | None = None) -> list[
     for row in rows:
         row.attempts, row.due_at = row.attempts + 1, lease_until
     return rows
+
+
+def _park(rows: Sequence[LeasedRow]) -> None:
+    for row in rows:
+        error = "the worker died or ran out of time at every try"
+        _update(row, state=State.DEAD, finished_at=timezone.now(), last_error=error)
 
 
 def finish(row: LeasedRow) -> None:

@@ -16,6 +16,7 @@ EVENTS = {
     "unfollowed": "follower_id, followee_id",
     "blocked": "owner_id, blocked_id",
     "post_liked": "user_id, post_id",
+    "graph_loaded": "user_ids (at most as many as a batch has lines)",
 }
 
 _handlers: dict[str, dict[str, Handler]] = defaultdict(dict)

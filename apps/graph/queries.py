@@ -151,7 +151,7 @@ def mirror_faults() -> dict[str, int]:
 def _wrong_counts(field_name: str, table: str) -> int:
     truth = f"SELECT owner_id, count(*) AS n FROM {table} GROUP BY owner_id"  # noqa: S608 -- two constants
     users = User.objects.raw(
-        f"SELECT c.user_id AS id FROM accounts_usercounts c LEFT JOIN ({truth}) t ON t.owner_id = c.user_id"  # noqa: S608
+        f"SELECT c.user_id AS id FROM accounts_usercounts c LEFT JOIN ({truth}) t ON t.owner_id = c.user_id"  # noqa: S608 -- constants
         f" WHERE c.{field_name} <> coalesce(t.n, 0)"
     )
     return len(users)

@@ -2,9 +2,14 @@
 
 from django.urls import URLPattern, path
 
-from apps.graph import api
+from apps.graph import api, views
 
-pages: list[URLPattern] = []
+pages: list[URLPattern] = [
+    path("@<str:handle>/followers", views.followers, name="followers"),
+    path("@<str:handle>/following", views.following, name="following"),
+    path("@<str:handle>/block", views.block, name="block"),
+    *[path(f"@<str:handle>/{verb}", views.act, {"verb": verb}, name=verb) for verb in views.ACTS],
+]
 
 endpoints: list[URLPattern] = [
     path("accounts/relationships", api.relationships),

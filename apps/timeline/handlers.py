@@ -3,12 +3,19 @@
 from apps.events.registry import Payload, handles
 from apps.posts.actions import delete_reposts_of
 from apps.timeline import fanout
+from apps.timeline.cache import HOME
 
 
 @handles("post_published")
 def deliver_post(payload: Payload) -> None:
     """Fan a new post out."""
     fanout.start_job(payload["post_id"])
+
+
+@handles("post_edited")
+def deliver_edited_post(payload: Payload) -> None:
+    """Bring a post for mentioned people to those whom only its new text names."""
+    fanout.deliver_to_named(payload["post_id"])
 
 
 @handles("post_deleted")
@@ -29,3 +36,9 @@ def backfill_followee(payload: Payload) -> None:
 def withdraw_followee(payload: Payload) -> None:
     """Tidy the window of somebody who stopped following; reads skip the posts already."""
     fanout.follow_changed(payload["follower_id"], payload["followee_id"])
+
+
+@handles("graph_loaded")
+def drop_windows(payload: Payload) -> None:
+    """Forget the windows of those who follow more accounts after a bulk load; their next read rebuilds them."""
+    HOME.drop_many(payload["user_ids"])

@@ -1,0 +1,127 @@
+"""Staff see who follows, blocks and mutes whom, and can undo it through the actions people use."""
+
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+from django.contrib import admin
+from django.db.models import QuerySet
+from django.http import HttpRequest
+from django.template.response import TemplateResponse
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext
+
+from apps.accounts.admin import account_ids, user_link
+from apps.events.admin import StaffList
+from apps.graph.actions import unblock_user, unfollow_user, unmute_user
+from apps.graph.models import Block, Followee, Follower, GraphImport, Mute
+
+
+class RelationAdmin(StaffList):
+    """A relation, newest first; searched by the handle of its owner, under which it is indexed."""
+
+    other: ClassVar[str]
+    list_display = ("id", "owner_link", "other_link", "created_at")
+    list_display_links = None
+    search_fields = ("=owner__handle",)
+    search_help_text = gettext_lazy("The whole handle of the first account.")
+    ordering = ("-id",)
+    actions = ("remove",)
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
+        """Rows with both accounts."""
+        rows: QuerySet[Any] = super().get_queryset(request).select_related("owner", self.other)
+        return rows
+
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
+    ) -> tuple[QuerySet[Any], bool]:
+        """By the handle of the owner, looked up first."""
+        if not search_term.strip():
+            return queryset, False
+        return queryset.filter(owner__in=account_ids(search_term)), False
+
+    @admin.display(description=gettext_lazy("account"))
+    def owner_link(self, row: Any) -> SafeString:
+        """Whose list the row is in."""
+        return user_link(row.owner)
+
+    @admin.display(description=gettext_lazy("other account"))
+    def other_link(self, row: Any) -> SafeString:
+        """Who is in the list."""
+        return user_link(getattr(row, self.other))
+
+    def undo(self, row: Any) -> None:
+        """End the relation of one row."""
+        raise NotImplementedError
+
+    def line(self, row: Any) -> str:
+        """A relation in a list of things to end."""
+        return f"{row.owner}, {getattr(row, self.other)}"
+
+    @admin.action(description=gettext_lazy("Remove"), permissions=["discard"])
+    def remove(self, request: HttpRequest, queryset: QuerySet[Any]) -> TemplateResponse | None:
+        """End relations as their owners would, after a question."""
+        rows = self.chosen(request, queryset)
+        question = ngettext(
+            "Remove %(count)d relation?", "Remove %(count)d relations?", len(rows)
+        ) % {"count": len(rows)}
+        if rows and (page := self.confirmation(request, rows, question=question)):
+            return page
+        undo: Callable[[Any], None] = self.undo
+        done = self.attempt(request, rows, undo, note=_("Removed."))
+        text = ngettext("%(count)d relation removed.", "%(count)d relations removed.", done)
+        self.message_user(request, text % {"count": done})
+        return None
+
+
+@admin.register(Followee)
+class FolloweeAdmin(RelationAdmin):
+    """Whom an account follows."""
+
+    other = "followee"
+
+    def undo(self, row: Followee) -> None:
+        """Unfollow."""
+        unfollow_user(row.owner, row.followee)
+
+
+@admin.register(Follower)
+class FollowerAdmin(RelationAdmin):
+    """Who follows an account: the mirror of the other table."""
+
+    other = "follower"
+
+    def undo(self, row: Follower) -> None:
+        """Unfollow."""
+        unfollow_user(row.follower, row.owner)
+
+
+@admin.register(Block)
+class BlockAdmin(RelationAdmin):
+    """Whom an account has blocked."""
+
+    other = "blocked"
+
+    def undo(self, row: Block) -> None:
+        """Unblock."""
+        unblock_user(row.owner, row.blocked)
+
+
+@admin.register(Mute)
+class MuteAdmin(RelationAdmin):
+    """Whom an account has muted."""
+
+    other = "muted"
+
+    def undo(self, row: Mute) -> None:
+        """End the mute."""
+        unmute_user(row.owner, row.muted)
+
+
+@admin.register(GraphImport)
+class GraphImportAdmin(StaffList):
+    """How far edge lists have been loaded."""
+
+    list_display = ("digest", "lines_done", "finished_at")
+    ordering = ("-id",)

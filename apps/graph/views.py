@@ -1,0 +1,110 @@
+"""Pages of the graph: who follows whom; follow, block, mute."""
+
+from collections.abc import Callable
+
+from django.contrib import messages
+from django.http import HttpResponse, HttpResponseBase
+from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from apps.accounts.models import User
+from apps.accounts.queries import user_by_handle
+from apps.accounts.visitors import (
+    MemberVisit,
+    SeeOther,
+    Visit,
+    count_or_refuse,
+    next_address,
+    signed_in_only,
+    viewer_id_of,
+)
+from apps.graph.actions import (
+    block_user,
+    follow_user,
+    mute_user,
+    unblock_user,
+    unfollow_user,
+    unmute_user,
+)
+from apps.graph.queries import followers_page, following_page, relations
+from apps.paging import Cursor, Page
+
+ACTS: dict[str, Callable[[User, User], None]] = {
+    "follow": follow_user,
+    "unfollow": unfollow_user,
+    "unblock": unblock_user,
+    "mute": mute_user,
+    "unmute": unmute_user,
+}
+_SAID = {
+    "unblock": gettext_lazy("@%(handle)s is not blocked any more."),
+    "mute": gettext_lazy("@%(handle)s is muted."),
+    "unmute": gettext_lazy("@%(handle)s is not muted any more."),
+}
+
+
+@require_safe
+def followers(request: Visit, handle: str) -> HttpResponseBase:
+    """Who follows an account."""
+    owner = user_by_handle(handle)
+    page = followers_page(owner, viewer_id_of(request), Cursor.from_query(request.GET))
+    return _people(request, owner, page, tab="followers")
+
+
+@require_safe
+def following(request: Visit, handle: str) -> HttpResponseBase:
+    """Whom an account follows."""
+    owner = user_by_handle(handle)
+    page = following_page(owner, viewer_id_of(request), Cursor.from_query(request.GET))
+    return _people(request, owner, page, tab="following")
+
+
+@require_POST
+@signed_in_only
+def act(request: MemberVisit, handle: str, verb: str) -> HttpResponseBase:
+    """Follow, mute and the like; for htmx only the button."""
+    other = user_by_handle(handle)
+    if verb == "follow":
+        count_or_refuse("follow", str(request.user.pk))
+    ACTS[verb](request.user, other)
+    if request.htmx:
+        return _button(request, other)
+    if verb in _SAID:
+        messages.success(request, _SAID[verb] % {"handle": other.handle})
+    return SeeOther(next_address(request, other.url))
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@signed_in_only
+def block(request: MemberVisit, handle: str) -> HttpResponseBase:
+    """Ask, then block."""
+    other = user_by_handle(handle)
+    back = next_address(request, other.url)
+    if request.method != "POST":
+        return render(request, "graph/block.html", {"person": other, "back": back, "no_fab": True})
+    block_user(request.user, other)
+    messages.success(request, _("@%(handle)s is blocked.") % {"handle": other.handle})
+    return SeeOther(back)
+
+
+def _people(request: Visit, owner: User, page: Page[User], *, tab: str) -> HttpResponseBase:
+    if not request.path.startswith(f"{owner.url}/"):
+        return redirect(f"{owner.url}/{tab}", permanent=True)
+    related = relations(viewer_id_of(request), [owner.pk, *(person.pk for person in page.items)])
+    context = {"profile": owner, "page": page, "tab": tab, "here": "profile"}
+    context |= {"following": related.following, "followed_by": related.followed_by}
+    return render(request, "graph/people.html", context)
+
+
+def _button(request: MemberVisit, other: User) -> HttpResponse:
+    related = relations(request.user.pk, [other.pk])
+    context = {
+        "person": other,
+        "following": related.following,
+        "followed_by": related.followed_by,
+        "blocking": related.blocking,
+        "way_back": next_address(request, other.url),
+    }
+    return render(request, "graph/_follow_button.html", context)

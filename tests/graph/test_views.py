@@ -1,0 +1,119 @@
+"""Pages of the graph."""
+
+import pytest
+from django.test import Client
+
+from apps.graph.actions import block_user, follow_user
+from apps.graph.queries import relations
+from tests.factories import make_user
+
+HTMX = {"HX-Request": "true"}
+
+
+@pytest.mark.parametrize("tab", ["followers", "following"])
+@pytest.mark.parametrize("who", [None, "alice", "bob"])
+def test_people_pages(alice, bob, page_of, tab, who):
+    viewer = {"alice": alice, "bob": bob}.get(who)
+    response = page_of(viewer).get(f"/@alice/{tab}")
+    assert response.status_code == 200
+    assert ("/@bob" in response.text) == (tab == "followers" or who == "bob")
+
+
+def test_the_address_has_one_form(alice):
+    response = Client().get("/@Alice/followers")
+    assert (response.status_code, response["Location"]) == (301, "/@alice/followers")
+
+
+def test_nobody(db):
+    assert Client().get("/@nobody/followers").status_code == 404
+
+
+def test_more_people_than_a_page(alice, page_of):
+    for _ in range(21):
+        follow_user(make_user(), alice)
+    first = Client().get("/@alice/followers").text
+    assert first.count('class="who"') == 20
+    older = first.split("?max_id=")[1].split('"')[0]
+    assert Client().get(f"/@alice/followers?max_id={older}").text.count('class="who"') == 1
+
+
+@pytest.mark.parametrize("number", [1, 20])
+def test_queries_do_not_grow_with_the_people(
+    alice, carol, page_of, django_assert_num_queries, number
+):
+    for _ in range(number):
+        follow_user(make_user(), alice)
+    browser = page_of(carol)
+    browser.get("/@alice/followers")
+    with django_assert_num_queries(8):
+        browser.get("/@alice/followers")
+
+
+def test_follow_and_unfollow_lead_back(alice, carol, page_of):
+    browser = page_of(carol)
+    response = browser.post("/@alice/follow", {"next": "/public"})
+    assert (response.status_code, response["Location"]) == (303, "/public")
+    assert relations(carol.pk, [alice.pk]).following == {alice.pk}
+    assert browser.post("/@alice/unfollow")["Location"] == "/@alice"
+    assert not relations(carol.pk, [alice.pk]).following
+
+
+def test_for_htmx_only_the_button_comes_back(alice, carol, page_of):
+    response = page_of(carol).post("/@alice/follow", headers=HTMX)
+    assert response.status_code == 200
+    assert response.text.strip().startswith(
+        '<form class="follow" method="post" action="/@alice/unfollow"'
+    )
+
+
+def test_follows_are_limited(alice, bob, carol, page_of, settings):
+    settings.RATE_LIMITS = {**settings.RATE_LIMITS, "follow": (1, 60)}
+    browser = page_of(carol)
+    assert browser.post("/@alice/follow").status_code == 303
+    assert browser.post("/@bob/follow").status_code == 429
+
+
+def test_visitors_are_sent_to_the_login_and_back_to_a_page(alice):
+    response = Client().post("/@alice/follow", {"next": "/@alice"})
+    assert (response.status_code, response["Location"]) == (303, "/login?next=%2F%40alice")
+
+
+def test_visitors_with_htmx_get_a_redirect_of_the_whole_page(alice):
+    response = Client().post("/@alice/follow", headers=HTMX)
+    assert response["HX-Redirect"] == "/login?next=%2F"
+
+
+def test_oneself_cannot_be_followed(alice, page_of):
+    assert page_of(alice).post("/@alice/follow").status_code == 422
+
+
+@pytest.mark.parametrize("verb", ["follow", "unfollow", "unblock", "mute", "unmute"])
+def test_acts_are_no_pages(alice, carol, page_of, verb):
+    assert page_of(carol).get(f"/@alice/{verb}").status_code == 405
+
+
+def test_block_asks_first(alice, bob, page_of):
+    browser = page_of(bob)
+    asked = browser.get("/@alice/block?next=/public")
+    assert "Block @alice?" in asked.text
+    assert relations(bob.pk, [alice.pk]).following
+    response = browser.post("/@alice/block", {"next": "/public"})
+    assert (response.status_code, response["Location"]) == (303, "/public")
+    assert relations(bob.pk, [alice.pk]).blocking == {alice.pk}
+    assert "@alice is blocked." in browser.get("/public").text
+
+
+def test_a_blocked_account_can_be_unblocked_on_its_page(alice, bob, page_of):
+    block_user(bob, alice)
+    browser = page_of(bob)
+    assert "/@alice/unblock" in browser.get("/@alice").text
+    browser.post("/@alice/unblock")
+    assert not relations(bob.pk, [alice.pk]).blocking
+
+
+def test_mute_and_unmute(alice, bob, page_of):
+    browser = page_of(bob)
+    browser.post("/@alice/mute")
+    assert "Unmute @alice" in browser.get("/@alice").text
+    browser.post("/@alice/unmute")
+    assert "Unmute @alice" not in browser.get("/@alice").text
