@@ -1,0 +1,90 @@
+"""`manage seed_demo`: a small world to look at."""
+
+import time
+from argparse import ArgumentParser, RawDescriptionHelpFormatter
+from io import StringIO
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+from django.db import DatabaseError
+from rich.console import Console
+from rich.table import Table
+
+from apps.demo.library import library
+from apps.demo.management.seed_progress import SeedProgress
+from apps.demo.parts import LibraryError
+from apps.demo.seeding.people import PASSWORD
+from apps.demo.seeding.run import Laid, expected_rows, seed
+from apps.demo.seeding.world import SIZES
+from apps.refusals import Refusal
+
+TABLE_WIDTH = 60
+STOPPED = 130  # the exit code of a program that Ctrl-C ended
+EXAMPLES = """
+Everything is made in one transaction: a run that was stopped has made nothing and can simply be repeated. A size that
+is there already is left as it is; another size adds its accounts to the same cast.
+
+examples:
+  ./run manage seed_demo                      60 accounts beside the cast, in a few seconds
+  ./run manage seed_demo --size medium        1,000 accounts
+  ./run manage seed_demo --size large         20,000 accounts, in some minutes
+  ./run manage seed_demo --seed 7             other people and texts of the crowd, the same every time
+"""
+
+
+class Command(BaseCommand):
+    """Add demo people and posts."""
+
+    help = "Add demo people, posts and pictures. Running it twice changes nothing."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        """Name the options."""
+        parser.formatter_class = RawDescriptionHelpFormatter
+        parser.epilog = EXAMPLES
+        parser.add_argument(
+            "--size", choices=list(SIZES), default="small", help="how much (default: small)"
+        )
+        parser.add_argument(
+            "--seed", type=int, default=1, metavar="N", help="source of chance (default: 1)"
+        )
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Seed, or say in a line why not."""
+        began, size = time.monotonic(), options["size"]
+        progress = SeedProgress(total=expected_rows(size))
+        try:
+            with progress.shown():
+                laid = seed(size=size, seed_number=options["seed"], advance=progress.advance)
+        except (Refusal, LibraryError) as refusal:
+            raise CommandError(str(refusal)) from None
+        except DatabaseError as error:
+            reason = str(error).partition("\n")[0]
+            raise CommandError(f"The database refused: {reason}. Nothing was made.") from None
+        except KeyboardInterrupt:
+            raise CommandError(
+                "Stopped. Nothing was made; give the same command again.", returncode=STOPPED
+            ) from None
+        self._say(size, laid, time.monotonic() - began)
+
+    def _say(self, size: str, laid: Laid, seconds: float) -> None:
+        if laid.earlier:
+            when = f"{laid.earlier.finished_at:%Y-%m-%d %H:%M} UTC"
+            self.stdout.write(
+                f"Nothing to do: the {size} demo was laid on {when} (seed {laid.earlier.seed})."
+            )
+            return
+        self.stdout.write(f"The {size} demo, made in {seconds:.1f} s:")
+        table = Table()
+        table.add_column("Made")
+        table.add_column("Number", justify="right")
+        for name in ("accounts", "follows", "posts", "pictures", "likes"):
+            table.add_row(name, f"{getattr(laid, name):,}")
+        console = Console(file=StringIO(), width=TABLE_WIDTH, highlight=False)
+        with console.capture() as captured:
+            console.print(table)
+        self.stdout.write(captured.get())
+        fixed = [person for person in library().people.values() if person.fixed]
+        names = ", ".join(
+            f"{person.handle}{' (staff)' if person.staff else ''}" for person in fixed
+        )
+        self.stdout.write(f"Log in as {names}; the password is {PASSWORD}")

@@ -1,0 +1,1 @@
+"""Lays the demo: people, then the graph, posts, reactions, counts; everything in one transaction."""

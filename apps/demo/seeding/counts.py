@@ -1,0 +1,59 @@
+"""Brings the counts rows up to what was inserted, by adding: rows that were there before may change meanwhile."""
+
+from collections.abc import Sequence
+
+from django.db import connection
+
+from apps.demo.seeding.rows import batches
+from apps.demo.seeding.world import World
+
+# ordered, so that two writers of many counts never wait for each other in a circle
+_USERS = """
+WITH added AS (
+    SELECT * FROM unnest(%s::bigint[], %s::int[], %s::int[], %s::int[], %s::bigint[])
+        AS a(user_id, followers, following, posts, last_post_id)
+), locked AS (
+    SELECT c.user_id FROM accounts_usercounts c JOIN added USING (user_id) ORDER BY c.user_id FOR UPDATE OF c
+)
+UPDATE accounts_usercounts c
+SET followers = c.followers + a.followers, following = c.following + a.following, posts = c.posts + a.posts,
+    last_post_id = greatest(c.last_post_id, a.last_post_id)
+FROM added a JOIN locked USING (user_id)
+WHERE c.user_id = a.user_id
+"""
+
+_POSTS = """
+WITH added AS (
+    SELECT * FROM unnest(%s::bigint[], %s::int[], %s::int[], %s::int[], %s::int[])
+        AS a(post_id, replies, reposts, likes, bookmarks)
+), locked AS (
+    SELECT c.post_id FROM posts_postcounts c JOIN added USING (post_id) ORDER BY c.post_id FOR UPDATE OF c
+)
+UPDATE posts_postcounts c
+SET replies = c.replies + a.replies, reposts = c.reposts + a.reposts, likes = c.likes + a.likes,
+    bookmarks = c.bookmarks + a.bookmarks
+FROM added a JOIN locked USING (post_id)
+WHERE c.post_id = a.post_id
+"""
+
+
+def add_counts(world: World) -> None:
+    """Add what this run made to the counts of accounts and posts."""
+    users = [
+        (one.pk, one.followers, one.following, one.posts, one.last_post_id)
+        for one in world.members
+        if one.followers or one.following or one.posts
+    ]
+    posts = [
+        (one.pk, one.replies, one.reposts, one.likes, one.bookmarks)
+        for one in world.entries
+        if one.replies or one.reposts or one.likes or one.bookmarks
+    ]
+    for sql, rows in ((_USERS, sorted(users)), (_POSTS, sorted(posts))):
+        for batch in batches(rows):
+            _run(sql, batch)
+
+
+def _run(sql: str, rows: Sequence[Sequence[int]]) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(sql, [list(column) for column in zip(*rows, strict=True)])

@@ -1,0 +1,179 @@
+"""Makes the posts: the written ones, those of the crowd and its reposts; ids in time order for every author."""
+
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+from itertools import accumulate, count
+from math import log
+from random import Random
+
+from apps.accounts.models import User
+from apps.demo.parts import Caption, Picture
+from apps.demo.pictures import Sketch, drawn_many
+from apps.demo.seeding.clock import HOUR, later, moment
+from apps.demo.seeding.rows import batches, moment_of, write_file
+from apps.demo.seeding.wording import Wording
+from apps.demo.seeding.world import PICTURE_ROWS, Entry, Member, World
+from apps.demo.seeding.written import written_entries
+from apps.ids import next_post_id, second_of
+from apps.posts.models import OPEN, Attachment, Kind, Mention, Post, PostCounts
+from apps.posts.text import mentioned_handles
+
+MOST_POSTS = 40
+REPOST_SHARE = 0.12
+SQUARE_SCENES = {"tea_cup", "noodle_bowl"}
+FIRST_CAPTION_SEED = 31  # above the seeds of the written posts
+
+
+def make_posts(world: World) -> None:
+    """Plan all posts, give them ids, insert them; `world.entries` holds everything that can be liked."""
+    fresh = written_entries(world) if world.lays_cast else []
+    fresh += _crowd_entries(world)
+    old = [] if world.lays_cast else _found_entries(world)
+    fresh += _crowd_reposts(world, [*old, *fresh])
+    fresh.sort(key=lambda entry: (entry.second, entry.author.pk, entry.text))
+    for entry in fresh:
+        _number(entry)
+    _insert(world, fresh)
+    world.entries = [*old, *fresh]
+
+
+def _found_entries(world: World) -> list[Entry]:
+    authors = {member.pk: member for member in world.cast.values()}
+    rows = Post.objects.filter(author__in=authors, deleted_at=None, visibility__in=OPEN).exclude(
+        kind=Kind.REPOST
+    )
+    rng = world.rng("found")
+    return [
+        Entry(
+            authors[post.author_id], post.created_at.timestamp(), post.body, post.language, pk=post.pk, is_new=False,
+            visibility=post.visibility, appeal=9 * rng.paretovariate(1.4) * authors[post.author_id].weight**0.35,
+        )
+        for post in rows.order_by("pk")
+    ]  # fmt: skip
+
+
+def _crowd_entries(world: World) -> list[Entry]:
+    rng = world.rng("lines")
+    wording = Wording(world.library, world.rng("wording"))
+    entries = []
+    for member in world.crowd:
+        wanted = round(rng.lognormvariate(log(world.size.posts_each) - 0.4, 0.95))
+        for _ in range(max(1, min(MOST_POSTS, wanted))):
+            second = moment(rng, member.language, world.now)
+            appeal = rng.paretovariate(1.3) * member.weight**0.5
+            entries.append(
+                Entry(member, second, wording.text(member.language), member.language, appeal=appeal)
+            )
+    _add_captions(world, rng, entries)
+    return entries
+
+
+def _add_captions(world: World, rng: Random, entries: list[Entry]) -> None:
+    seeds = count(FIRST_CAPTION_SEED)
+    chosen = rng.sample(entries, min(world.size.captions, len(entries)))
+    deck: list[tuple[Caption, int]] = []
+    for number, entry in enumerate(chosen):
+        if not deck:  # every caption once before any comes again
+            deck = [(caption, turn) for caption in world.library.captions for turn in range(3)]
+            rng.shuffle(deck)
+        caption, turn = deck.pop()
+        lines = caption.lines[entry.language]
+        shape = "square" if caption.scene in SQUARE_SCENES or rng.random() < 0.12 else "wide"
+        entry.text = lines[(turn + number // len(lines)) % len(lines)]
+        entry.pictures = (
+            Picture(Sketch(caption.scene, next(seeds), shape), caption.alt[entry.language]),
+        )
+        entry.appeal *= 3
+
+
+def _crowd_reposts(world: World, entries: Sequence[Entry]) -> list[Entry]:
+    rng = world.rng("reposts")
+    shared = [entry for entry in entries if entry.appeal > 0 and entry.visibility in OPEN]
+    sums = list(accumulate(entry.appeal for entry in shared))
+    reposts: dict[tuple[int, int], Entry] = {}
+    for member in world.crowd:
+        for _ in range(round(rng.expovariate(1 / (world.size.posts_each * REPOST_SHARE * 3)))):
+            source = shared[min(len(shared) - 1, bisect_left(sums, rng.random() * sums[-1]))]
+            if source.author is not member:
+                second = later(rng, source.second, world.now, least=120, most=72 * HOUR)
+                reposts.setdefault(
+                    (member.pk, id(source)), Entry(member, second, source=source, appeal=0)
+                )
+    return list(reposts.values())
+
+
+def _number(entry: Entry) -> None:
+    author: Member = entry.author
+    entry.pk = next_post_id(author.pk, last_id=author.last_post_id, now=int(entry.second))
+    entry.thread_pk = entry.reply_to.thread_pk if entry.reply_to else entry.pk
+    author.last_post_id = entry.pk
+    author.posts += 1
+    if entry.reply_to:
+        entry.reply_to.replies += 1
+    if entry.is_repost and entry.source:
+        entry.source.reposts += 1
+
+
+def _insert(world: World, entries: Sequence[Entry]) -> None:
+    for batch in batches(entries):
+        Post.objects.bulk_create(_row(entry) for entry in batch)
+        PostCounts.objects.bulk_create(PostCounts(post_id=entry.pk) for entry in batch)
+        world.advance("posts", len(batch))
+    user_ids = dict(User.objects.filter(handle__in=_named(entries)).values_list("handle", "pk"))
+    Mention.objects.bulk_create(_mentions(entries, user_ids), batch_size=5_000)
+    Attachment.objects.bulk_create(_attachments(world, entries), batch_size=5_000)
+
+
+def _row(entry: Entry) -> Post:
+    return Post(
+        id=entry.pk,
+        author_id=entry.author.pk,
+        kind=_kind(entry),
+        body=entry.text,
+        content_warning=entry.warning,
+        language=entry.language,
+        visibility=entry.visibility,
+        source_id=entry.source.pk if entry.source else None,
+        reply_to_id=entry.reply_to.pk if entry.reply_to else None,
+        thread_id=entry.thread_pk,
+        created_at=moment_of(second_of(entry.pk)),
+    )
+
+
+def _kind(entry: Entry) -> Kind:
+    if entry.source:
+        return Kind.QUOTE if entry.text else Kind.REPOST
+    return Kind.PICTURE if entry.pictures else Kind.TEXT
+
+
+def _named(entries: Sequence[Entry]) -> set[str]:
+    return {
+        handle for entry in entries if "@" in entry.text for handle in mentioned_handles(entry.text)
+    }
+
+
+def _mentions(entries: Sequence[Entry], user_ids: dict[str, int]) -> Iterator[Mention]:
+    for entry in entries:
+        if "@" in entry.text:
+            for handle in mentioned_handles(entry.text):
+                if handle in user_ids:
+                    yield Mention(post_id=entry.pk, user_id=user_ids[handle])
+
+
+def _attachments(world: World, entries: Sequence[Entry]) -> Iterator[Attachment]:
+    sketches = list(dict.fromkeys(one.sketch for entry in entries for one in entry.pictures))
+    paths: dict[Sketch, str] = {}
+    for sketch, data in zip(sketches, drawn_many(sketches), strict=True):
+        paths[sketch] = write_file(f"pictures/demo-{sketch.name}", data)
+        world.advance("pictures", PICTURE_ROWS)
+    for entry in entries:
+        for position, picture in enumerate(entry.pictures):
+            width, height = picture.sketch.size
+            yield Attachment(
+                post_id=entry.pk,
+                position=position,
+                file=paths[picture.sketch],
+                width=width,
+                height=height,
+                alt=picture.alt,
+            )

@@ -1,0 +1,112 @@
+"""What readers do with posts: likes and bookmarks, most of them on a few posts; and the news of those who can sign in."""
+
+from bisect import bisect_left
+from collections.abc import Iterator
+from itertools import accumulate
+from math import log
+from random import Random
+
+from apps.demo.seeding.rows import batches, moment_of
+from apps.demo.seeding.world import Entry, Member, World
+from apps.engagement.models import Bookmark, Like
+from apps.notifications.models import NotificationKind
+from apps.posts.models import OPEN
+
+MOST_LIKES = 400
+BOOKMARK_SHARE = 0.06
+Reaction = tuple[float, Member, Entry]
+
+
+def make_reactions(world: World) -> None:
+    """Insert likes and bookmarks, oldest first, and count them on their posts."""
+    likes, bookmarks = _planned(world)
+    for batch in batches(sorted(likes, key=_order)):
+        Like.objects.bulk_create(
+            Like(user_id=member.pk, post_id=entry.pk, created_at=moment_of(second))
+            for second, member, entry in batch
+        )
+        for second, member, entry in batch:
+            entry.likes += 1
+            world.tell(second, entry.author, NotificationKind.LIKE, member, entry.pk)
+        world.advance("likes", len(batch))
+    for batch in batches(sorted(bookmarks, key=_order)):
+        Bookmark.objects.bulk_create(
+            Bookmark(user_id=member.pk, post_id=entry.pk, created_at=moment_of(second))
+            for second, member, entry in batch
+        )
+        for _second, _member, entry in batch:
+            entry.bookmarks += 1
+    world.likes = len(likes)
+
+
+def _order(reaction: Reaction) -> tuple[float, int, int]:
+    second, member, entry = reaction
+    return second, member.pk, entry.pk
+
+
+def _planned(world: World) -> tuple[list[Reaction], list[Reaction]]:
+    rng = world.rng("likes")
+    likes: dict[tuple[int, int], Reaction] = {}
+    bookmarks: dict[tuple[int, int], Reaction] = {}
+    for member, entry in _drawn(world):
+        if entry.author is not member:
+            likes.setdefault((member.pk, entry.pk), (_when(world, rng, entry), member, entry))
+            if rng.random() < BOOKMARK_SHARE and not _is_fixed(member):
+                bookmarks.setdefault(
+                    (member.pk, entry.pk), (_when(world, rng, entry), member, entry)
+                )
+    for member, entry in _kept(world):
+        bookmarks[member.pk, entry.pk] = (_when(world, rng, entry), member, entry)
+    return list(likes.values()), list(bookmarks.values())
+
+
+def _when(world: World, rng: Random, entry: Entry) -> float:
+    return entry.second + (world.now - entry.second) * rng.random() ** 4  # mostly soon after
+
+
+def _is_fixed(member: Member) -> bool:
+    return member.person is not None and member.person.fixed
+
+
+def _kept(world: World) -> Iterator[tuple[Member, Entry]]:
+    by_key = {entry.key: entry for entry in world.entries if entry.key}
+    for member in world.cast.values():
+        if member.person:
+            yield from ((member, by_key[key]) for key in member.person.bookmarks if key in by_key)
+
+
+def _drawn(world: World) -> Iterator[tuple[Member, Entry]]:
+    rng = world.rng("readers")
+    shelves = {language: _Shelf(world, language) for language in ("en", "zh")}
+    by_key = {entry.key: entry for entry in world.entries if entry.key}
+    for member in world.members:
+        if _is_fixed(member) and member.person:
+            yield from ((member, by_key[key]) for key in member.person.likes if key in by_key)
+            continue
+        if not world.lays_cast and member.person:
+            continue
+        wanted = min(MOST_LIKES, round(rng.lognormvariate(log(world.size.likes_each) - 0.4, 0.9)))
+        for _ in range(wanted):
+            is_own = rng.random() < 0.8
+            shelf = shelves[
+                member.language if is_own else "en" if member.language == "zh" else "zh"
+            ]
+            if shelf.entries:
+                yield member, shelf.one(rng.random())
+
+
+class _Shelf:
+    """The posts of a language that can be liked; the more appeal, the likelier."""
+
+    def __init__(self, world: World, language: str) -> None:
+        self.entries = [
+            entry for entry in world.entries
+            if entry.language == language and entry.appeal > 0 and entry.visibility in OPEN
+        ]  # fmt: skip
+        self._sums = list(accumulate(entry.appeal for entry in self.entries))
+
+    def one(self, share: float) -> Entry:
+        """The post at a share (0 to 1) of all appeal."""
+        return self.entries[
+            min(len(self.entries) - 1, bisect_left(self._sums, share * self._sums[-1]))
+        ]

@@ -1,0 +1,123 @@
+"""The world in the making: who is in it and what they publish, before and while it becomes rows."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from random import Random
+
+from apps.demo.parts import Library, Person, Picture
+from apps.notifications.models import NotificationKind
+
+DAY = 86_400
+PICTURE_ROWS = 60  # a picture takes as long as so many rows
+SPAN_SECONDS = 30 * DAY  # posts are spread over the last 30 days
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """How much is made beside the cast; the last four are means and totals that the rows come close to."""
+
+    accounts: int
+    posts_each: float
+    follows_each: float
+    likes_each: float
+    captions: int
+
+
+SIZES = {
+    "small": Size(accounts=60, posts_each=4, follows_each=16, likes_each=26, captions=14),
+    "medium": Size(accounts=1_000, posts_each=5, follows_each=22, likes_each=30, captions=70),
+    "large": Size(accounts=20_000, posts_each=3, follows_each=22, likes_each=18, captions=180),
+}
+
+
+@dataclass(slots=True, eq=False)
+class Member:
+    """An account; the numbers are what this run adds to its counts."""
+
+    pk: int
+    handle: str
+    language: str
+    joined: float
+    weight: float = 1
+    person: Person | None = None
+    is_new: bool = True
+    last_post_id: int = 0
+    followers: int = 0
+    following: int = 0
+    posts: int = 0
+
+
+@dataclass(slots=True, eq=False)
+class Entry:
+    """A post; the numbers are what this run adds to its counts. `appeal` is how readily others like it."""
+
+    author: Member
+    second: float
+    text: str = ""
+    language: str = ""
+    key: str = ""
+    warning: str = ""
+    visibility: str = "public"
+    source: "Entry | None" = None
+    reply_to: "Entry | None" = None
+    pictures: tuple[Picture, ...] = ()
+    appeal: float = 1
+    is_new: bool = True
+    pk: int = 0
+    thread_pk: int = 0
+    replies: int = 0
+    reposts: int = 0
+    likes: int = 0
+    bookmarks: int = 0
+
+    @property
+    def is_repost(self) -> bool:
+        """Whether this only shares another post."""
+        return self.source is not None and not self.text
+
+
+News = tuple[float, Member, NotificationKind, Member, int | None]
+
+
+@dataclass(slots=True)
+class World:
+    """Everything a run knows. `cast` and `crowd` are accounts, `entries` all posts that can be reacted to."""
+
+    library: Library
+    size_name: str
+    seed: int
+    now: float
+    advance: Callable[[str, int], None]
+    cast: dict[str, Member] = field(default_factory=dict)
+    crowd: list[Member] = field(default_factory=list)
+    entries: list[Entry] = field(default_factory=list)
+    news: list[News] = field(default_factory=list)
+    lays_cast: bool = True
+    follows: int = 0
+    likes: int = 0
+
+    @property
+    def size(self) -> Size:
+        """How much this run makes."""
+        return SIZES[self.size_name]
+
+    @property
+    def members(self) -> list[Member]:
+        """Cast first, then the crowd."""
+        return [*self.cast.values(), *self.crowd]
+
+    def tell(
+        self,
+        second: float,
+        user: Member,
+        kind: NotificationKind,
+        actor: Member,
+        post_pk: int | None,
+    ) -> None:
+        """News for an account that somebody can sign in to; for the others nobody would ever read it."""
+        if user.person and user.person.fixed and user is not actor:
+            self.news.append((second, user, kind, actor, post_pk))
+
+    def rng(self, purpose: str) -> Random:
+        """A source of chance of its own for every purpose: more of one thing does not change another."""
+        return Random(f"{self.seed}/{self.size_name}/{purpose}")
