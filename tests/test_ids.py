@@ -32,7 +32,10 @@ def test_texts_are_read_back(part):
     assert ids.from_base36(ids.to_base36(post_id)) == post_id
 
 
-@given(authors, st.lists(seconds, min_size=1, max_size=60))
+@given(
+    authors,
+    st.lists(seconds.filter(lambda second: second < ids.LAST_SECOND - 60), min_size=1, max_size=60),
+)
 def test_an_authors_ids_increase_strictly_whatever_the_clock_does(author, clock):
     last = 0
     for now in clock:
@@ -59,11 +62,31 @@ def test_the_seventeenth_post_of_a_second_borrows_the_next():
 
 @given(seconds.filter(lambda second: second < ids.LAST_SECOND), authors, sequences)
 def test_the_ids_of_a_second_lie_between_its_bounds(second, author, sequence):
-    assert ids.first_id_at(second) <= ids.compose(second, author, sequence) < ids.first_id_at(second + 1)
+    assert (
+        ids.first_id_at(second)
+        <= ids.compose(second, author, sequence)
+        < ids.first_id_at(second + 1)
+    )
 
 
 @pytest.mark.parametrize(
-    "text", ["", "0", "-1", "+5", " 5", "5 ", "1_000", "٣", "５", "9" * 20, "9223372036854775808", "1e5", "5\n", "0x1f"]
+    "text",
+    [
+        "",
+        "0",
+        "-1",
+        "+5",
+        " 5",
+        "5 ",
+        "1_000",
+        "٣",
+        "５",
+        "9" * 20,
+        "9223372036854775808",
+        "1e5",
+        "5\n",
+        "0x1f",
+    ],
 )
 def test_anything_but_a_canonical_decimal_is_no_id(text):
     with pytest.raises(ValueError, match="not an id"):
