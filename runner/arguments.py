@@ -116,8 +116,7 @@ def _add_serve_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--demo",
         choices=DEMO_SIZES,
-        default="small",
-        help="people and posts to start with (default: small)",
+        help="people and posts to start with (default: small for new data, else what is there)",
     )
     parser.add_argument(
         "--workers",

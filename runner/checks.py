@@ -50,7 +50,13 @@ def _static_checks() -> list[tuple[str, list[str]]]:
     templates = [
         str(path.relative_to(ROOT)) for path in sorted((ROOT / "templates").rglob("*.html"))
     ]
-    djade = [*_module("djade"), "--check", "--target-version", "5.2", *templates]
+    djade = [
+        str(Path(sys.executable).parent / "djade"),
+        "--check",
+        "--target-version",
+        "5.2",
+        *templates,
+    ]
     return [
         ("format", [*_module("ruff"), "format", "--check"]),
         ("lint", [*_module("ruff"), "check"]),

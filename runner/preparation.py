@@ -1,6 +1,7 @@
 """What has to be done before the site can answer: tables, static files, demo data."""
 
 import hashlib
+import signal
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -12,6 +13,7 @@ from runner.problems import LaunchError
 from runner.processes import child_setup, telling_line
 from runner.says import say
 
+DEFAULT_DEMO = "small"
 STATIC_SOURCES = ("static", "apps/*/static")
 
 
@@ -34,22 +36,34 @@ def collect_static(data: DataDir, environment: Mapping[str, str]) -> None:
     stamp.write_text(wanted)
 
 
-def seed(data: DataDir, environment: Mapping[str, str], size: str) -> None:
-    """Add the demo people and posts once per size; progress goes to the terminal."""
-    done = data.path / "demo"
-    if size == "none" or (done.exists() and size in done.read_text().split()):
-        return
+def seed(data: DataDir, environment: Mapping[str, str], asked: str | None) -> bool:
+    """Add the demo people and posts once per size; progress goes to the terminal.
+
+    Without a wish (`asked` is None) a new data directory gets the small demo, and any other stays as it is: a
+    site that was started without demo people must not get them later by a forgotten option.
+    Returns whether the site has demo people.
+    """
+    record = data.path / "demo"
+    done = record.read_text().split() if record.exists() else []
+    size = asked or ("none" if done else DEFAULT_DEMO)
+    if size != "none" and size not in done:
+        _run_seed(environment, size)
+    if size not in done:
+        with record.open("a") as chosen:
+            chosen.write(f"{size}\n")
+    return {size, *done} != {"none"}
+
+
+def _run_seed(environment: Mapping[str, str], size: str) -> None:
     say(f"Adding demo people and posts ({size}), once")
     status = subprocess.run(
         manage_command("seed_demo", "--size", size), env=dict(environment), cwd=ROOT, stdin=subprocess.DEVNULL,
-        check=False, start_new_session=True, preexec_fn=child_setup(15),
+        check=False, start_new_session=True, preexec_fn=child_setup(signal.SIGTERM),
     ).returncode  # fmt: skip
     if status:
         raise LaunchError(
             f"Adding demo data failed (status {status}); start without it: ./run --demo none"
         )
-    with done.open("a") as record:
-        record.write(f"{size}\n")
 
 
 def manage_command(*arguments: str) -> list[str]:
@@ -62,7 +76,7 @@ def _quietly(data: DataDir, environment: Mapping[str, str], *arguments: str) -> 
     with log.open("ab") as output:
         done = subprocess.run(
             manage_command(*arguments), env=dict(environment), cwd=ROOT, stdin=subprocess.DEVNULL,
-            stdout=output, stderr=subprocess.STDOUT, check=False, start_new_session=True, preexec_fn=child_setup(15),
+            stdout=output, stderr=subprocess.STDOUT, check=False, start_new_session=True, preexec_fn=child_setup(signal.SIGTERM),
         )  # fmt: skip
     if done.returncode:
         raise LaunchError(f"manage.py {arguments[0]} failed: {telling_line(log)} (log: {log})")

@@ -31,7 +31,7 @@ class ServeOptions:
 
     host: str = "127.0.0.1"
     port: int = 8000
-    demo: str = "small"
+    demo: str | None = None  # None: the small one for new data, else what is there
     workers: int = 2
 
 
@@ -79,13 +79,13 @@ class _Site:
         preparation.migrate(self.data, self.environment)
         preparation.collect_static(self.data, self.environment)
         self.data.save_environment(to_save(self.environment))
-        preparation.seed(self.data, self.environment, self.options.demo)
+        has_demo = preparation.seed(self.data, self.environment, self.options.demo)
         for unit in self._own_processes():
             unit.child = unit.start()
             self.supervisor.units.append(unit)
         self._wait_for_web()
         self.data.note("site", url=self.url, ready=True)
-        self._greet()
+        self._greet(has_demo=has_demo)
 
     def stop(self) -> None:
         """Stop what was started: web, worker, beat, then the servers."""
@@ -147,12 +147,12 @@ class _Site:
             self.supervisor.look()
             time.sleep(0.05)
 
-    def _greet(self) -> None:
+    def _greet(self, *, has_demo: bool) -> None:
         demo = [f"  Demo logins    {DEMO_LOGINS} (password {DEMO_PASSWORD})"]
         lines = [
             f"  {self.environment.get('SITE_NAME') or 'Rill'} is ready: {self.url}/",
             "",
-            *(demo if self.options.demo != "none" else []),
+            *(demo if has_demo else []),
             f"  Staff pages    {self.url}/admin/",
             f"  API reference  {self.url}/api/docs",
             f"  Data, logs     {self.data.path}",

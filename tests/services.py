@@ -7,7 +7,6 @@ workers may flush, stop and restart them without disturbing each other.
 import os
 import shutil
 import signal
-import sys
 import tempfile
 from collections.abc import Generator
 from contextlib import ExitStack
@@ -114,5 +113,5 @@ def _export(directory: Path, services: Services) -> None:
 
 
 def _leave(_number: int, _frame: FrameType | None) -> None:
-    """SIGTERM ends the run like an error would, so that the servers and their directory go away."""
-    sys.exit(128 + signal.SIGTERM)
+    """SIGTERM ends the run as Ctrl-C does, so that the servers and their directory go away."""
+    raise KeyboardInterrupt

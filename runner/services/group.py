@@ -98,9 +98,9 @@ def plan_services(
 
 @contextmanager
 def throwaway_services(directory: Path) -> Iterator[Services]:
-    """Servers for tests, in an empty directory of the caller's: quick, and nothing is forced to the disk."""
+    """Servers for tests, in a directory of the caller's: quick, and nothing is forced to the disk."""
     log = directory / "log"
-    log.mkdir()
+    log.mkdir(exist_ok=True)
     program = find_memcached(directory / "memcached")
     services = Services(
         postgres=Postgres(directory / "postgres", directory, log, options=postgres.THROWAWAY),

@@ -12,7 +12,7 @@ def test_no_arguments_serve_with_the_defaults(monkeypatch):
     request = parse([])
     assert request.verb == "serve"
     assert request.data_dir == DEFAULT_DATA_DIR
-    assert request.serve == ServeOptions("127.0.0.1", 8000, "small", 2)
+    assert request.serve == ServeOptions("127.0.0.1", 8000, None, 2)
 
 
 def test_options_without_a_verb_are_those_of_serve():

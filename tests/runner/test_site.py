@@ -14,7 +14,7 @@ import pytest
 from runner import identity, packages
 from runner.checkout import ROOT
 from runner.checks import SERVER_SETTINGS
-from runner.processes import MARK
+from runner.processes import MARK, child_setup
 from tests.runner.onlookers import eventually, processes_naming
 from tests.services import SETTINGS
 
@@ -54,6 +54,7 @@ def start(place):
         process = subprocess.Popen(
             [str(ROOT / "run"), "--demo", "none", "--workers", "1", "--port", port],
             env=environment(place), cwd=place, stdout=output, stderr=output, start_new_session=True,
+            preexec_fn=child_setup(signal.SIGTERM),  # noqa: PLW1509 -- no threads here
         )  # fmt: skip
         output.close()
         started.append(process)
