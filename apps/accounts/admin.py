@@ -1,0 +1,235 @@
+"""Staff look after accounts: search, correct a profile, suspend and restore."""
+
+from typing import Any, ClassVar, cast
+
+from django import forms
+from django.conf import settings
+from django.contrib import admin
+from django.contrib.auth.admin import UserAdmin as DjangoUserAdmin
+from django.contrib.auth.views import redirect_to_login
+from django.db.models import QuerySet, Sum
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.template.response import TemplateResponse
+from django.urls import reverse
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext
+
+from apps.accounts.actions import clean_name, restore_user, suspend_user
+from apps.accounts.models import User, UserCounts
+from apps.events.admin import StaffList, reason_of
+from apps.refusals import NotAllowed, Refusal
+
+SEARCH_MAX_CHARACTERS = 100
+
+
+def log_in(request: HttpRequest, extra_context: object = None) -> HttpResponse:  # noqa: ARG001 -- Django's signature
+    """The site has one login page, the one that counts failures; members who are not staff are refused here."""
+    if admin.site.has_permission(request):
+        return HttpResponseRedirect(reverse("admin:index"))
+    if request.user.is_authenticated:
+        raise NotAllowed(_("Only staff may go here."))
+    return redirect_to_login(
+        request.GET.get("next", reverse("admin:index")), str(settings.LOGIN_URL)
+    )
+
+
+admin.site.login = log_in  # type: ignore[method-assign]  # Django's documented way
+
+
+def user_link(user: User) -> SafeString:
+    """A link to the staff page of an account."""
+    address = reverse("admin:accounts_user_change", args=[user.pk])
+    return format_html('<a href="{}">@{}</a>', address, user.handle)
+
+
+def staff_of(request: HttpRequest) -> User:
+    """The member of staff who asks; the admin lets nobody else in."""
+    return cast("User", request.user)
+
+
+def account_ids(term: str) -> list[int]:
+    """The ids for a search by handle, one or none. Looked up first: as a join it would read the whole other table."""
+    handle = term.strip().removeprefix("@").lower()
+    return list(User.objects.filter(handle=handle).values_list("pk", flat=True))
+
+
+class SuspendedFilter(admin.SimpleListFilter):
+    """Suspended accounts, or those that are not."""
+
+    title = gettext_lazy("suspended")
+    parameter_name = "suspended"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, Any]]:
+        """The choices."""
+        return [("yes", gettext_lazy("Yes")), ("no", gettext_lazy("No"))]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        """Apply the choice."""
+        if self.value() in {"yes", "no"}:
+            return queryset.filter(suspended_at__isnull=self.value() == "no")
+        return queryset
+
+
+class ProfileForm(forms.ModelForm):
+    """What staff may correct."""
+
+    class Meta:
+        model = User
+        fields = ("display_name", "bio", "email", "is_staff", "is_superuser", "groups", "user_permissions")  # fmt: skip
+
+    def clean_display_name(self) -> str:
+        """The rules of the settings page hold here too."""
+        try:
+            return clean_name(self.cleaned_data["display_name"])
+        except Refusal as refusal:
+            raise forms.ValidationError(refusal.message) from None
+
+    def clean_email(self) -> str | None:
+        """Addresses are kept in small letters; no address is NULL."""
+        return (self.cleaned_data["email"] or "").strip().lower() or None
+
+
+@admin.register(User)
+class UserAdmin(StaffList, DjangoUserAdmin):
+    """Accounts. People sign up themselves, or `manage create_user` makes them; a suspension takes the place of delete."""
+
+    form = ProfileForm
+    list_display = (
+        "handle", "name", "posts", "followers", "following", "is_staff", "suspended", "created_at"
+    )  # fmt: skip
+    list_select_related = ("counts",)
+    list_filter = ("is_staff", SuspendedFilter, "created_at")
+    sortable_by: ClassVar = ("handle", "posts", "followers", "following", "created_at")  # fmt: skip
+    search_fields = ("handle__startswith", "email__startswith", "display_name__icontains")
+    search_help_text = gettext_lazy("The beginning of a handle or e-mail address, or a name.")
+    ordering = ("-id",)
+    actions = ("suspend", "restore")
+    filter_horizontal = ("groups", "user_permissions")
+    fieldsets = (
+        (None, {"fields": ("id", "handle", "display_name", "bio", "email", "password_link")}),
+        (gettext_lazy("Counts"), {"fields": ("posts", "followers", "following")}),
+        (gettext_lazy("Suspension"), {"fields": ("suspended_at", "suspension_reason")}),
+        (gettext_lazy("Permissions"), {"fields": ("is_staff", "is_superuser", "groups", "user_permissions")}),
+        (gettext_lazy("Important dates"), {"fields": ("created_at", "last_login")}),
+    )  # fmt: skip
+    facts = (
+        "id", "handle", "password_link", "posts", "followers", "following", "suspended_at", "suspension_reason",
+        "created_at", "last_login",
+    )  # fmt: skip
+    powers = ("is_staff", "is_superuser", "groups", "user_permissions")
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[User]:
+        """Accounts with their counts, on every page."""
+        users: QuerySet[User] = super().get_queryset(request).select_related("counts")
+        return users
+
+    def has_change_permission(self, request: HttpRequest, obj: User | None = None) -> bool:
+        """Only superusers touch the accounts of staff: an e-mail address is a way to somebody's rights."""
+        others = obj is None or not (obj.is_staff or obj.is_superuser)
+        return self.has_intervene_permission(request) and (others or staff_of(request).is_superuser)
+
+    def get_readonly_fields(self, request: HttpRequest, obj: User | None = None) -> Any:
+        """Facts are for reading; rights are given by superusers."""
+        return self.facts if staff_of(request).is_superuser else self.facts + self.powers
+
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
+    ) -> tuple[QuerySet[Any], bool]:
+        """Handles and addresses are in small letters."""
+        term = search_term[:SEARCH_MAX_CHARACTERS].strip().removeprefix("@").lower()
+        return super().get_search_results(request, queryset, term)
+
+    def view_on_site(self, obj: User) -> str:
+        """The profile."""
+        return obj.url
+
+    @admin.display(description=gettext_lazy("name"))
+    def name(self, user: User) -> str:
+        """What people see."""
+        return user.display_name
+
+    @admin.display(description=gettext_lazy("suspended"), boolean=True)
+    def suspended(self, user: User) -> bool:
+        """Whether the account is hidden."""
+        return user.is_suspended
+
+    @admin.display(description=gettext_lazy("password"))
+    def password_link(self, user: User) -> SafeString:
+        """The way to the form for a new password; nothing of the stored one is shown."""
+        address = reverse("admin:auth_user_password_change", args=[user.pk])
+        return format_html('<a href="{}">{}</a>', address, _("Set a new password"))
+
+    @admin.display(description=gettext_lazy("posts"), ordering="counts__posts")
+    def posts(self, user: User) -> int:
+        """How many."""
+        return user.counts.posts
+
+    @admin.display(description=gettext_lazy("followers"), ordering="counts__followers")
+    def followers(self, user: User) -> int:
+        """How many."""
+        return user.counts.followers
+
+    @admin.display(description=gettext_lazy("following"), ordering="counts__following")
+    def following(self, user: User) -> int:
+        """How many."""
+        return user.counts.following
+
+    def line(self, row: User) -> str:
+        """An account and what a suspension would hide."""
+        return _("%(user)s: %(posts)d posts, %(followers)d followers") % {
+            "user": row, "posts": row.counts.posts, "followers": row.counts.followers
+        }  # fmt: skip
+
+    @admin.action(description=gettext_lazy("Suspend"), permissions=["intervene"])
+    def suspend(self, request: HttpRequest, queryset: QuerySet[User]) -> TemplateResponse | None:
+        """Hide accounts and all they wrote, after a question."""
+        staff = staff_of(request)
+        users = self.chosen(request, queryset.filter(suspended_at=None).exclude(pk=staff.pk))
+        question = ngettext(
+            "Suspend %(count)d account? Nobody will see it or its %(posts)d posts.",
+            "Suspend %(count)d accounts? Nobody will see them or their %(posts)d posts.",
+            len(users),
+        )
+        if page := self._question(request, users, question):
+            return page
+        reason = reason_of(request)
+        done = self.attempt(
+            request,
+            users,
+            lambda user: suspend_user(user, by=staff, reason=reason),
+            note=f"Suspended: {reason}",
+        )
+        text = ngettext("%(count)d account suspended.", "%(count)d accounts suspended.", done)
+        self.message_user(request, text % {"count": done})
+        return None
+
+    @admin.action(description=gettext_lazy("Restore"), permissions=["intervene"])
+    def restore(self, request: HttpRequest, queryset: QuerySet[User]) -> TemplateResponse | None:
+        """End suspensions, after a question."""
+        staff = staff_of(request)
+        users = self.chosen(request, queryset.exclude(suspended_at=None))
+        question = ngettext(
+            "Restore %(count)d account with %(posts)d posts?",
+            "Restore %(count)d accounts with %(posts)d posts?",
+            len(users),
+        )
+        if page := self._question(request, users, question):
+            return page
+        note = f"Restored: {reason_of(request)}"
+        done = self.attempt(request, users, lambda user: restore_user(user, by=staff), note=note)
+        text = ngettext("%(count)d account restored.", "%(count)d accounts restored.", done)
+        self.message_user(request, text % {"count": done})
+        return None
+
+    def _question(
+        self, request: HttpRequest, users: list[User], question: str
+    ) -> TemplateResponse | None:
+        if not users:
+            return None
+        posts = UserCounts.objects.filter(pk__in=[user.pk for user in users]).aggregate(
+            number=Sum("posts")
+        )
+        text = question % {"count": len(users), "posts": posts["number"] or 0}
+        return self.confirmation(request, users, question=text, ask_reason=True)

@@ -1,0 +1,44 @@
+"""Members of staff and what they do in the admin."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from django.contrib.auth.models import Permission
+from django.db.models import Model
+from django.test import Client
+
+from apps.accounts.models import User
+from tests.factories import make_user
+
+MAX_QUERIES = 12
+
+
+def make_staff(*permissions: str, superuser: bool = False, handle: str = "") -> User:
+    """A member of staff with these rights ("posts.delete_post"), or with all."""
+    user = make_user(handle)
+    user.is_staff, user.is_superuser = True, superuser
+    user.save(update_fields=["is_staff", "is_superuser"])
+    for permission in permissions:
+        app, codename = permission.split(".")
+        user.user_permissions.add(
+            Permission.objects.get(content_type__app_label=app, codename=codename)
+        )
+    return user
+
+
+def browser_of(user: User) -> Client:
+    """A browser in which a user is logged in."""
+    browser = Client()
+    browser.force_login(user)
+    return browser
+
+
+def choose(browser: Client, path: str, action: str, rows: Iterable[Model], **fields: str) -> Any:
+    """Tick rows of a list and run an action; the page that follows."""
+    data = {"action": action, "_selected_action": [row.pk for row in rows], **fields}
+    return browser.post(path, data, follow=True)
+
+
+def confirm(browser: Client, path: str, action: str, rows: Iterable[Model], **fields: str) -> Any:
+    """The same, with the question answered."""
+    return choose(browser, path, action, rows, confirmed="yes", **fields)
