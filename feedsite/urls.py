@@ -13,7 +13,7 @@ from apps.notifications.urls import endpoints as notification_endpoints
 from apps.notifications.urls import pages as notification_pages
 from apps.timeline.urls import endpoints as timeline_endpoints
 from apps.timeline.urls import pages as timeline_pages
-from feedsite import health, media
+from feedsite import health, media, plain
 
 # The viewer draws with inline styles; its script comes as a file of its own.
 api_docs = csp_update({"style-src": ["'unsafe-inline'"]})(
@@ -25,6 +25,7 @@ urlpatterns = [
     path("healthz/ready", health.ready),
     path("media/<path:name>", media.media_file),
     path("admin/", admin.site.urls),
+    path("", include(plain.pages)),
     path("", include([*account_pages, *notification_pages, *timeline_pages, *graph_pages])),
     path(
         "api/v1/",

@@ -4,9 +4,10 @@ import re
 import secrets
 from typing import IO
 
+from django.conf import settings
 from django.contrib.auth.password_validation import validate_password
 from django.core.exceptions import ValidationError
-from django.core.validators import validate_email
+from django.core.validators import MaxLengthValidator, validate_email
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
@@ -25,6 +26,8 @@ from apps.accounts.models import (
 from apps.accounts.pictures import avatar_file
 from apps.refusals import Invalid, NotAllowed
 
+EMAIL_MAX_CHARACTERS = 254  # of the column; the validator alone lets 320 pass
+TOKEN_NAME_MAX_CHARACTERS = 60
 TOKEN_PREFIX = "rill_"  # noqa: S105 -- lets secret scanners recognise our tokens
 _HANDLE = re.compile(HANDLE_PATTERN, re.ASCII)
 # Characters that reorder or hide text; joiners stay, emoji and several scripts need them.
@@ -87,7 +90,12 @@ def remove_avatar(user: User) -> None:
 
 def update_appearance(user: User, *, theme: str, text_size: str, interface_language: str) -> User:
     """Change how the site looks for a user."""
-    if theme not in Theme.values or text_size not in TextSize.values:
+    languages = {"", *dict(settings.LANGUAGES)}
+    if (
+        theme not in Theme.values
+        or text_size not in TextSize.values
+        or interface_language not in languages
+    ):
         raise _invalid({"theme": _("Choose one of the list.")})
     user.theme, user.text_size, user.interface_language = theme, text_size, interface_language
     user.save(update_fields=["theme", "text_size", "interface_language"])
@@ -103,15 +111,26 @@ def change_email(user: User, *, email: str, password: str) -> User:
     if errors:
         raise _invalid(errors)
     user.email = address
-    user.save(update_fields=["email"])
+    try:
+        with transaction.atomic():
+            user.save(update_fields=["email"])
+    except IntegrityError:  # lost a race that the check above could not see
+        raise _invalid({"email": _("This address belongs to another account.")}) from None
     return user
 
 
 def issue_token(user: User, *, name: str) -> str:
-    """A new bearer token; this is the only time it is seen."""
+    """A new bearer token; this is the only time it is seen. A long name is cut."""
     token = TOKEN_PREFIX + secrets.token_urlsafe(32)
-    AccessToken.objects.create(user=user, digest=AccessToken.digest_of(token), name=name)
+    digest = AccessToken.digest_of(token)
+    AccessToken.objects.create(user=user, digest=digest, name=name[:TOKEN_NAME_MAX_CHARACTERS])
     return token
+
+
+def revoke_token(user: User, token_id: int) -> None:
+    """End one of a user's tokens; nothing happens when it is somebody else's."""
+    own = AccessToken.objects.filter(pk=token_id, user=user, revoked_at=None)
+    own.update(revoked_at=timezone.now())
 
 
 def suspend_user(user: User, *, by: User, reason: str) -> None:
@@ -161,6 +180,7 @@ def _email_errors(email: str | None, owner: User | None = None) -> dict[str, str
         return {}
     try:
         validate_email(email)
+        MaxLengthValidator(EMAIL_MAX_CHARACTERS)(email)
     except ValidationError:
         return {"email": _("Enter an e-mail address, like name@example.org.")}
     if User.objects.filter(email=email).exclude(pk=owner.pk if owner else 0).exists():

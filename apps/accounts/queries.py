@@ -43,6 +43,11 @@ def user_ids_by_handle(handles: Collection[str]) -> dict[str, int]:
     return dict(rows)
 
 
+def tokens_of(user: User) -> list[AccessToken]:
+    """A user's tokens that still work, newest first."""
+    return list(AccessToken.objects.filter(user=user, revoked_at=None).order_by("-pk"))
+
+
 def user_of_token(token: str) -> User | None:
     """The active account a bearer token stands for; None when it is unknown or revoked."""
     row = (

@@ -3,8 +3,26 @@
 from django.urls import URLPattern, path
 
 from apps.accounts import api
+from apps.accounts.views import entering, preferences
 
-pages: list[URLPattern] = []
+pages: list[URLPattern] = [
+    path("join", entering.join, name="join"),
+    path("login", entering.log_in, name="login"),
+    path("logout", entering.log_out, name="logout"),
+    path("password/change", entering.password_change, name="password_change"),
+    path("password/reset", entering.password_reset, name="password_reset"),
+    path(
+        "password/reset/<str:uidb64>/<str:token>",
+        entering.password_reset_confirm,
+        name="password_reset_confirm",
+    ),
+    path("settings/profile", preferences.profile, name="settings_profile"),
+    path("settings/account", preferences.account, name="settings_account"),
+    path("settings/tokens", preferences.token_new, name="token_new"),
+    path("settings/tokens/<int:token_id>/revoke", preferences.token_revoke, name="token_revoke"),
+    path("settings/appearance", preferences.appearance, name="settings_appearance"),
+    path("appearance", preferences.quick_appearance, name="appearance"),
+]
 
 endpoints: list[URLPattern] = [
     path("accounts/verify_credentials", api.verify_credentials),

@@ -58,6 +58,13 @@ def tell_of_post(post_id: int) -> None:
             tell(user_id, kind, actor_id=actor_id, post_id=about)
 
 
+def tell_of_like(post_id: int, *, actor_id: int) -> None:
+    """Tell the author of a post who likes it, unless it is gone by now."""
+    author_id = author_of(post_id)
+    if post_id in visible_posts(author_id, [post_id]).posts:
+        tell(author_id, NotificationKind.LIKE, actor_id=actor_id, post_id=post_id)
+
+
 def forget_post(post_id: int) -> None:
     """Delete the notifications that point at a post."""
     Notification.objects.filter(post=post_id).delete()

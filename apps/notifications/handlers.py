@@ -1,8 +1,13 @@
 """What becomes a notification."""
 
 from apps.events.registry import Payload, handles
-from apps.ids import author_of
-from apps.notifications.actions import forget_between, forget_post, tell, tell_of_post
+from apps.notifications.actions import (
+    forget_between,
+    forget_post,
+    tell,
+    tell_of_like,
+    tell_of_post,
+)
 from apps.notifications.models import NotificationKind
 
 
@@ -13,10 +18,9 @@ def tell_of_follow(payload: Payload) -> None:
 
 
 @handles("post_liked")
-def tell_of_like(payload: Payload) -> None:
+def tell_of_liked_post(payload: Payload) -> None:
     """Somebody likes your post."""
-    post_id = payload["post_id"]
-    tell(author_of(post_id), NotificationKind.LIKE, actor_id=payload["user_id"], post_id=post_id)
+    tell_of_like(payload["post_id"], actor_id=payload["user_id"])
 
 
 @handles("post_published")

@@ -2,9 +2,12 @@
 
 from django.urls import URLPattern, path
 
-from apps.notifications import api
+from apps.notifications import api, views
 
-pages: list[URLPattern] = []
+pages: list[URLPattern] = [
+    path("notifications", views.notifications, name="notifications"),
+    path("notifications/mentions", views.notifications, {"mentions": True}, name="mentions"),
+]
 
 endpoints: list[URLPattern] = [
     path("notifications", api.notifications),

@@ -64,9 +64,19 @@ def run_due(*, limit: int, only: list[int] | None = None) -> int:
     return len(chunks)
 
 
+def retry_dead(job_ids: list[int]) -> int:
+    """Give the dead chunks of jobs five more tries, now; how many."""
+    dead = list(FanoutChunk.objects.filter(job__in=job_ids, state=leases.State.DEAD))
+    for chunk in dead:
+        leases.revive(chunk)
+        ring("apps.timeline.tasks.deliver_chunk", chunk.pk)
+    return len(dead)
+
+
 def _deliver(chunk: FanoutChunk) -> None:
     post = Post.objects.filter(pk=chunk.job_id).only("visibility", "author_id", "deleted_at").get()
     if post.deleted_at is not None:
+        _owe_nobody(chunk)
         return
     readers = follower_ids_between(
         post.author_id, first_edge=chunk.first_edge, last_edge=chunk.last_edge
@@ -75,9 +85,26 @@ def _deliver(chunk: FanoutChunk) -> None:
         named = set(Mention.objects.filter(post=post).values_list("user_id", flat=True))
         readers = [reader for reader in readers if reader in named]
     delivered, dormant = HOME.push(readers, [post.pk])
+    if readers and not delivered + dormant:  # the post was deleted meanwhile
+        _owe_nobody(chunk)
+        return
     FanoutChunk.objects.filter(pk=chunk.pk).update(
         expected=len(readers), delivered=delivered, dormant=dormant
     )
+
+
+def _owe_nobody(chunk: FanoutChunk) -> None:
+    FanoutChunk.objects.filter(pk=chunk.pk).update(expected=0, delivered=0, dormant=0)
+
+
+def deliver_to_named(post_id: int) -> None:
+    """After an edit: a post for mentioned people may name followers it did not name before."""
+    author_id = author_of(post_id)
+    post = Post.objects.filter(pk=post_id, deleted_at=None, visibility=Visibility.MENTIONED)
+    if not post.exists():
+        return
+    named = list(Mention.objects.filter(post=post_id).values_list("user_id", flat=True))
+    HOME.push(sorted(relations(author_id, named).followed_by), [post_id])
 
 
 def push_own(post_id: int) -> None:
@@ -95,7 +122,7 @@ def follow_changed(reader_id: int, author_id: int) -> None:
 
     Events may arrive late and out of order, so the state is looked up and looked up again after the change.
     """
-    if not HOME.exists(reader_id):
+    if not HOME.takes_pushes(reader_id):
         return
     if author_id not in relations(reader_id, [author_id]).following:
         _withdraw(reader_id, author_id)

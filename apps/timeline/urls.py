@@ -1,10 +1,32 @@
 """Routes of the timeline app: pages for people, endpoints for programs."""
 
-from django.urls import URLPattern, path
+from django.urls import URLPattern, path, register_converter
 
 from apps.timeline.api import statuses, timelines
+from apps.timeline.converters import PostIdConverter
+from apps.timeline.views import acting, reading, writing
 
-pages: list[URLPattern] = []
+register_converter(PostIdConverter, "post")
+
+pages: list[URLPattern] = [
+    path("", reading.front, name="front"),
+    path("home", reading.home, name="home"),
+    path("home/new", reading.home_new, name="home_new"),
+    path("public", reading.public, name="public"),
+    path("local", reading.public),
+    path("bookmarks", reading.bookmarks, name="bookmarks"),
+    path("compose", writing.compose, name="compose"),
+    path("posts", writing.publish, name="publish"),
+    path("posts/<post:post_id>/edit", writing.edit, name="edit_post"),
+    path("posts/<post:post_id>/delete", writing.delete, name="delete_post"),
+    *[
+        path(f"posts/<post:post_id>/{verb}", acting.act, {"verb": verb}, name=f"{verb}_post")
+        for verb in acting.ACTS
+    ],
+    path("@<str:handle>", reading.profile, name="profile"),
+    path("@<str:handle>/with_replies", reading.profile, {"replies": True}, name="with_replies"),
+    path("@<str:handle>/<post:post_id>", reading.post, name="post"),
+]
 
 endpoints: list[URLPattern] = [
     path("timelines/home", timelines.home),

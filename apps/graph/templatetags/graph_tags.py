@@ -13,4 +13,6 @@ register = template.Library()
 @register.inclusion_tag("graph/_who_to_follow.html", takes_context=True)
 def who_to_follow(context: Context, limit: int = 3) -> dict[str, Any]:
     """A card of accounts to follow; nothing when there are none."""
-    return {**context.flatten(), "people": suggestions(context["viewer"], limit=limit)}
+    kept = ("viewer", "csrf_token", "request", "way_back")
+    people = suggestions(context["viewer"], limit=limit)
+    return {"people": people, **{name: context[name] for name in kept if name in context}}

@@ -1,0 +1,131 @@
+"""HTML input of accounts. What is allowed is decided by the actions; forms only read and show."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from django import forms
+from django.conf import settings
+from django.utils.translation import gettext_lazy as _
+
+from apps.accounts.models import BIO_MAX_CHARACTERS, NAME_MAX_CHARACTERS, TextSize, Theme
+from apps.refusals import Refusal
+
+LANGUAGES = [("", _("As my browser says")), ("en", "English"), ("zh-hans", "简体中文")]
+
+
+def show_refusal(
+    form: forms.BaseForm, refusal: Refusal, names: Mapping[str, str] | None = None
+) -> None:
+    """Put what an action refused beside the fields it is about; `names` maps the action's names to the form's."""
+    names = names or {}
+    for name, message in refusal.errors.items() or {"": refusal.message}.items():
+        known = names.get(name, name)
+        form.add_error(known if known in form.fields else None, message)
+
+
+def _text(
+    label: Any, *, most: int, required: bool = True, help_text: Any = "", **attributes: str
+) -> forms.CharField:
+    widget = forms.TextInput(attrs=attributes)
+    return forms.CharField(
+        label=label, max_length=most, required=required, help_text=help_text, widget=widget
+    )
+
+
+def _password(label: Any, *, autocomplete: str, help_text: Any = "") -> forms.CharField:
+    widget = forms.PasswordInput(attrs={"autocomplete": autocomplete})
+    return forms.CharField(
+        label=label, strip=False, max_length=4096, help_text=help_text, widget=widget
+    )
+
+
+class JoinForm(forms.Form):
+    """A new account."""
+
+    handle = _text(
+        _("Handle"),
+        most=30,
+        help_text=_("3 to 30 of the letters a-z, digits and _. It cannot be changed later."),
+        autocomplete="username",
+        autocapitalize="none",
+        spellcheck="false",
+    )
+    display_name = _text(_("Name"), most=NAME_MAX_CHARACTERS, required=False, autocomplete="name")
+    email = forms.EmailField(
+        label=_("E-mail"),
+        required=False,
+        help_text=_("For a new password when you forget yours. Nobody sees it."),
+        widget=forms.EmailInput(attrs={"autocomplete": "email"}),
+    )
+    password = _password(
+        _("Password"), autocomplete="new-password", help_text=_("At least 12 characters.")
+    )
+
+
+class LoginForm(forms.Form):
+    """Who is there."""
+
+    name = _text(
+        _("Handle or e-mail"),
+        most=254,
+        autocomplete="username",
+        autocapitalize="none",
+        spellcheck="false",
+    )
+    password = _password(_("Password"), autocomplete="current-password")
+
+
+class ProfileForm(forms.Form):
+    """What others see."""
+
+    display_name = _text(_("Name"), most=NAME_MAX_CHARACTERS, required=False, autocomplete="name")
+    bio = forms.CharField(
+        label=_("Bio"),
+        required=False,
+        help_text=_("At most 500 characters."),
+        widget=forms.Textarea(attrs={"rows": 4, "maxlength": BIO_MAX_CHARACTERS, "dir": "auto"}),
+    )
+    avatar = forms.FileField(
+        label=_("Picture"),
+        required=False,
+        allow_empty_file=True,
+        help_text=_("JPEG, PNG, WebP or GIF, 4 MB at most. It is cut to a square."),
+        widget=forms.FileInput(attrs={"accept": "image/jpeg,image/png,image/webp,image/gif"}),
+    )
+    remove_avatar = forms.BooleanField(label=_("Remove the picture"), required=False)
+
+
+class AppearanceForm(forms.Form):
+    """How the site looks."""
+
+    theme = forms.ChoiceField(label=_("Theme"), choices=Theme.choices, widget=forms.RadioSelect)
+    text_size = forms.ChoiceField(
+        label=_("Text size"), choices=TextSize.choices, widget=forms.RadioSelect
+    )
+    language = forms.ChoiceField(
+        label=_("Language"), choices=LANGUAGES, required=False, widget=forms.RadioSelect
+    )
+
+
+class EmailForm(forms.Form):
+    """A new address."""
+
+    email = forms.EmailField(
+        label=_("E-mail"),
+        required=False,
+        widget=forms.EmailInput(attrs={"autocomplete": "email"}),
+    )
+    password = _password(_("Your password"), autocomplete="current-password")
+
+
+class TokenForm(forms.Form):
+    """A name for a new access token."""
+
+    name = _text(_("What is it for?"), most=60, autocomplete="off")
+
+
+class QuickAppearanceForm(forms.Form):
+    """One press in the footer: either a language or a theme."""
+
+    language = forms.ChoiceField(choices=settings.LANGUAGES, required=False)
+    theme = forms.ChoiceField(choices=Theme.choices, required=False)

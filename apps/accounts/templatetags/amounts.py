@@ -1,0 +1,81 @@
+"""Numbers and times in few characters, in the reader's language."""
+
+from datetime import datetime
+
+from django import template
+from django.utils import timezone
+from django.utils.formats import date_format, number_format
+from django.utils.translation import get_language, pgettext
+
+register = template.Library()
+
+MINUTE, HOUR, DAY = 60, 3600, 86400
+_UNITS = {
+    "en": ((10**9, "B"), (10**6, "M"), (10**3, "K")),
+    "zh": ((10**8, "亿"), (10**4, "万")),
+}
+
+
+@register.filter
+def compact(number: int) -> str:
+    """12, 999, 1.2K, 340K, 3.4M; in Chinese 9999, 1.2万, 3.4亿. Never rounded up."""
+    units = _UNITS["zh" if (get_language() or "").startswith("zh") else "en"]
+    for size, sign in units:
+        if number >= size:
+            tenths = number * 10 // size
+            text = f"{tenths / 10:g}" if tenths < 1000 else str(tenths // 10)
+            return f"{text}{sign}"
+    return str(number)
+
+
+@register.filter
+def exact(number: int) -> str:
+    """The whole number with its separators."""
+    return number_format(number, use_l10n=True, force_grouping=True)
+
+
+@register.filter
+def ago(moment: datetime) -> str:
+    """now, 4m, 1h, yesterday, 18 Nov, 18 Nov 2025. The browser counts on with the same rules (app.js)."""
+    now = timezone.now()
+    seconds = int((now - moment).total_seconds())
+    if seconds < MINUTE:
+        return pgettext("age of a post", "now")
+    if seconds < HOUR:
+        return pgettext("age of a post", "%(count)dm") % {"count": seconds // MINUTE}
+    if seconds < DAY:
+        return pgettext("age of a post", "%(count)dh") % {"count": seconds // HOUR}
+    if seconds < 2 * DAY:
+        return pgettext("age of a post", "yesterday")
+    this_year = moment.year == now.year
+    # Translators: Django date formats of a day of this year and of another year.
+    return date_format(
+        moment,
+        pgettext("date format", "j M") if this_year else pgettext("date format", "j M Y"),
+    )
+
+
+@register.filter
+def full_time(moment: datetime) -> str:
+    """Day, time and zone."""
+    # Translators: a Django date format.
+    day = date_format(moment, pgettext("date format", "j F Y, H:i"))
+    return f"{day} {timezone.localtime(moment):%Z}"
+
+
+@register.filter
+def month(moment: datetime) -> str:
+    """The month of a date."""
+    # Translators: a Django date format.
+    return date_format(moment, pgettext("date format", "F Y"))
+
+
+@register.simple_tag
+def age_words() -> dict[str, str]:
+    """What the browser needs to count ages on: the same texts, with # for the number."""
+    return {
+        "now": pgettext("age of a post", "now"),
+        "minutes": pgettext("age of a post", "%(count)dm").replace("%(count)d", "#"),
+        "hours": pgettext("age of a post", "%(count)dh").replace("%(count)d", "#"),
+        "yesterday": pgettext("age of a post", "yesterday"),
+    }

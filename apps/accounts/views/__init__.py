@@ -1,0 +1,1 @@
+"""Pages of accounts: entering and leaving, settings."""

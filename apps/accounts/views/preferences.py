@@ -1,0 +1,181 @@
+"""Pages of settings: profile, appearance, account."""
+
+from typing import Any
+
+from django.conf import settings
+from django.contrib import messages
+from django.http import HttpResponse, HttpResponseBase
+from django.shortcuts import render
+from django.utils.translation import gettext as _
+from django.utils.translation import override
+from django.views.decorators.debug import sensitive_post_parameters
+from django.views.decorators.http import require_http_methods, require_POST
+
+from apps.accounts.actions import (
+    change_email,
+    issue_token,
+    remove_avatar,
+    revoke_token,
+    update_appearance,
+    update_profile,
+)
+from apps.accounts.forms import (
+    AppearanceForm,
+    EmailForm,
+    ProfileForm,
+    QuickAppearanceForm,
+    TokenForm,
+    show_refusal,
+)
+from apps.accounts.queries import tokens_of
+from apps.accounts.visitors import (
+    MemberVisit,
+    SeeOther,
+    Visit,
+    next_address,
+    signed_in_only,
+    viewer_of,
+)
+from apps.refusals import Invalid
+
+page = require_http_methods(["GET", "HEAD", "POST"])
+YEAR = 365 * 24 * 3600
+NEW_TOKEN = "new_access_token"  # noqa: S105 -- the name of a session entry
+
+
+@page
+@signed_in_only
+def profile(request: MemberVisit) -> HttpResponseBase:
+    """Name, bio and picture."""
+    user = request.user
+    said = {"display_name": user.display_name, "bio": user.bio}
+    form = ProfileForm(request.POST or None, request.FILES or None, initial=said)
+    if request.method == "POST" and form.is_valid():
+        data = form.cleaned_data
+        try:
+            update_profile(
+                user,
+                display_name=data["display_name"],
+                bio=data["bio"],
+                avatar=data["avatar"],
+            )
+        except Invalid as refusal:
+            show_refusal(form, refusal)
+        else:
+            if data["remove_avatar"]:
+                remove_avatar(user)
+            return _saved(request)
+    return _settings(request, "accounts/settings_profile.html", form, tab="profile")
+
+
+@page
+@signed_in_only
+def appearance(request: MemberVisit) -> HttpResponseBase:
+    """Theme, text size and language."""
+    user = request.user
+    said = {"theme": user.theme, "text_size": user.text_size, "language": user.interface_language}
+    form = AppearanceForm(request.POST or None, initial=said)
+    if request.method == "POST" and form.is_valid():
+        data = form.cleaned_data
+        update_appearance(
+            user,
+            theme=data["theme"],
+            text_size=data["text_size"],
+            interface_language=data["language"],
+        )
+        with override(data["language"] or None):  # the next page speaks the new language
+            response = _saved(request)
+        return _keep_in_cookies(response, language=data["language"], theme=data["theme"])
+    return _settings(request, "accounts/settings_appearance.html", form, tab="appearance")
+
+
+@require_POST
+def quick_appearance(request: Visit) -> HttpResponseBase:
+    """A language or a theme from the footer: kept in a cookie, and in the account of who has one."""
+    form, user = QuickAppearanceForm(request.POST), viewer_of(request)
+    response = SeeOther(next_address(request))
+    if not form.is_valid():
+        return response
+    language, theme = form.cleaned_data["language"], form.cleaned_data["theme"]
+    if user:
+        update_appearance(
+            user,
+            theme=theme or user.theme,
+            text_size=user.text_size,
+            interface_language=language or user.interface_language,
+        )
+    return _keep_in_cookies(response, language=language, theme=theme)
+
+
+@sensitive_post_parameters("password")
+@page
+@signed_in_only
+def account(request: MemberVisit) -> HttpResponseBase:
+    """E-mail address, password, access tokens."""
+    form = EmailForm(request.POST or None, initial={"email": request.user.email or ""})
+    if request.method == "POST" and form.is_valid():
+        try:
+            change_email(request.user, **form.cleaned_data)
+        except Invalid as refusal:
+            show_refusal(form, refusal)
+        else:
+            return _saved(request)
+    return _account(request, form)
+
+
+@require_POST
+@signed_in_only
+def token_new(request: MemberVisit) -> HttpResponseBase:
+    """Make an access token; the account page shows it, once."""
+    form = TokenForm(request.POST)
+    if not form.is_valid():
+        return _account(request, EmailForm(initial={"email": request.user.email or ""}), form)
+    request.session[NEW_TOKEN] = issue_token(request.user, name=form.cleaned_data["name"])
+    return SeeOther("/settings/account#tokens")
+
+
+@require_POST
+@signed_in_only
+def token_revoke(request: MemberVisit, token_id: int) -> HttpResponseBase:
+    """End an access token."""
+    revoke_token(request.user, token_id)
+    messages.success(request, _("Revoked."))
+    return SeeOther("/settings/account#tokens")
+
+
+def _account(
+    request: MemberVisit, form: EmailForm, token_form: TokenForm | None = None
+) -> HttpResponse:
+    context = {
+        "token_form": token_form or TokenForm(),
+        "tokens": tokens_of(request.user),
+        "new_token": request.session.pop(NEW_TOKEN, ""),
+        "tab": "account",
+    }
+    response = _settings(request, "accounts/settings_account.html", form, **context)
+    if context["new_token"]:
+        response.headers["Cache-Control"] = "no-store"
+    return response
+
+
+def _settings(request: MemberVisit, template: str, form: Any, **context: Any) -> HttpResponse:
+    other = context.get("token_form")
+    wrong = form.errors or (other.errors if other else None)
+    if form.errors:
+        request.user.refresh_from_db()  # what was refused is not shown as if it were saved
+    context = {"form": form, "here": "settings", "no_fab": True, **context}
+    return render(request, template, context, status=422 if wrong else 200)
+
+
+def _keep_in_cookies(response: HttpResponseBase, *, language: str, theme: str) -> HttpResponseBase:
+    """For the pages after logging out, and for error pages, which do not ask who is there."""
+    for cookie, value in ((settings.LANGUAGE_COOKIE_NAME, language), ("theme", theme)):
+        if value:
+            secure = settings.SECURE_COOKIES
+            response.set_cookie(cookie, value, max_age=YEAR, samesite="Lax", secure=secure)
+    return response
+
+
+def _saved(request: MemberVisit) -> HttpResponseBase:
+    messages.success(request, _("Saved."))
+    return SeeOther(request.path)

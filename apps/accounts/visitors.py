@@ -1,0 +1,100 @@
+"""Who asks for a page, from where, and where they may be sent next."""
+
+from collections.abc import Callable
+from functools import wraps
+from ipaddress import AddressValueError, IPv4Address, IPv6Address, ip_address, ip_network
+from typing import Any, cast
+from urllib.parse import urlencode
+
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse, HttpResponseBase, HttpResponseRedirect
+from django.utils.http import url_has_allowed_host_and_scheme
+from django.utils.translation import gettext as _
+from django_htmx.http import HttpResponseClientRedirect
+from django_htmx.middleware import HtmxDetails
+
+from apps.accounts.models import User
+from apps.caches.ratelimit import count
+from apps.refusals import TooMany
+
+View = Callable[..., HttpResponseBase]
+
+
+class Visit(HttpRequest):
+    """A request for a page; for type checkers only."""
+
+    htmx: HtmxDetails
+
+
+class MemberVisit(Visit):
+    """A request behind `signed_in_only`; for type checkers only."""
+
+    user: User
+
+
+class SeeOther(HttpResponseRedirect):
+    """303: what answers a POST is looked at with GET."""
+
+    status_code = 303
+
+
+def viewer_of(request: HttpRequest) -> User | None:
+    """The signed-in user, None for a visitor."""
+    return request.user if isinstance(request.user, User) else None
+
+
+def viewer_id_of(request: HttpRequest) -> int | None:
+    """The id of the signed-in user, None for a visitor."""
+    return request.user.pk if isinstance(request.user, User) else None
+
+
+def signed_in_only(view: View) -> View:
+    """Send visitors to the login page, and from there to where they were; a form's own address is no page."""
+
+    @wraps(view)
+    def inner(request: Visit, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        if request.user.is_authenticated:
+            return view(request, *args, **kwargs)
+        reading = request.method in {"GET", "HEAD"}
+        back = request.get_full_path() if reading else next_address(request)
+        address = f"{settings.LOGIN_URL}?{urlencode({'next': back})}"
+        if request.htmx:
+            return cast("HttpResponse", HttpResponseClientRedirect(address))
+        return HttpResponseRedirect(address) if reading else SeeOther(address)
+
+    return inner
+
+
+def next_address(request: HttpRequest, default: str = "/") -> str:
+    """The address a form or link asks to go on to, if it is one of this site; else `default`."""
+    asked = request.POST.get("next") or request.GET.get("next") or ""
+    fits = url_has_allowed_host_and_scheme(
+        asked, allowed_hosts={request.get_host()}, require_https=request.is_secure()
+    )
+    return asked if fits else default
+
+
+def client_address(request: HttpRequest) -> str:
+    """What limits count by: the client's address, of IPv6 the network of one subscriber.
+
+    `X-Forwarded-For` is read only as far as TRUSTED_PROXY_HOPS proxies of ours wrote it.
+    """
+    peer = str(request.META.get("REMOTE_ADDR", ""))
+    hops = settings.TRUSTED_PROXY_HOPS
+    chain = request.headers.get("X-Forwarded-For", "").split(",")
+    text = chain[-hops].strip() if 0 < hops <= len(chain) else peer
+    try:
+        address: IPv4Address | IPv6Address = ip_address(text)
+    except (AddressValueError, ValueError):
+        return peer
+    if isinstance(address, IPv4Address) or address.ipv4_mapped:
+        return str(getattr(address, "ipv4_mapped", address))
+    return str(ip_network((address, 64), strict=False))
+
+
+def count_or_refuse(limit_name: str, subject: str, *, cost: int = 1) -> None:
+    """Count against one of RATE_LIMITS; TooMany when it is used up."""
+    limit, seconds = settings.RATE_LIMITS[limit_name]
+    verdict = count(limit_name, subject, limit=limit, seconds=seconds, cost=cost)
+    if not verdict.allowed:
+        raise TooMany(_("Too many requests."), retry_after=verdict.retry_after)

@@ -1,0 +1,73 @@
+"""Pages of notifications."""
+
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from django.http import HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_safe
+
+from apps.accounts.models import User
+from apps.accounts.visitors import MemberVisit, signed_in_only
+from apps.notifications.actions import mark_read
+from apps.notifications.models import NotificationKind
+from apps.notifications.queries import NotificationItem, notifications_page
+from apps.paging import Cursor
+from apps.timeline.items import FeedItem
+
+MENTION_KINDS = [NotificationKind.MENTION, NotificationKind.REPLY, NotificationKind.QUOTE]
+# What many people do alike is one line.
+GROUPED = {NotificationKind.LIKE, NotificationKind.REPOST, NotificationKind.FOLLOW}
+FACES = 5
+
+
+@dataclass(slots=True)
+class Row:
+    """One line of the page: one kind of thing, done by one or more people, to one post."""
+
+    kind: str
+    item: FeedItem | None
+    created_at: datetime
+    is_unread: bool
+    actors: list[User] = field(default_factory=list)
+
+    @property
+    def faces(self) -> list[User]:
+        """The first few."""
+        return self.actors[:FACES]
+
+    @property
+    def others(self) -> int:
+        """How many did it besides the one named."""
+        return len(self.actors) - 1
+
+
+@require_safe
+@signed_in_only
+def notifications(request: MemberVisit, *, mentions: bool = False) -> HttpResponse:
+    """What happened to the viewer; seeing the newest page marks all of it read."""
+    cursor = Cursor.from_query(request.GET)
+    kinds = [str(kind) for kind in MENTION_KINDS] if mentions else None
+    page = notifications_page(request.user, cursor, kinds=kinds)
+    if page.newer is not None and not mentions:
+        mark_read(request.user, page.newer)
+    context = {
+        "page": page,
+        "rows": grouped(page.items),
+        "mentions": mentions,
+        "here": "notifications",
+    }
+    template = "notifications/_page.html" if request.htmx else "notifications/list.html"
+    return render(request, template, {**context, "feed_url": request.path})
+
+
+def grouped(items: list[NotificationItem]) -> list[Row]:
+    """The lines of a page: the same thing done to the same post by several people is one, where the newest stands."""
+    rows: dict[tuple[str, int], Row] = {}
+    for item in items:
+        about = item.item.id if item.item else 0
+        key = (item.kind, about) if item.kind in GROUPED else (item.kind, -item.id)
+        row = rows.setdefault(key, Row(item.kind, item.item, item.created_at, item.is_unread))
+        row.actors.append(item.actor)
+        row.is_unread = row.is_unread or item.is_unread
+    return list(rows.values())

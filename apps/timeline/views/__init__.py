@@ -1,0 +1,1 @@
+"""Pages of timelines and posts: reading, writing, acting."""

@@ -1,0 +1,43 @@
+"""What a reader does with a post: like, repost, bookmark, and the way back."""
+
+from collections.abc import Callable
+
+from django.http import HttpResponseBase
+from django.shortcuts import render
+from django.views.decorators.http import require_POST
+
+from apps.accounts.models import User
+from apps.accounts.visitors import MemberVisit, SeeOther, next_address, signed_in_only
+from apps.engagement.actions import bookmark_post, like_post, unbookmark_post, unlike_post
+from apps.posts.actions import repost, unrepost
+from apps.timeline.fanout import push_own
+from apps.timeline.thread import one_item
+
+
+def _repost(user: User, post_id: int) -> None:
+    push_own(repost(user, post_id).pk)
+
+
+ACTS: dict[str, Callable[[User, int], object]] = {
+    "like": like_post,
+    "unlike": unlike_post,
+    "repost": _repost,
+    "unrepost": unrepost,
+    "bookmark": bookmark_post,
+    "unbookmark": unbookmark_post,
+}
+
+
+@require_POST
+@signed_in_only
+def act(request: MemberVisit, post_id: int, verb: str) -> HttpResponseBase:
+    """Do it, and go back to the post; for htmx only the row of buttons."""
+    ACTS[verb](request.user, post_id)
+    back = next_address(request)
+    if not request.htmx:
+        return SeeOther(back)
+    item = one_item(request.user.pk, post_id)
+    # the row is named after the card it stands in, which for a repost has another id than the post
+    anchor = (request.htmx.target or "").removeprefix("a") or str(item.id)
+    context = {"shown": item.shown, "anchor": anchor, "way_back": back.partition("#")[0]}
+    return render(request, "timeline/_acts.html", context)

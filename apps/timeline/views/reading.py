@@ -1,0 +1,142 @@
+"""Pages to read: timelines, profiles, threads."""
+
+from itertools import pairwise
+from typing import Any
+
+from django.http import HttpResponse, HttpResponseBase
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_safe
+
+from apps.accounts.models import User
+from apps.accounts.queries import user_by_handle
+from apps.accounts.visitors import MemberVisit, Visit, signed_in_only, viewer_id_of, viewer_of
+from apps.graph.queries import relations
+from apps.paging import Cursor, Page
+from apps.timeline.bookmarks import bookmarks_timeline
+from apps.timeline.forms import ComposeForm, composer_context
+from apps.timeline.home import home_timeline, newer_count
+from apps.timeline.items import FeedItem
+from apps.timeline.profile import profile_timeline
+from apps.timeline.public import public_timeline
+from apps.timeline.thread import Thread, one_item, thread
+
+STOP_POLLING = 286
+NEW_MOST = 40
+FACES = 3
+
+
+@require_safe
+def front(request: Visit) -> HttpResponseBase:
+    """Home for members, for visitors what this is and the public timeline."""
+    return home(request) if viewer_of(request) else landing(request)
+
+
+def landing(request: Visit) -> HttpResponse:
+    """What this is, and what is being said."""
+    page = public_timeline(None, Cursor.from_query(request.GET))
+    return _feed(
+        request, "timeline/landing.html", page, here="home", feed_url="/public", by_hand=True
+    )
+
+
+@require_safe
+@signed_in_only
+def home(request: MemberVisit) -> HttpResponse:
+    """The viewer's home timeline."""
+    page = home_timeline(request.user, Cursor.from_query(request.GET))
+    return _feed(
+        request,
+        "timeline/home.html",
+        page,
+        here="home",
+        feed_url="/",
+        **composer_context(ComposeForm()),
+    )
+
+
+@require_safe
+def home_new(request: Visit) -> HttpResponseBase:
+    """A pill that says how many posts lie above an id; 204 when there are none."""
+    viewer = viewer_of(request)
+    if not request.htmx:
+        return redirect("front")
+    if viewer is None:
+        return HttpResponse(status=STOP_POLLING)
+    since_id = Cursor.from_query(request.GET).since_id or 0
+    if not newer_count(viewer, since_id):
+        return HttpResponse(status=204)
+    page = home_timeline(viewer, Cursor(since_id=since_id, limit=NEW_MOST))
+    if not page.items:
+        return HttpResponse(status=204)
+    faces = list({item.author.pk: item.author for item in page.items}.values())[:FACES]
+    context = {"number": len(page.items), "more": page.older is not None, "people": faces}
+    return render(request, "timeline/_pill.html", context)
+
+
+@require_safe
+def public(request: Visit) -> HttpResponse:
+    """Everything said to everybody."""
+    page = public_timeline(viewer_id_of(request), Cursor.from_query(request.GET))
+    return _feed(request, "timeline/public.html", page, here="public", feed_url="/public")
+
+
+@require_safe
+@signed_in_only
+def bookmarks(request: MemberVisit) -> HttpResponse:
+    """What the viewer keeps."""
+    page = bookmarks_timeline(request.user, Cursor.from_query(request.GET))
+    return _feed(request, "timeline/bookmarks.html", page, here="bookmarks", feed_url="/bookmarks")
+
+
+@require_safe
+def profile(request: Visit, handle: str, *, replies: bool = False) -> HttpResponseBase:
+    """An account and its posts."""
+    owner, viewer_id = user_by_handle(handle), viewer_id_of(request)
+    if handle != owner.handle:
+        return redirect(owner.url, permanent=True)
+    page = profile_timeline(owner, viewer_id, Cursor.from_query(request.GET), replies=replies)
+    context = {"profile": owner, "here": "profile", "replies": replies, "feed_url": request.path}
+    return _feed(request, "timeline/profile.html", page, **context, **_standing(viewer_id, owner))
+
+
+@require_safe
+def post(request: Visit, handle: str, post_id: int) -> HttpResponseBase:
+    """A post in its thread."""
+    viewer_id = viewer_id_of(request)
+    if one_item(viewer_id, post_id).author.handle != handle:
+        return redirect(one_item(viewer_id, post_id).url)
+    found = thread(viewer_id, post_id)
+    return render(request, "timeline/thread.html", {"thread": found, **_thread_rows(found)})
+
+
+def _feed(request: Visit, template: str, page: Page[FeedItem], **context: Any) -> HttpResponse:
+    """The page around a feed, or for htmx only what comes next in it."""
+    return render(
+        request, "timeline/_page.html" if request.htmx else template, {"page": page, **context}
+    )
+
+
+def _standing(viewer_id: int | None, owner: User) -> dict[str, Any]:
+    related = relations(viewer_id, [owner.pk])
+    return {
+        "following": related.following,
+        "followed_by": related.followed_by,
+        "blocking": related.blocking,
+        "muting": related.muting,
+    }
+
+
+def _thread_rows(found: Thread) -> dict[str, Any]:
+    """The replies, each with whether it answers the post above it or the post of the page, and whether a line
+    joins it to the next one; and the place of the post in the feed."""
+    below = [found.focus.shown, *found.descendants]
+    answers = [after.post.reply_to_id == item.id for item, after in pairwise(below)]
+    plain = [
+        known or item.post.reply_to_id == below[0].id
+        for item, known in zip(below[1:], answers, strict=True)
+    ]
+    joined = [*answers[1:], False]
+    return {
+        "replies": list(zip(below[1:], plain, joined, strict=False)),
+        "place": len(found.ancestors) + 1,
+    }

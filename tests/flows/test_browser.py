@@ -1,0 +1,319 @@
+"""A person in a real browser, with and without JavaScript, on a real web server."""
+
+import os
+import shutil
+import socket
+import subprocess
+import sys
+from contextlib import contextmanager
+from urllib.error import URLError
+from urllib.request import urlopen
+
+import pytest
+from django.core.management import call_command
+from django.db import connections
+from playwright.sync_api import expect, sync_playwright
+
+from apps.graph.actions import follow_user
+from tests.factories import PASSWORD, deliver, make_user, publish
+from tests.flows.processes import environment, stop, wait_for
+
+NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+PROGRAM = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, NAMES)), None)
+ARGUMENTS = [
+    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
+    "--disable-component-update", "--disable-sync",
+]  # fmt: skip
+START_SECONDS = 30
+
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.skipif(PROGRAM is None, reason=f"no Chromium: none of {', '.join(NAMES)} on PATH"),
+]
+
+
+def _free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def _answers(address):
+    try:
+        with urlopen(f"{address}/healthz/live", timeout=1) as response:
+            return response.status == 200
+    except (URLError, OSError):
+        return False
+
+
+@pytest.fixture(autouse=True)
+def _fast_passwords():
+    """Not here: the web server must be able to check them."""
+
+
+@pytest.fixture
+def author(transactional_db):
+    return make_user("author", display_name="The Author")
+
+
+@pytest.fixture
+def reader(transactional_db):
+    return make_user("reader")
+
+
+@pytest.fixture(scope="module")
+def site(django_db_setup, tmp_path_factory):
+    """The address of a web server of its own, on the tests' database; stopped by its own pid."""
+    call_command("collectstatic", interactive=False, verbosity=0)
+    port = _free_port()
+    command = [sys.executable, "-m", "granian", "--interface", "wsgi", "--host", "127.0.0.1", "--port", str(port),
+               "--blocking-threads", "4", "feedsite.wsgi:application"]  # fmt: skip
+    log = tmp_path_factory.mktemp("web") / "log"
+    with log.open("ab") as output:
+        server = subprocess.Popen(
+            command, env=environment(), stdout=output, stderr=output, start_new_session=True
+        )
+    address = f"http://127.0.0.1:{port}"
+    try:
+        assert wait_for(lambda: _answers(address), START_SECONDS), log.read_text()
+        yield address
+    finally:
+        stop(server)
+
+
+@pytest.fixture
+def visit(site, transactional_db, monkeypatch):
+    """`with visit(...) as page`: a browser of its own; afterwards it must have had nothing to complain about."""
+    # Playwright keeps an event loop running in this thread, and the tests still use the ORM in it
+    monkeypatch.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "1")
+
+    @contextmanager
+    def open_page(*, scripts=True, width=1280, tolerated="nothing"):
+        with sync_playwright() as playwright:
+            browser = playwright.chromium.launch(executable_path=PROGRAM, args=ARGUMENTS)
+            context = browser.new_context(
+                base_url=site,
+                java_script_enabled=scripts,
+                viewport={"width": width, "height": 800},
+                locale="en",
+            )
+            page, complaints = context.new_page(), []
+            page.on("console", lambda message: _note(complaints, message))
+            page.on("pageerror", lambda error: complaints.append(str(error)))
+            page.set_default_timeout(10_000)
+            yield page
+            browser.close()
+            connections.close_all()  # those of the event loop's own context
+        assert [text for text in complaints if tolerated not in text] == []
+
+    return open_page
+
+
+def _note(complaints, message):
+    if message.type in {"error", "warning"}:
+        complaints.append(message.text)
+
+
+def _log_in(page, handle):
+    page.goto("/login")
+    page.get_by_label("Handle or e-mail").fill(handle)
+    page.get_by_label("Password", exact=True).fill(PASSWORD)
+    page.locator("form.form").get_by_role("button", name="Log in").click()
+    page.wait_for_url("**/")
+
+
+def _post(page, text):
+    page.goto("/")
+    page.get_by_label("What is happening?").fill(text)
+    page.get_by_role("button", name="Post", exact=True).click()
+    expect(page.locator("#feed .content").first).to_have_text(text)
+
+
+@pytest.mark.parametrize("scripts", [True, False])
+def test_from_signing_up_to_the_second_page(author, visit, scripts):
+    for number in range(25):
+        publish(author, f"Number {number}.")
+    with visit(scripts=scripts) as page:
+        page.goto("/")
+        page.get_by_role("main").get_by_role("link", name="Create an account").click()
+        page.get_by_label("Handle").fill("newcomer")
+        page.get_by_label("Password", exact=True).fill(PASSWORD)
+        page.get_by_role("button", name="Create the account").click()
+        expect(page.get_by_text("Follow someone to fill this page.")).to_be_visible()
+        page.goto("/@author")
+        page.locator(".profile").get_by_role("button", name="Follow").click()
+        expect(page.locator(".profile").get_by_role("button", name="Following")).to_be_visible()
+        deliver()
+        _post(page, "Hello, everybody.")
+        expect(page.locator("#feed > article")).to_have_count(20)
+        older = page.get_by_role("link", name="Older posts")
+        if scripts:
+            older.scroll_into_view_if_needed()
+            expect(page.locator("#feed > article")).to_have_count(26)
+            expect(page.locator("#feed > article").last).to_have_attribute("aria-posinset", "26")
+        else:
+            older.click()
+            expect(page.locator("#feed > article")).to_have_count(6)
+        expect(page.get_by_text("You're all caught up.")).to_be_visible()
+
+
+@pytest.mark.parametrize("scripts", [True, False])
+@pytest.mark.parametrize("verb", ["Like", "Repost", "Bookmark"])
+def test_pressing_and_pressing_again(author, reader, visit, scripts, verb):
+    publish(author, "Press me.")
+    with visit(scripts=scripts) as page:
+        _log_in(page, "reader")
+        page.goto("/@author")
+        button = page.locator("#feed").get_by_role("button", name=verb)
+        expect(button).to_have_attribute("aria-pressed", "false")
+        button.click()
+        expect(page.locator(f'form[action$="/un{verb.lower()}"] button')).to_have_attribute(
+            "aria-pressed", "true"
+        )
+        page.reload()
+        expect(button).to_have_attribute("aria-pressed", "true")
+        button.click()
+        expect(page.locator(f'form[action$="/{verb.lower()}"] button')).to_have_attribute(
+            "aria-pressed", "false"
+        )
+
+
+@pytest.mark.parametrize("scripts", [True, False])
+def test_reply_edit_and_delete(author, reader, visit, scripts):
+    post = publish(author, "Answer me.")
+    with visit(scripts=scripts) as page:
+        _log_in(page, "reader")
+        page.goto(f"/@author/{post.pk}")
+        page.locator("article").get_by_role("link", name="Reply").click()
+        page.get_by_label("Your reply").fill("@author Here is an answer.")
+        page.get_by_role("main").get_by_role("button", name="Reply").click()
+        expect(page.locator(".focused .content")).to_have_text("@author Here is an answer.")
+        page.locator(".focused").get_by_role("button", name="More").click()
+        page.get_by_role("link", name="Edit").click()
+        page.get_by_label("What is happening?").fill("A better answer.")
+        page.get_by_role("button", name="Save changes").click()
+        expect(page.locator(".focused .content")).to_have_text("A better answer.")
+        page.locator(".focused").get_by_role("button", name="More").click()
+        page.get_by_role("link", name="Delete").click()
+        page.get_by_role("button", name="Delete").click()
+        expect(page.get_by_text("Deleted.")).to_be_visible()
+
+
+def test_a_like_that_fails_is_taken_back(author, reader, visit):
+    publish(author)
+    with visit(tolerated="503") as page:
+        _log_in(page, "reader")
+        page.goto("/@author")
+        page.route("**/like", lambda route: route.fulfill(status=503))
+        button = page.locator("#feed").get_by_role("button", name="Like")
+        with page.expect_response("**/like"):
+            button.click()
+        expect(button).to_have_attribute("aria-pressed", "false")
+        expect(page.get_by_role("status")).to_contain_text("That didn't work.")
+
+
+def test_the_keyboard(author, reader, visit):
+    posts = [publish(author, f"Number {number}.") for number in range(3)]
+    with visit() as page:
+        _log_in(page, "reader")
+        page.goto("/@author")
+        for _ in range(2):
+            page.keyboard.press("j")
+        second = page.locator(f"#p{posts[1].pk}")
+        expect(second).to_be_focused()
+        expect(page.locator('#feed > [tabindex="0"]')).to_have_count(1)
+        page.keyboard.press("l")
+        expect(second.locator(".act.like")).to_have_attribute("aria-pressed", "true")
+        page.keyboard.press("?")
+        expect(page.get_by_role("dialog")).to_be_visible()
+        page.keyboard.press("Escape")
+        page.keyboard.press("g")
+        page.keyboard.press("b")
+        page.wait_for_url("**/bookmarks")
+        page.keyboard.press("n")
+        page.wait_for_url("**/compose")
+        expect(page.get_by_label("What is happening?")).to_be_focused()
+
+
+def test_the_composer_counts_and_keeps_a_draft(reader, visit):
+    with visit() as page:
+        _log_in(page, "reader")
+        page.goto("/compose")
+        area = page.get_by_label("What is happening?")
+        button = page.get_by_role("button", name="Post", exact=True)
+        expect(button).to_be_disabled()
+        area.fill("👩‍👩‍👧 https://example.org/" + "a" * 100)
+        expect(page.locator(".meter .left")).to_have_text(str(500 - 1 - 1 - 23))
+        area.fill("x" * 501)
+        expect(page.locator(".meter .left")).to_have_text("-1")
+        expect(button).to_be_disabled()
+        area.fill("Unfinished")
+        assert wait_for(
+            lambda: page.evaluate("localStorage.getItem('draft:new')") == "Unfinished", 5
+        )
+        page.goto("/compose")
+        expect(area).to_have_value("Unfinished")
+        page.get_by_role("button", name="Discard").click()
+        expect(area).to_have_value("")
+        area.fill("Sent.")
+        area.press("Control+Enter")
+        expect(page.locator(".focused .content")).to_have_text("Sent.")
+        page.goto("/compose")
+        expect(area).to_have_value("")
+
+
+def test_new_posts_are_announced(author, reader, visit):
+    follow_user(reader, author)
+    publish(author, "Old.")
+    deliver()
+    with visit() as page:
+        page.clock.install()
+        _log_in(page, "reader")
+        publish(author, "New.")
+        deliver()
+        page.clock.run_for(31_000)
+        page.get_by_role("link", name="1 new post").click()
+        expect(page.locator("#feed .content").first).to_have_text("New.")
+
+
+@pytest.mark.parametrize("language", ["en", "zh-hans"])
+def test_nothing_is_wider_than_a_small_screen(author, reader, visit, language):
+    reader.display_name = "W" * 50
+    reader.interface_language = language
+    reader.save()
+    post = publish(author, "w" * 400, content_warning="w" * 200)
+    publish(reader, "https://example.org/" + "a" * 400, quote_of_id=post.pk)
+    publish(reader, "w" * 400, reply_to_id=post.pk)
+    with visit(width=320, tolerated="404") as page:
+        for address in (
+            "/",
+            "/login",
+            "/join",
+            "/about",
+            "/@reader",
+            "/password/reset",
+            "/nobody/here",
+        ):
+            _fits(page, address)
+        _log_in_in(page, "reader", language)
+        for address in (
+            "/", "/public", "/@reader", f"/@author/{post.pk}", "/compose", f"/compose?reply_to={post.pk}",
+            "/notifications", "/bookmarks", "/settings/profile", "/settings/account", "/settings/appearance",
+            "/@author/block", "/@reader/followers",
+        ):  # fmt: skip
+            _fits(page, address)
+
+
+def _log_in_in(page, handle, language):
+    page.context.add_cookies([{"name": "lang", "value": language, "url": page.url}])
+    page.goto("/login")
+    page.locator("#id_name").fill(handle)
+    page.locator("#id_password").fill(PASSWORD)
+    page.locator("form.form .btn").click()
+    page.wait_for_url("**/")
+
+
+def _fits(page, address):
+    page.goto(address)
+    width = page.evaluate("document.documentElement.scrollWidth")
+    assert width <= 320, f"{address} is {width} pixels wide"

@@ -1,0 +1,120 @@
+"""Every page for everybody: it answers, speaks both languages, and shows nothing of its making."""
+
+import re
+
+import pytest
+from django.test import Client
+from django.urls import get_resolver
+from django.utils.translation import activate
+
+from apps.engagement.actions import bookmark_post
+from apps.posts.actions import repost
+from tests.factories import deliver, publish
+
+FOR_ALL = [
+    "/", "/public", "/local", "/@alice", "/@alice/with_replies", "/@alice/followers", "/@alice/following",
+    "/@alice/{post}", "/about", "/login", "/join", "/password/reset",
+]  # fmt: skip
+FOR_MEMBERS = [
+    "/home", "/compose", "/compose?reply_to={post}", "/compose?quote={post}", "/notifications",
+    "/notifications/mentions", "/bookmarks", "/settings/profile", "/settings/account", "/settings/appearance",
+    "/password/change", "/@alice/block",
+]  # fmt: skip
+MACHINERY = re.compile(r"\{\{|\{%|\bNone\b|style=|onclick=|javascript:")
+
+
+@pytest.fixture
+def post(alice, bob):
+    """A post that everything happened to."""
+    post = publish(alice, "Hello @bob, see https://example.org/ #tag", content_warning="w")
+    publish(bob, "An answer.", reply_to_id=post.pk)
+    publish(bob, "A quote.", quote_of_id=post.pk)
+    repost(bob, post.pk)
+    bookmark_post(bob, post.pk)
+    deliver()
+    return post
+
+
+@pytest.mark.parametrize("language", ["en", "zh-hans"])
+@pytest.mark.parametrize("who", [None, "alice", "bob"])
+@pytest.mark.parametrize("address", FOR_ALL + FOR_MEMBERS)
+def test_page(post, alice, bob, page_of, address, who, language):
+    browser = page_of({"alice": alice, "bob": bob}.get(who))
+    browser.cookies["lang"] = language
+    response = browser.get(address.format(post=post.pk))
+    if who is None and address in FOR_MEMBERS:
+        assert response.status_code == 302
+        assert response["Location"].startswith("/login?next=")
+        return
+    if who and address in {"/login", "/join"}:
+        assert response.status_code == 302
+        return
+    assert response.status_code == 200
+    assert response["Content-Language"] == language
+    assert not MACHINERY.findall(response.text)
+    assert response.text.count("<h1") == 1
+
+
+@pytest.mark.parametrize("address", ["/", "/public", "/@alice", "/about", "/login", "/settings/profile"])  # fmt: skip
+def test_ids_are_unique(post, alice, page_of, address):
+    ids = re.findall(r'\sid="([^"]+)"', page_of(alice).get(address, follow=True).text)
+    assert len(ids) == len(set(ids))
+
+
+@pytest.mark.parametrize(
+    ("address", "kind"),
+    [
+        ("/robots.txt", "text/plain; charset=utf-8"),
+        ("/manifest.webmanifest", "application/manifest+json"),
+        ("/favicon.svg", "image/svg+xml"),
+    ],
+)
+def test_files(db, address, kind):
+    response = Client().get(address)
+    assert (response.status_code, response["Content-Type"]) == (200, kind)
+
+
+def test_password_managers_find_the_form(db):
+    assert Client().get("/.well-known/change-password")["Location"] == "/password/change"
+
+
+def test_no_error_page_needs_the_database(client):
+    # without the db mark, any query would fail this test
+    response = client.get("/no/such/page")
+    assert response.status_code == 404
+    assert "This page isn" in response.text
+
+
+def test_the_page_of_a_failure_needs_neither_user_nor_database():
+    activate("en")
+    browser = Client(raise_request_exception=False)
+    browser.cookies["sessionid"] = "of a member"
+    browser.cookies["theme"] = "dark"
+    response = browser.get("/")
+    assert response.status_code == 500
+    assert "Something went wrong on our side." in response.text
+    assert 'data-theme="dark"' in response.text
+    assert response["X-Request-Id"] in response.text
+
+
+def test_a_slash_too_many_is_taken_away(db):
+    response = Client().get("/about/")
+    assert (response.status_code, response["Location"]) == (301, "/about")
+
+
+def test_wrong_methods_are_refused(alice, page_of):
+    browser = page_of(alice)
+    for address in ("/", "/public", "/about", "/@alice"):
+        response = browser.post(address)
+        assert response.status_code == 405
+        assert "GET" in response["Allow"]
+        assert "This address takes no such request." in response.text
+    for address in ("/posts", "/logout", "/appearance", "/settings/tokens"):
+        assert browser.get(address).status_code == 405
+
+
+def test_every_page_is_named_once():
+    names = [
+        pattern.name for pattern in get_resolver().url_patterns if getattr(pattern, "name", None)
+    ]
+    assert len(names) == len(set(names))

@@ -1,0 +1,102 @@
+"""The page of notifications."""
+
+import pytest
+from django.test import Client
+
+from apps.engagement.actions import like_post
+from apps.graph.actions import follow_user
+from apps.notifications.queries import unread_count
+from tests.factories import deliver, make_user, publish
+
+
+def _likes(post, number):
+    for _ in range(number):
+        like_post(make_user(), post.pk)
+    deliver()
+
+
+def test_visitors_are_sent_to_the_login(db):
+    assert Client().get("/notifications")["Location"] == "/login?next=%2Fnotifications"
+
+
+def test_an_empty_page_says_what_will_be_here(carol, page_of):
+    assert "you find it here" in page_of(carol).get("/notifications").text
+
+
+def test_unread_is_said_in_words_and_seeing_it_marks_it_read(alice, bob, page_of):
+    browser = page_of(alice)
+    assert '<span class="sr">unread: </span>1' in browser.get("/public").text
+    first = browser.get("/notifications").text
+    assert '<span class="new">New</span>' in first
+    assert unread_count(alice) == 0
+    second = browser.get("/notifications").text
+    assert '<span class="new">New</span>' not in second
+    assert "unread:" not in second
+
+
+def test_many_likes_of_one_post_are_one_line(alice, page_of):
+    _likes(publish(alice), 7)
+    page = page_of(alice).get("/notifications").text
+    assert page.count('<article class="news') == 1
+    assert "and 6 others liked your post" in page
+
+
+def test_likes_of_two_posts_are_two_lines(alice, page_of):
+    _likes(publish(alice), 1)
+    _likes(publish(alice, "More."), 2)
+    page = page_of(alice).get("/notifications").text
+    assert page.count('<article class="news') == 2
+    assert "and 1 other liked your post" in page
+
+
+@pytest.mark.parametrize(
+    ("kind", "words"), [("reply", "replied to you"), ("mention", "mentioned you"), ("quote", "quoted your post")]
+)  # fmt: skip
+def test_what_is_said_to_the_viewer(alice, bob, page_of, kind, words):
+    post = publish(alice)
+    if kind == "mention":
+        publish(bob, "Hello @alice.")
+    else:
+        publish(bob, "Hello.", **{"reply_to_id" if kind == "reply" else "quote_of_id": post.pk})
+    deliver()
+    for address in ("/notifications", "/notifications/mentions"):
+        page = page_of(alice).get(address).text
+        assert words in page
+        assert ("followed you" in page) == (address == "/notifications")
+
+
+def test_older_ones_are_behind_a_link(alice, page_of):
+    for number in range(21):
+        _likes(publish(alice, str(number)), 1)
+    browser = page_of(alice)
+    first = browser.get("/notifications").text
+    assert first.count('<article class="news') == 20
+    address = first.split('<div class="older" id="older">')[1].split('href="')[1].split('"')[0]
+    assert browser.get(address).text.count('<article class="news') == 1
+    fragment = browser.get(address, headers={"HX-Request": "true"}).text
+    assert "<html" not in fragment
+    assert 'hx-swap-oob="true"' in fragment
+
+
+@pytest.mark.parametrize("number", [1, 20])
+def test_queries_do_not_grow_with_the_lines(alice, page_of, django_assert_num_queries, number):
+    for index in range(number):
+        _likes(publish(alice, str(index)), 1)
+    browser = page_of(alice)
+    browser.get("/notifications")
+    with django_assert_num_queries(12):
+        assert browser.get("/notifications").text.count('<article class="news') == number
+
+
+def test_a_bad_cursor(alice, page_of):
+    assert page_of(alice).get("/notifications?max_id=x").status_code == 400
+
+
+def test_what_a_suspended_account_did_is_not_shown(alice, bob, page_of):
+    follow_user(make_user("carol"), alice)
+    deliver()
+    bob.suspended_at = bob.created_at
+    bob.save()
+    page = page_of(alice).get("/notifications").text
+    assert "/@bob" not in page
+    assert "/@carol" in page
