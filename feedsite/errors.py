@@ -3,8 +3,15 @@
 import logging
 from typing import Any
 
-from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
-from django.shortcuts import render
+from django.conf import settings
+from django.http import (
+    HttpRequest,
+    HttpResponse,
+    HttpResponseBase,
+    HttpResponseNotAllowed,
+    JsonResponse,
+)
+from django.template.loader import render_to_string
 from django.utils.deprecation import MiddlewareMixin
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
@@ -29,6 +36,16 @@ class RefusalMiddleware(MiddlewareMixin):
     ) -> HttpResponseBase | None:
         """Refusals only; anything else is a failure of ours."""
         return refusal_response(request, exception) if isinstance(exception, Refusal) else None
+
+    def process_response(
+        self, request: HttpRequest, response: HttpResponseBase
+    ) -> HttpResponseBase:
+        """Django's own 405 has no page."""
+        if isinstance(response, HttpResponseNotAllowed) and not request.path.startswith("/api/"):
+            response.content = error_page(
+                request, 405, _("This address takes no such request.")
+            ).content
+        return response
 
 
 def refusal_response(request: HttpRequest, refusal: Refusal) -> HttpResponse:
@@ -62,9 +79,18 @@ def problem(
 
 
 def error_page(request: HttpRequest, status: int, message: str) -> HttpResponse:
-    """A plain page: the code, one sentence, one way out."""
-    context = {"status": status, "message": message, "request_id": current_request_id()}
-    return render(request, "error.html", context, status=status)
+    """A plain page: the code, one sentence, one way out.
+
+    Without the context processors: they look at the user, and the database may be what is broken.
+    """
+    context = {
+        "status": status,
+        "message": message,
+        "request_id": current_request_id(),
+        "site_name": settings.SITE_NAME,
+        "theme": request.COOKIES.get("theme", ""),
+    }
+    return HttpResponse(render_to_string("error.html", context), status=status)
 
 
 def _wait_text(seconds: int) -> str:
@@ -93,8 +119,19 @@ def api_exception(exception: Exception, context: dict[str, Any]) -> Response | N
     response = exception_handler(exception, context)
     if response is not None:
         code = _CODES.get(response.status_code, "error")
-        response.data = problem(request, response.status_code, code, _detail(exception), {})
+        errors = _field_errors(exception)
+        message = " ".join(errors.values()) or _detail(exception)
+        response.data = problem(request, response.status_code, code, message, errors)
     return response
+
+
+def _field_errors(exception: Exception) -> dict[str, str]:
+    if not isinstance(exception, drf.ValidationError) or not isinstance(exception.detail, dict):
+        return {}
+    return {
+        name: " ".join(map(str, texts)) if isinstance(texts, list) else str(texts)
+        for name, texts in exception.detail.items()
+    }
 
 
 def _detail(exception: Exception) -> str:

@@ -23,7 +23,7 @@ class InputGuardMiddleware:
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         """Answer 400 for malformed text, else go on."""
-        if _address_is_malformed(request):
+        if _address_is_malformed(request) or is_malformed(request.COOKIES.values()):
             return refusal_response(
                 request, BadRequest("The address contains characters that are not text.")
             )
@@ -47,10 +47,10 @@ def _address_is_malformed(request: HttpRequest) -> bool:
     if len(query) > MAX_QUERY_CHARACTERS:
         return True
     try:
-        raw = unquote_to_bytes(query).decode() + request.path
+        texts = [unquote_to_bytes(query).decode(), request.path]
     except UnicodeDecodeError:
         return True
-    return is_malformed([raw]) or "\ufffd" in request.path
+    return is_malformed(texts)  # in the path Django has put %FF for a byte that is not UTF-8
 
 
 def _is_form(request: HttpRequest) -> bool:
@@ -58,6 +58,9 @@ def _is_form(request: HttpRequest) -> bool:
 
 
 def _form_texts(request: HttpRequest) -> Iterable[str]:
+    if request.content_type == "application/x-www-form-urlencoded":
+        # Django would put replacement characters for what is not UTF-8
+        yield unquote_to_bytes(request.body).decode(errors="surrogateescape")
     for name, values in request.POST.lists():
         yield name
         yield from (str(value) for value in values)

@@ -8,6 +8,7 @@ from django.http import FileResponse, Http404, HttpRequest
 from django.views.decorators.http import require_safe
 
 TYPES = {".webp": "image/webp", ".png": "image/png", ".jpg": "image/jpeg", ".gif": "image/gif"}
+NAME_MAX_CHARACTERS = 100  # of the column; a file system refuses long names in its own way
 YEAR = 365 * 24 * 3600
 
 
@@ -15,7 +16,7 @@ YEAR = 365 * 24 * 3600
 def media_file(_request: HttpRequest, name: str) -> FileResponse:
     """A stored picture. Names are random and never used twice, so it may be kept for a year."""
     kind = TYPES.get(PurePosixPath(name).suffix)
-    if kind is None:
+    if kind is None or len(name) > NAME_MAX_CHARACTERS:
         raise Http404
     try:
         stored = default_storage.open(name)

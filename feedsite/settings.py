@@ -160,6 +160,7 @@ CELERY_BROKER_TRANSPORT_OPTIONS = {
     "socket_timeout": 10,
     "socket_connect_timeout": 1,
     "socket_keepalive": True,
+    "max_retries": 0,  # of whoever rings: without it a dead broker holds every publish for six seconds
     "global_keyprefix": f"{CACHE_KEY_PREFIX}celery:",
 }
 CELERY_TASK_PUBLISH_RETRY = False  # a doorbell that fails is heard by the sweeper
@@ -316,6 +317,7 @@ LOGGING = {
         "django.server": {"level": "WARNING"},
         "celery.app.trace": {"level": "WARNING"},  # the sweepers would be four lines a second
         "celery.worker.strategy": {"level": "WARNING"},
+        "celery.worker.request": {"level": "WARNING"},
         "celery.beat": {"level": "WARNING"},
         "django.security.DisallowedHost": {"level": "ERROR"},
     },

@@ -7,7 +7,7 @@ from django.utils.translation import gettext as _
 from apps.accounts.models import User
 from apps.engagement.models import Bookmark, Like
 from apps.events.actions import record
-from apps.posts.models import PostCounts
+from apps.posts.models import Kind, Post, PostCounts
 from apps.posts.queries import visible_posts
 from apps.refusals import NotFound
 
@@ -18,7 +18,7 @@ def like_post(user: User, post_id: int) -> None:
 
 
 def unlike_post(user: User, post_id: int) -> None:
-    """Take back a like; works on posts that are not visible any more."""
+    """Take back a like, named as it was given; works on posts that are not visible any more."""
     _remove(Like, "likes", user, post_id)
 
 
@@ -28,7 +28,7 @@ def bookmark_post(user: User, post_id: int) -> None:
 
 
 def unbookmark_post(user: User, post_id: int) -> None:
-    """Drop a bookmark; works on posts that are not visible any more."""
+    """Drop a bookmark, named as it was made; works on posts that are not visible any more."""
     _remove(Bookmark, "bookmarks", user, post_id)
 
 
@@ -46,11 +46,13 @@ def _add(model: type[Like] | type[Bookmark], column: str, user: User, post_id: i
 
 
 def _remove(model: type[Like] | type[Bookmark], column: str, user: User, post_id: int) -> None:
+    shared = Post.objects.filter(pk=post_id, kind=Kind.REPOST).values_list("source_id", flat=True)
+    target = shared.first() or post_id
     with transaction.atomic():
-        list(PostCounts.objects.select_for_update().filter(pk=post_id))
-        deleted, _by_model = model.objects.filter(user=user, post=post_id).delete()
+        list(PostCounts.objects.select_for_update().filter(pk=target))
+        deleted, _by_model = model.objects.filter(user=user, post=target).delete()
         if deleted:
-            PostCounts.objects.filter(pk=post_id).update(**{column: F(column) - 1})
+            PostCounts.objects.filter(pk=target).update(**{column: F(column) - 1})
 
 
 def _target(user: User, post_id: int) -> int:

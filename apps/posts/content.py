@@ -1,6 +1,6 @@
 """The content of a post: what is the same for every viewer. Immutable per version."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 from functools import cached_property
 
@@ -72,13 +72,17 @@ class PostContent:
         return html(self.body, handles=self.mentions, origin=origin)
 
 
+_FIELDS = [field.name for field in fields(PostContent)]
+
+
 def encode(content: PostContent) -> bytes:
     """The byte form kept in caches."""
-    return orjson.dumps(content)
+    # by name: orjson would also take what a cached property has left in the instance
+    return orjson.dumps({name: getattr(content, name) for name in _FIELDS})
 
 
 def decode(data: bytes) -> PostContent:
     """The inverse of `encode`; ValueError, KeyError or TypeError when the bytes are something else."""
-    fields = orjson.loads(data)
-    fields["pictures"] = tuple(Picture(**picture) for picture in fields["pictures"])
-    return PostContent(**fields)
+    values = orjson.loads(data)
+    values["pictures"] = tuple(Picture(**picture) for picture in values["pictures"])
+    return PostContent(**values)

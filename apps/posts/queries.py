@@ -107,8 +107,12 @@ def _contents(rows: list[_GateRow]) -> dict[int, PostContent]:
 
 
 def load_contents(versions: list[PostVersion]) -> dict[PostVersion, PostContent]:
-    """The content of posts from PostgreSQL, in three queries; an edit meanwhile shows under its own version."""
+    """The content of posts from PostgreSQL, in three queries.
+
+    The posts are read first: what an edit changes meanwhile can then only join the old version, which is unreachable.
+    """
     ids = [post_id for post_id, _version in versions]
+    posts = list(Post.objects.filter(pk__in=ids, deleted_at=None))
     pictures: dict[int, list[Picture]] = defaultdict(list)
     for attachment in Attachment.objects.filter(post__in=ids).order_by("post_id", "position"):
         pictures[attachment.post_id].append(
@@ -126,7 +130,7 @@ def load_contents(versions: list[PostVersion]) -> dict[PostVersion, PostContent]
     ):
         mentions[post_id][handle] = user_id
     contents = {}
-    for post in Post.objects.filter(pk__in=ids):
+    for post in posts:
         contents[post.pk, post.version] = _content(
             post, tuple(pictures[post.pk]), mentions[post.pk]
         )

@@ -14,7 +14,12 @@ from apps.posts.models import Post, PostCounts
 from apps.timeline import home
 from apps.timeline.bookmarks import bookmarks_timeline
 from apps.timeline.cache import HOME
-from apps.timeline.handlers import backfill_followee, bury_deleted_post, deliver_post, withdraw_followee
+from apps.timeline.handlers import (
+    backfill_followee,
+    bury_deleted_post,
+    deliver_post,
+    withdraw_followee,
+)
 from apps.timeline.home import home_timeline, newer_count
 from tests.factories import deliver, make_user, publish
 
@@ -157,12 +162,19 @@ def test_restricted_posts_reach_those_they_are_for(alice, bob, carol):
 def bulk_posts(author, number, *, start=1_750_000_000, per_second=1):
     """Posts made long ago, without anything that publishing does."""
     made = [
-        Post(id=compose(start + n // per_second, author.pk, n % per_second), author=author, body=f"post {n}", thread_id=0)
+        Post(
+            id=compose(start + n // per_second, author.pk, n % per_second),
+            author=author,
+            body=f"post {n}",
+            thread_id=0,
+        )
         for n in range(number)
     ]
     Post.objects.bulk_create(made)
     PostCounts.objects.bulk_create(PostCounts(post=post) for post in made)
-    UserCounts.objects.filter(pk=author.pk).update(posts=F("posts") + number, last_post_id=made[-1].pk)
+    UserCounts.objects.filter(pk=author.pk).update(
+        posts=F("posts") + number, last_post_id=made[-1].pk
+    )
     return [post.pk for post in reversed(made)]
 
 
@@ -180,7 +192,9 @@ def test_five_hundred_posts_of_one_second_page_without_loss_or_repeat(alice):
     reader = make_user()
     authors = [make_user() for _ in range(40)]
     Followee.objects.bulk_create(Followee(owner=reader, followee=author) for author in authors)
-    expected = sorted((one for author in authors for one in bulk_posts(author, 13, per_second=13)), reverse=True)
+    expected = sorted(
+        (one for author in authors for one in bulk_posts(author, 13, per_second=13)), reverse=True
+    )
     assert len(expected) == 520
     assert walk(reader, limit=40) == expected
     assert walk_up(reader, limit=40) == expected

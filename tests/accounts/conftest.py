@@ -1,0 +1,32 @@
+from io import BytesIO
+
+import pytest
+from PIL import Image
+
+from tests.factories import make_user
+
+
+@pytest.fixture
+def picture():
+    """`picture(size, format, **options)`: an uploaded file."""
+
+    def make(size=(640, 480), form="PNG", colour="navy", **options):
+        file = BytesIO()
+        Image.new("RGB", size, colour).save(file, form, **options)
+        file.seek(0)
+        return file
+
+    return make
+
+
+@pytest.fixture(autouse=True)
+def _media(settings, tmp_path):
+    settings.MEDIA_ROOT = str(tmp_path)
+
+
+@pytest.fixture
+def admin(db):
+    staff = make_user("operator")
+    staff.is_staff = True
+    staff.save()
+    return staff

@@ -1,0 +1,35 @@
+"""Where a request comes from."""
+
+import pytest
+from django.test import RequestFactory
+
+from apps.accounts.visitors import client_address
+
+
+def _address(settings, *, hops, peer="203.0.113.9", chain=None):
+    settings.TRUSTED_PROXY_HOPS = hops
+    headers = {"X-Forwarded-For": chain} if chain else {}
+    return client_address(RequestFactory().get("/", headers=headers, REMOTE_ADDR=peer))
+
+
+def test_without_proxies_the_header_is_not_believed(settings):
+    assert _address(settings, hops=0, chain="198.51.100.1") == "203.0.113.9"
+
+
+@pytest.mark.parametrize(
+    ("hops", "address"), [(1, "198.51.100.2"), (2, "198.51.100.1"), (3, "203.0.113.9")]
+)
+def test_each_trusted_proxy_reads_one_further(settings, hops, address):
+    assert _address(settings, hops=hops, chain="198.51.100.1, 198.51.100.2") == address
+
+
+def test_of_ipv6_it_is_the_network(settings):
+    assert _address(settings, hops=0, peer="2001:db8:1:2:3::4") == "2001:db8:1:2::/64"
+
+
+def test_an_ipv4_address_in_ipv6_is_that_address(settings):
+    assert _address(settings, hops=0, peer="::ffff:203.0.113.9") == "203.0.113.9"
+
+
+def test_nonsense_from_a_proxy_is_the_proxy(settings):
+    assert _address(settings, hops=1, chain="unknown") == "203.0.113.9"

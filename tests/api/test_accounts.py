@@ -1,0 +1,117 @@
+import pytest
+from django.utils import timezone
+
+from apps.accounts.actions import update_profile
+from apps.accounts.models import User
+from apps.accounts.schema import AccountSchema, CredentialAccountSchema
+from apps.graph.schema import RelationshipSchema
+from tests.factories import publish
+
+pytestmark = pytest.mark.django_db
+
+ACCOUNTS = "/api/v1/accounts"
+
+
+def test_an_account_has_exactly_the_fields_of_its_schema(alice, api_of):
+    publish(alice)
+    for body in (
+        api_of(None).get(f"{ACCOUNTS}/{alice.pk}").json(),
+        api_of(None).get(f"{ACCOUNTS}/lookup?acct=alice").json(),
+    ):
+        assert set(body) == set(AccountSchema().fields)
+    own = api_of(alice).get(f"{ACCOUNTS}/verify_credentials").json()
+    assert set(own) == set(CredentialAccountSchema().fields)
+    assert set(own["source"]) == set(CredentialAccountSchema().fields["source"].fields)
+
+
+def test_an_account_says_who_it_is(alice, bob, api_of):
+    publish(alice)
+    body = api_of(None).get(f"{ACCOUNTS}/{alice.pk}").json()
+    assert (body["id"], body["username"], body["acct"], body["display_name"]) == (str(alice.pk), "alice", "alice", "Alice Wen")
+    assert (body["followers_count"], body["following_count"], body["statuses_count"]) == (1, 0, 1)
+    assert body["url"] == "http://testserver/@alice"
+    assert body["last_status_at"] == timezone.now().date().isoformat()
+    assert "email" not in str(body)
+    assert "example.org" not in str(body)
+
+
+@pytest.mark.parametrize("bio", ["<script>alert(1)</script>", "javascript:alert(1)", '"><img src=x onerror=alert(1)>', "<a href='x'>",
+                                 "https://example.org/\"onmouseover=alert(1)", "a\n\nb & c"])  # fmt: skip
+def test_a_bio_is_text_in_html(alice, api_of, bio):
+    update_profile(alice, display_name="", bio=bio)
+    note = api_of(None).get(f"{ACCOUNTS}/{alice.pk}").json()["note"]
+    assert "<script" not in note
+    assert "<img" not in note
+    assert 'href="javascript' not in note
+    assert '"onmouseover' not in note
+    assert api_of(alice).get(f"{ACCOUNTS}/verify_credentials").json()["source"]["note"] == bio
+
+
+@pytest.mark.parametrize("acct", ["alice", "ALICE", "@alice"])
+def test_an_account_is_looked_up_in_any_form(alice, api_of, acct):
+    assert api_of(None).get(f"{ACCOUNTS}/lookup", {"acct": acct}).json()["id"] == str(alice.pk)
+
+
+def test_a_lookup_without_a_name_is_refused_and_of_nobody_not_found(alice, api_of):
+    assert api_of(None).get(f"{ACCOUNTS}/lookup").status_code == 400
+    assert api_of(None).get(f"{ACCOUNTS}/lookup?acct=nobody").status_code == 404
+    assert api_of(None).get(f"{ACCOUNTS}/lookup?acct=alice@elsewhere.org").status_code == 404
+
+
+@pytest.mark.parametrize("address", ["{0}", "lookup?acct=alice", "{0}/statuses", "{0}/followers", "{0}/following"])
+def test_a_suspended_account_answers_like_an_absent_one(alice, api_of, address):
+    User.objects.filter(pk=alice.pk).update(suspended_at=timezone.now())
+    answers = [
+        api_of(None).get(f"{ACCOUNTS}/{address.format(number).replace('alice', handle)}")
+        for number, handle in ((alice.pk, "alice"), (99_999_999, "nobody"))
+    ]
+    bodies = [{k: v for k, v in answer.json().items() if k not in {"request_id", "instance"}} for answer in answers]
+    assert bodies[0] == bodies[1]
+    assert bodies[0]["status"] == 404
+
+
+def relation(api, other):
+    return api.get(f"{ACCOUNTS}/relationships", {"id[]": other.pk}).json()[0]
+
+
+def test_relations_are_changed_and_told(alice, carol, api_of):
+    api = api_of(carol)
+    for act, field, expected in [("follow", "following", True), ("follow", "following", True), ("unfollow", "following", False),
+                                 ("mute", "muting", True), ("unmute", "muting", False), ("block", "blocking", True),
+                                 ("unblock", "blocking", False)]:  # fmt: skip
+        body = api.post(f"{ACCOUNTS}/{alice.pk}/{act}").json()
+        assert set(body) == set(RelationshipSchema().fields)
+        assert body[field] is expected
+        assert relation(api, alice) == body
+    assert relation(api_of(alice), carol)["followed_by"] is False
+
+
+def test_a_refused_follow_says_403_and_oneself_422(alice, carol, api_of):
+    api_of(alice).post(f"{ACCOUNTS}/{carol.pk}/block")
+    assert api_of(carol).post(f"{ACCOUNTS}/{alice.pk}/follow").status_code == 403
+    assert api_of(carol).post(f"{ACCOUNTS}/{carol.pk}/follow").status_code == 422
+
+
+def test_relationships_come_in_the_order_asked_and_are_bounded(alice, bob, carol, api_of):
+    api = api_of(carol)
+    asked = [bob.pk, alice.pk, 99_999_999, bob.pk]
+    body = api.get(f"{ACCOUNTS}/relationships", {"id[]": asked}).json()
+    assert [one["id"] for one in body] == [str(number) for number in asked]
+    many = api.get(f"{ACCOUNTS}/relationships", {"id[]": range(1, 150)})
+    assert len(many.json()) == 100
+    assert api.get(f"{ACCOUNTS}/relationships").json() == []
+    assert api.get(f"{ACCOUNTS}/relationships", {"id": bob.pk}).json()[0]["id"] == str(bob.pk)
+
+
+@pytest.mark.parametrize("number", ["abc", "-1", "0", "٣", "1e5", "9" * 30, ""])
+def test_relationships_to_what_is_no_id_are_refused(carol, api_of, number):
+    assert api_of(carol).get(f"{ACCOUNTS}/relationships", {"id[]": number}).status_code == 400
+
+
+@pytest.mark.parametrize("word", ["1", "true", "True", "TRUE", "on"])
+def test_replies_are_left_out_by_any_word_for_yes(alice, api_of, word):
+    root = publish(alice)
+    publish(alice, reply_to_id=root.pk)
+    statuses = f"{ACCOUNTS}/{alice.pk}/statuses"
+    assert [one["id"] for one in api_of(None).get(statuses, {"exclude_replies": word}).json()] == [str(root.pk)]
+    assert len(api_of(None).get(statuses, {"exclude_replies": "False"}).json()) == 2

@@ -1,0 +1,177 @@
+"""What holds for every endpoint: who may ask, how refusals look, both slash forms, odd ids."""
+
+import pytest
+from django.urls import URLResolver, get_resolver
+
+from apps.engagement.actions import bookmark_post
+from apps.graph.actions import block_user
+from apps.posts.actions import delete_post
+from tests.factories import make_user, publish
+
+pytestmark = pytest.mark.django_db
+
+# (method, address, whether it needs a token)
+ENDPOINTS = [
+    ("GET", "accounts/verify_credentials", True),
+    ("GET", "accounts/lookup", False),
+    ("GET", "accounts/<int:account_id>", False),
+    ("GET", "accounts/<int:account_id>/statuses", False),
+    ("GET", "accounts/<int:account_id>/followers", False),
+    ("GET", "accounts/<int:account_id>/following", False),
+    ("GET", "accounts/relationships", True),
+    *(("POST", f"accounts/<int:account_id>/{act}", True) for act in ("follow", "unfollow", "block", "unblock", "mute", "unmute")),
+    ("GET", "timelines/home", True),
+    ("GET", "timelines/public", False),
+    ("GET", "bookmarks", True),
+    ("GET", "notifications", True),
+    ("GET", "notifications/unread_count", True),
+    ("POST", "statuses", True),
+    ("GET", "statuses/<int:status_id>", False),
+    ("PUT", "statuses/<int:status_id>", True),
+    ("DELETE", "statuses/<int:status_id>", True),
+    ("GET", "statuses/<int:status_id>/context", False),
+    *(("POST", f"statuses/<int:status_id>/{act}", True)
+      for act in ("favourite", "unfavourite", "reblog", "unreblog", "bookmark", "unbookmark")),
+]  # fmt: skip
+LISTS = ["timelines/home", "timelines/public", "bookmarks", "notifications", "accounts/<int:account_id>/statuses",
+         "accounts/<int:account_id>/followers", "accounts/<int:account_id>/following"]  # fmt: skip
+OF_A_STATUS = [(method, address) for method, address, _needs in ENDPOINTS if "status_id" in address]
+OF_AN_ACCOUNT = [(method, address) for method, address, _needs in ENDPOINTS if "account_id" in address]
+BODY = {"status": "hello", "acct": "alice"}
+
+
+def routes(patterns, prefix=""):
+    for pattern in patterns:
+        address = prefix + str(pattern.pattern)
+        if isinstance(pattern, URLResolver):
+            yield from routes(pattern.url_patterns, address)
+        elif address.startswith("api/v1/"):
+            yield address.removeprefix("api/v1/")
+
+
+def call(client, method, address, number=0, *, slash="", **more):
+    path = "/api/v1/" + address.replace("<int:status_id>", str(number)).replace("<int:account_id>", str(number)) + slash
+    data = BODY if method in {"POST", "PUT"} else None
+    if method == "GET" and address == "accounts/lookup":
+        path += "?acct=alice"
+    return client.generic(method, path, **more) if data is None else getattr(client, method.lower())(path, data, format="json", **more)
+
+
+def test_every_endpoint_has_a_row_here():
+    assert sorted(set(routes(get_resolver().url_patterns))) == sorted({address for _m, address, _n in ENDPOINTS})
+
+
+@pytest.mark.parametrize(("method", "address", "needs_token"), ENDPOINTS)
+def test_endpoints_that_need_a_token_say_401_without_one(alice, api_of, method, address, needs_token):
+    post = publish(alice)
+    number = post.pk if "status_id" in address else alice.pk
+    answer = call(api_of(None), method, address, number)
+    assert answer.status_code == (401 if needs_token else 200)
+    if needs_token:
+        assert answer.headers["WWW-Authenticate"] == 'Bearer realm="api"'
+        assert answer.json()["code"] == "unauthorized"
+
+
+def bare(answer):
+    """An answer without what names the request."""
+    body = {key: value for key, value in answer.json().items() if key not in {"request_id", "instance"}}
+    headers = {key: value for key, value in answer.headers.items() if key not in {"X-Request-Id", "Content-Length"}}
+    return answer.status_code, body, headers
+
+
+@pytest.mark.parametrize(("method", "address"), OF_A_STATUS)
+def test_a_post_one_may_not_see_answers_like_one_that_is_not_there(alice, carol, api_of, method, address):
+    enemy = make_user()
+    for_followers = publish(alice, visibility="followers")
+    for_others = publish(alice, "hello @enemy", visibility="mentioned")
+    deleted, of_an_enemy = publish(alice), publish(enemy)
+    delete_post(deleted.pk, by=alice)
+    block_user(enemy, carol)
+    client = api_of(carol)
+    absent = bare(call(client, method, address, 1234567890123456789))
+    assert absent[0] == 404
+    for post in (for_followers, for_others, deleted, of_an_enemy):
+        assert bare(call(client, method, address, post.pk)) == absent
+
+
+@pytest.mark.parametrize(("method", "address"), [("PUT", "statuses/<int:status_id>"), ("DELETE", "statuses/<int:status_id>")])
+def test_another_ones_post_is_changed_by_nobody(alice, carol, api_of, method, address):
+    post = publish(alice, "mine")
+    assert call(api_of(carol), method, address, post.pk).status_code == 404
+    post.refresh_from_db()
+    assert (post.body, post.deleted_at) == ("mine", None)
+
+
+ODD_IDS = ["0", "9223372036854775807", "9223372036854775808", "9" * 30, "9" * 5000, "-1", "1.5", "abc", "٣", "0x1f",
+           "1e5", "%20", "1%00", "%FF", "007"]  # fmt: skip
+
+
+@pytest.mark.parametrize(("method", "address"), [*OF_A_STATUS, *OF_AN_ACCOUNT])
+def test_ids_that_cannot_be_are_refused_and_never_fail(carol, api_of, method, address):
+    client = api_of(carol)
+    for number in ODD_IDS:
+        answer = call(client, method, address, number)
+        assert answer.status_code in {400, 404}, number
+        assert answer.json()["status"] == answer.status_code
+
+
+@pytest.mark.parametrize(("method", "address", "needs_token"), ENDPOINTS)
+def test_a_trailing_slash_is_the_same_address_without_a_redirect(alice, bob, api_of, method, address, needs_token):
+    number = publish(alice).pk if "status_id" in address else alice.pk
+    if address.endswith("/reblog") or method in {"PUT", "DELETE"}:
+        client, number = api_of(alice), number
+    else:
+        client = api_of(bob)
+    answer = call(client, method, address, number, slash="/")
+    assert answer.status_code == 200
+    assert "Location" not in answer.headers
+
+
+@pytest.mark.parametrize(("method", "address", "needs_token"), ENDPOINTS)
+def test_another_method_is_refused_in_json(alice, api_of, method, address, needs_token):
+    other = "PATCH"
+    answer = call(api_of(alice), other, address, alice.pk)
+    assert (answer.status_code, answer.json()["code"]) == (405, "method_not_allowed")
+
+
+BAD_CURSORS = ["max_id=abc", "min_id=-5", "since_id=1e9", "limit=x", "max_id=" + "9" * 30, "limit=-1", "min_id=٣",
+               "max_id=1&max_id=x", "limit=1.5", "max_id=%20"]  # fmt: skip
+ODD_CURSORS = ["max_id=", "limit=0", "limit=999999", "max_id=9223372036854775807", "min_id=0", "unknown=1",
+               "max_id=1&min_id=5", "since_id=5&min_id=3", "offset=5"]  # fmt: skip
+
+
+@pytest.mark.parametrize("address", LISTS)
+def test_bad_cursors_are_refused_and_odd_but_sound_ones_answered(alice, api_of, address):
+    client, path = api_of(alice), "/api/v1/" + address.replace("<int:account_id>", str(alice.pk))
+    for query in BAD_CURSORS:
+        answer = client.get(f"{path}?{query}")
+        assert (query, answer.status_code) == (query, 400)
+        assert answer.json()["code"] in {"bad_cursor", "bad_limit"}
+    for query in ODD_CURSORS:
+        assert (query, client.get(f"{path}?{query}").status_code) == (query, 200)
+
+
+@pytest.mark.parametrize("address", LISTS)
+def test_an_empty_list_is_a_list_without_links(alice, api_of, address):
+    path = "/api/v1/" + address.replace("<int:account_id>", str(alice.pk))
+    answer = api_of(alice).get(path)
+    assert answer.json() == []
+    assert "Link" not in answer.headers
+
+
+def test_a_bookmark_of_a_hidden_post_is_skipped_not_shown(alice, bob, api_of):
+    post = publish(alice)
+    bookmark_post(bob, post.pk)
+    block_user(alice, bob)
+    assert api_of(bob).get("/api/v1/bookmarks").json() == []
+
+
+def test_the_schema_describes_every_endpoint(client, db):
+    document = client.get("/api/schema", headers={"Accept": "application/vnd.oai.openapi+json"}).json()
+    described = {
+        (method.upper(), path.removeprefix("/api/v1/").replace("{", "<int:").replace("}", ">"))
+        for path, methods in document["paths"].items()
+        for method in methods
+        if path.startswith("/api/v1/")
+    }
+    assert described == {(method, address) for method, address, _needs in ENDPOINTS}

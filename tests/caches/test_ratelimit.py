@@ -1,0 +1,97 @@
+import multiprocessing
+
+import pytest
+
+from apps.caches.ratelimit import count
+from apps.caches.servers import limits, timelines
+from tests.faults import dead_redis
+from tests.threads import together
+
+LIMIT, SECONDS = 10, 60
+
+
+def once(subject="me", **more):
+    return count("test", subject, limit=LIMIT, seconds=SECONDS, **more)
+
+
+def test_the_limit_is_exact():
+    assert [once().allowed for _ in range(LIMIT + 3)] == [True] * LIMIT + [False] * 3
+
+
+def test_subjects_and_names_do_not_share_a_limit():
+    for _ in range(LIMIT):
+        once()
+    assert not once().allowed
+    assert once("you").allowed
+    assert count("other", "me", limit=1, seconds=SECONDS).allowed
+
+
+def test_a_refusal_says_when_to_come_back_and_does_not_move_it():
+    for _ in range(LIMIT):
+        once()
+    (key,) = limits().keys("limit:*")
+    limits().expire(key, 7)
+    assert once().retry_after == 7
+    assert limits().ttl(key) == 7
+
+
+def test_the_limit_is_free_again_after_its_time():
+    for _ in range(LIMIT + 1):
+        once()
+    (key,) = limits().keys("limit:*")
+    limits().pexpire(key, 1)
+    while limits().exists(key):
+        pass
+    assert once().allowed
+
+
+def test_looking_costs_nothing():
+    for _ in range(LIMIT - 1):
+        once()
+    assert all(once(cost=0).allowed for _ in range(20))
+    assert once().allowed
+    assert not once(cost=0).allowed
+
+
+def test_a_look_at_an_unused_limit_leaves_nothing_for_ever():
+    once(cost=0)
+    (key,) = limits().keys("limit:*")
+    assert 0 < limits().ttl(key) <= SECONDS
+    once()
+    assert 0 < limits().ttl(key) <= SECONDS
+
+
+def test_a_cost_of_several_counts_as_several():
+    assert once(cost=8).allowed
+    assert not once(cost=3).allowed
+
+
+def test_sixteen_threads_cannot_race_past_the_limit():
+    verdicts = together(16, lambda _index: [once().allowed for _ in range(10)])
+    assert sum(map(sum, verdicts)) == LIMIT
+
+
+def _hammer(_index):
+    timelines.cache_clear()
+    limits.cache_clear()  # a connection of the process's own
+    return sum(once("processes").allowed for _ in range(20))
+
+
+@pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
+def test_eight_processes_cannot_race_past_the_limit():
+    with multiprocessing.get_context("fork").Pool(8) as pool:
+        assert sum(pool.map(_hammer, range(8), chunksize=1)) == LIMIT
+
+
+@pytest.mark.parametrize("subject", ["", "a b\n", "中文", "x" * 10_000, "127.0.0.1|alice"])
+def test_any_text_is_a_subject_and_no_key_holds_it(subject):
+    assert once(subject).allowed
+    (key,) = limits().keys("limit:*")
+    assert len(key) < 60
+    assert key.isascii()
+
+
+def test_a_dead_redis_limits_nobody():
+    with dead_redis():
+        assert all(once().allowed for _ in range(LIMIT + 1))
+    assert once().allowed

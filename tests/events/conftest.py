@@ -1,0 +1,14 @@
+import pytest
+
+from apps.events import registry
+
+
+@pytest.fixture
+def subscribe(monkeypatch):
+    """`subscribe(function)`: the only subscriber of "blocked", for the length of a test."""
+
+    def put(function):
+        monkeypatch.setitem(registry._handlers, "blocked", {"tests.handler": function})
+        return "blocked"
+
+    return put

@@ -1,0 +1,147 @@
+"""Every Celery task, run twice: the same PostgreSQL and the same Redis as after once."""
+
+from datetime import timedelta
+
+import pytest
+from django.apps import apps
+from django.utils import timezone
+
+from apps.accounts.queries import user_by_handle
+from apps.caches.servers import timelines
+from apps.caches.window import NO_MORE
+from apps.engagement.actions import like_post
+from apps.events.leases import LeasedRow, State
+from apps.events.models import Event
+from apps.graph.actions import block_user, follow_user, unfollow_user
+from apps.ids import MAX_ID
+from apps.paging import Cursor
+from apps.posts.actions import delete_post, edit_post, repost
+from apps.posts.models import Post
+from apps.timeline import fanout
+from apps.timeline.home import home_timeline
+from apps.timeline.models import FanoutChunk
+from feedsite.celery import app as celery_app
+from tests.factories import deliver, make_user, publish
+
+pytestmark = pytest.mark.django_db
+
+APPS = {"accounts", "events", "graph", "posts", "engagement", "timeline", "notifications"}
+CLOCKS = {"attempts", "due_at", "finished_at", "created_at", "last_error"}  # when, not what
+
+
+def digest():
+    """All rows of the project's apps, and all windows."""
+    rows = {}
+    for model in apps.get_models():
+        if model._meta.app_label in APPS:
+            names = [field.attname for field in model._meta.concrete_fields]
+            if issubclass(model, LeasedRow):
+                names = [name for name in names if name not in CLOCKS]
+            rows[model._meta.label] = sorted(map(str, model.objects.values_list(*names)))
+    client = timelines()
+    windows = {key: client.zrange(key, 0, -1) for key in client.keys("*") if client.type(key) == b"zset"}
+    return rows, windows
+
+
+def due_again():
+    """As if every message were delivered again, and every lease had run out."""
+    Event.objects.update(state=State.PENDING, due_at=timezone.now() - timedelta(seconds=1), attempts=0)
+    FanoutChunk.objects.update(state=State.PENDING, due_at=timezone.now() - timedelta(seconds=1), attempts=0)
+
+
+@pytest.fixture
+def life(settings):
+    """A little of everything that happens, none of it worked off yet; chunks of two followers."""
+    settings.FANOUT_CHUNK_SIZE = 2
+    alice, bob, carol, dora = (make_user(name) for name in ("alice", "bob", "carol", "dora"))
+    for reader in (bob, carol, dora):
+        follow_user(reader, alice)
+        home_timeline(reader, Cursor())
+    post = publish(alice, "hello @bob")
+    answer = publish(bob, "hello", reply_to_id=post.pk)
+    repost(carol, post.pk)
+    repost(bob, doomed := publish(alice, "soon gone").pk)
+    edit_post(alice, post.pk, body="hello @carol")
+    like_post(bob, post.pk)
+    like_post(alice, answer.pk)
+    unfollow_user(dora, alice)
+    block_user(carol, dora)
+    delete_post(doomed, by=alice)
+    return alice
+
+
+def all_events():
+    return list(Event.objects.values_list("pk", flat=True))
+
+
+def run_dispatch(task):
+    task(all_events())
+
+
+def run_plain(task):
+    task()
+
+
+def run_chunks(task):
+    for post_id in (e.payload["post_id"] for e in Event.objects.filter(name="post_published")):
+        fanout.start_job(post_id)
+    for pk in FanoutChunk.objects.values_list("pk", flat=True):
+        task(pk)
+
+
+TASKS = {
+    "apps.events.tasks.dispatch": run_dispatch,
+    "apps.events.tasks.sweep": run_plain,
+    "apps.events.tasks.purge": run_plain,
+    "apps.timeline.tasks.deliver_chunk": run_chunks,
+    "apps.timeline.tasks.sweep": run_plain,
+}
+
+
+def registered():
+    celery_app.loader.import_default_modules()
+    return {name for name in celery_app.tasks if name.startswith("apps.")}
+
+
+def test_every_registered_task_has_a_row_here():
+    assert registered() == set(TASKS)
+
+
+def test_every_scheduled_and_routed_task_exists():
+    scheduled = {entry["task"] for entry in celery_app.conf.beat_schedule.values()}
+    assert scheduled | set(celery_app.conf.task_routes) <= registered()
+
+
+@pytest.mark.parametrize("name", sorted(TASKS))
+def test_a_task_that_runs_twice_leaves_what_running_once_leaves(name, life):
+    task = celery_app.tasks[name]
+    TASKS[name](task)
+    deliver()  # what the task itself set off
+    once = digest()
+    due_again()
+    TASKS[name](task)
+    deliver()
+    assert digest() == once
+
+
+def test_events_that_arrive_in_the_opposite_order_lead_to_the_same_windows(life):
+    """Deletes before deliveries, unfollows before follows."""
+    dispatch = celery_app.tasks["apps.events.tasks.dispatch"]
+    for pk in all_events()[::-1]:
+        dispatch([pk])
+    while fanout.run_due(limit=50):
+        pass
+    _rows, backwards = digest()
+    timelines().flushdb()
+    for handle in ("alice", "bob", "carol", "dora"):
+        home_timeline(user_by_handle(handle), Cursor())  # rebuilt from PostgreSQL
+    _rows, rebuilt = digest()
+    assert {key: alive(members) for key, members in backwards.items()} == {
+        key: alive(members) for key, members in rebuilt.items() if key in backwards
+    }
+
+
+def alive(members):
+    """What a window shows: ids of posts that still exist."""
+    ids = [MAX_ID - int(member) for member in members if member != NO_MORE]
+    return list(Post.objects.filter(pk__in=ids, deleted_at=None).order_by("-pk").values_list("pk", flat=True))

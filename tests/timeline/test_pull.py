@@ -1,0 +1,97 @@
+import pytest
+
+from apps.graph.actions import follow_user
+from apps.ids import MAX_ID
+from apps.paging import Cursor
+from apps.posts.actions import delete_post, repost
+from apps.timeline import pull
+from tests.factories import make_user, publish
+
+pytestmark = pytest.mark.django_db
+
+BOUNDS = [{}, {"max_id": 3}, {"since_id": 2}, {"min_id": 1}, {"min_id": 1, "max_id": 4}, {"since_id": 1, "max_id": 4}]
+
+
+def expected(stored, cursor, count):
+    inside = [one for one in stored if cursor.admits(one)]
+    return sorted(inside, reverse=not cursor.ascending)[:count]
+
+
+def cursor_at(stored, bounds):
+    """A cursor whose bounds are positions in a list of ids."""
+    return Cursor(**{name: stored[position] for name, position in bounds.items()})
+
+
+@pytest.mark.parametrize("bounds", BOUNDS)
+@pytest.mark.parametrize("count", [1, 2, 20])
+def test_every_source_keeps_to_bounds_order_and_count(alice, bob, bounds, count):
+    root = publish(alice)
+    stored = [publish(alice, reply_to_id=root.pk).pk for _ in range(6)]
+    cursor = cursor_at(stored, bounds)
+    everything = [root.pk, *stored]
+    assert pull.home_ids(bob.pk, cursor, count) == expected(everything, cursor, count)
+    assert pull.public_ids(cursor, count) == expected(everything, cursor, count)
+    assert pull.reply_ids(root.pk, cursor, count) == expected(stored, cursor, count)
+    assert pull.author_ids(alice.pk, None, follows=False, cursor=cursor, count=count) == expected(everything, cursor, count)
+
+
+@pytest.mark.parametrize("bound", [0, MAX_ID])
+def test_the_outermost_bounds_are_no_error(alice, bound):
+    post = publish(alice).pk
+    for cursor in (Cursor(max_id=bound), Cursor(since_id=bound), Cursor(min_id=bound)):
+        inside = [post] if cursor.admits(post) else []
+        assert pull.home_ids(alice.pk, cursor, 5) == pull.public_ids(cursor, 5) == inside
+
+
+def test_home_is_followees_and_oneself_without_what_is_for_others(alice, bob, carol):
+    own, stranger = publish(bob), publish(carol)
+    posts = {name: publish(alice, "hello @bob" if name == "named" else "hello",
+                           visibility="mentioned" if name in {"named", "private"} else name).pk
+             for name in ("public", "unlisted", "followers", "named", "private")}  # fmt: skip
+    deleted = publish(alice)
+    delete_post(deleted.pk, by=alice)
+    found = set(pull.home_ids(bob.pk, Cursor(), 50))
+    assert found == {own.pk, *posts.values()} - {posts["private"]}
+    assert stranger.pk not in found
+
+
+def test_an_author_shows_each_reader_what_is_for_them(alice, bob, carol):
+    posts = {
+        "public": publish(alice).pk,
+        "unlisted": publish(alice, visibility="unlisted").pk,
+        "followers": publish(alice, visibility="followers").pk,
+        "for carol": publish(alice, "hello @carol", visibility="mentioned").pk,
+    }
+
+    def seen_by(reader_id, follows):
+        ids = pull.author_ids(alice.pk, reader_id, follows=follows, cursor=Cursor(), count=9)
+        return {name for name, post_id in posts.items() if post_id in ids}
+
+    assert seen_by(None, follows=False) == {"public", "unlisted"}
+    assert seen_by(bob.pk, follows=True) == {"public", "unlisted", "followers"}
+    assert seen_by(carol.pk, follows=False) == {"public", "unlisted", "for carol"}
+    assert seen_by(alice.pk, follows=False) == set(posts)
+
+
+def test_replies_can_be_left_out(alice):
+    root = publish(alice).pk
+    answer = publish(alice, reply_to_id=root).pk
+    assert pull.author_ids(alice.pk, None, follows=False, cursor=Cursor(), count=9) == [answer, root]
+    assert pull.author_ids(alice.pk, None, follows=False, cursor=Cursor(), count=9, replies=False) == [root]
+
+
+def test_reposts_are_not_in_public(alice, bob):
+    post = publish(alice).pk
+    wrapper = repost(bob, post).pk
+    assert pull.public_ids(Cursor(), 9) == [post]
+    assert pull.home_ids(bob.pk, Cursor(), 9) == [wrapper, post]
+
+
+@pytest.mark.parametrize("number", [1, 20])
+def test_home_is_one_query_however_many_are_followed(alice, number, django_assert_num_queries):
+    reader = make_user()
+    for _ in range(number):
+        follow_user(reader, author := make_user())
+        publish(author)
+    with django_assert_num_queries(1):
+        assert len(pull.home_ids(reader.pk, Cursor(), 50)) == number

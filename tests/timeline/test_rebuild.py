@@ -1,0 +1,111 @@
+import time
+
+import pytest
+from django.db import connection
+
+from apps.caches.servers import timelines
+from apps.graph.actions import follow_user
+from apps.paging import Cursor
+from apps.timeline import pull, rebuild
+from apps.timeline.cache import HOME
+from apps.timeline.home import home_timeline
+from apps.timeline.rebuild import rebuild_home
+from tests.factories import deliver, make_user, publish
+from tests.faults import dead_redis
+from tests.threads import together
+
+
+@pytest.fixture
+def pulls(monkeypatch):
+    """How many times a window was read from PostgreSQL as a whole."""
+    made, home_ids = [], pull.home_ids
+
+    def counted(reader_id, cursor, count):
+        if count == HOME.length:
+            made.append(reader_id)
+        time.sleep(0.05)
+        return home_ids(reader_id, cursor, count)
+
+    monkeypatch.setattr(pull, "home_ids", counted)
+    return made
+
+
+def test_fifty_readers_of_a_cold_home_are_one_rebuild_and_all_get_the_right_page(transactional_db, pulls):
+    alice, bob = make_user(), make_user()
+    follow_user(bob, alice)
+    posts = [publish(alice).pk for _ in range(5)][::-1]
+
+    def read(_index):
+        return [item.id for item in home_timeline(bob, Cursor()).items]
+
+    assert together(50, read) == [posts] * 50
+    assert pulls == [bob.pk]
+
+
+def test_a_reader_who_cannot_wait_longer_is_served_from_postgresql(alice, bob, monkeypatch):
+    post = publish(alice)
+    monkeypatch.setattr(rebuild, "WAIT_SECONDS", 0.05)
+    HOME.begin(bob.pk)  # by somebody who has died
+    assert [item.id for item in home_timeline(bob, Cursor()).items] == [post.pk]
+    assert not HOME.exists(bob.pk)
+
+
+def test_nothing_published_during_rebuilds_is_ever_lost(transactional_db, monkeypatch):
+    """A window is thrown away and rebuilt again and again while its followees publish."""
+    authors, reader = [make_user() for _ in range(3)], make_user()
+    for author in authors:
+        follow_user(reader, author)
+    deliver()
+    published = []
+
+    def live(index):
+        if index < 3:
+            for number in range(12):
+                post = publish(authors[index], f"{index} {number}")
+                published.append(post.pk)
+                deliver()
+            return
+        for _ in range(15):
+            timelines().delete(f"home:1:{{{reader.pk}}}")
+            seen = [item.id for item in home_timeline(reader, Cursor(limit=40)).items]
+            assert seen == sorted(set(seen), reverse=True)
+
+    together(5, live)
+    deliver()
+    assert HOME.ids(reader.pk) == sorted(published, reverse=True)
+
+
+def test_a_rebuilt_window_equals_the_one_kept_by_pushes(alice, bob, carol):
+    follow_user(bob, carol)
+    deliver()
+    home_timeline(bob, Cursor())
+    for number in range(6):
+        publish((alice, carol)[number % 2], f"post {number} @bob", visibility=("public", "mentioned", "followers")[number % 3])
+    deliver()
+    kept = HOME.ids(bob.pk)
+    HOME.drop(bob.pk)
+    assert rebuild_home(bob.pk)
+    assert HOME.ids(bob.pk) == kept
+    assert len(kept) == 6
+
+
+def test_a_rebuild_costs_one_query(alice, bob, django_assert_num_queries):
+    publish(alice)
+    with django_assert_num_queries(1):
+        assert rebuild_home(bob.pk)
+
+
+@pytest.mark.parametrize(("number", "ended"), [(4, True), (5, False), (6, False)])
+def test_the_sentinel_is_there_only_when_nothing_older_exists(alice, bob, monkeypatch, number, ended):
+    short = type(HOME)("home:t", length=5, ttl_seconds=60)
+    monkeypatch.setattr(rebuild, "HOME", short)
+    posts = [publish(alice).pk for _ in range(number)]
+    assert rebuild_home(bob.pk)
+    assert short.ids(bob.pk) == posts[::-1][:5]
+    assert (timelines().zscore(f"home:t:{{{bob.pk}}}", "~") is not None) == ended
+
+
+def test_without_redis_there_is_no_window(bob):
+    with dead_redis():
+        assert not rebuild_home(bob.pk)
+    assert connection.is_usable()

@@ -1,0 +1,179 @@
+"""Pages that write: the composer, edit, delete, and what readers do with a post."""
+
+import re
+
+import pytest
+from django.test import Client
+
+from apps.posts.actions import delete_post
+from apps.posts.models import Post
+from tests.factories import publish
+
+HTMX = {"HX-Request": "true"}
+
+
+def _cards(response):
+    return re.findall(r'<article class="post[^"]*" id="p(\d+)"', response.text)
+
+
+class TestWriting:
+    def test_a_post_is_on_the_authors_home_at_once(self, alice, page_of):
+        browser = page_of(alice)
+        browser.get("/")
+        response = browser.post("/posts", {"body": "Hello.", "visibility": "public", "next": "/"})
+        post = Post.objects.get()
+        assert (response.status_code, response["Location"]) == (303, f"/#p{post.pk}")
+        assert _cards(browser.get("/")) == [str(post.pk)]
+        assert post.language == "en"
+
+    def test_the_language_is_seen_from_the_script(self, alice, page_of):
+        page_of(alice).post("/posts", {"body": "你好", "visibility": "public"})
+        assert Post.objects.get().language == "zh"
+
+    def test_leads_to_the_post_when_no_page_is_asked_for(self, alice, page_of):
+        response = page_of(alice).post("/posts", {"body": "Hello.", "visibility": "public"})
+        assert response["Location"] == f"/@alice/{Post.objects.get().pk}"
+
+    def test_twice_is_once(self, alice, page_of):
+        fields = {"body": "Hello.", "visibility": "public", "idempotency_key": "k"}
+        first, second = (page_of(alice).post("/posts", fields)["Location"] for _ in range(2))
+        assert first == second
+        assert Post.objects.count() == 1
+
+    @pytest.mark.parametrize(
+        "wrong",
+        [{"body": "x" * 501}, {"visibility": "nobody"}, {"reply_to": "abc"}, {"content_warning": "w" * 201}],
+    )  # fmt: skip
+    def test_what_is_refused_stays_in_the_form(self, alice, page_of, wrong):
+        fields = {"body": "My long text.", "visibility": "public", **wrong}
+        response = page_of(alice).post("/posts", fields)
+        assert response.status_code == 422
+        assert fields["body"] in response.text
+        assert not Post.objects.exists()
+
+    def test_nothing_is_no_post(self, alice, page_of):
+        response = page_of(alice).post("/posts", {"body": " \n ", "visibility": "public"})
+        assert response.status_code == 422
+        assert "Write something first." in response.text
+        assert 'aria-invalid="true"' in response.text
+
+    def test_a_text_survives_the_loss_of_what_it_answers(self, alice, bob, page_of):
+        post = publish(bob)
+        delete_post(post.pk, by=bob)
+        fields = {"body": "My answer.", "visibility": "public", "reply_to": str(post.pk)}
+        response = page_of(alice).post("/posts", fields)
+        assert response.status_code == 404
+        assert "My answer." in response.text
+
+    def test_too_fast_keeps_the_text_too(self, alice, page_of, settings):
+        settings.RATE_LIMITS = {**settings.RATE_LIMITS, "publish": (0, 60)}
+        response = page_of(alice).post("/posts", {"body": "Again.", "visibility": "public"})
+        assert response.status_code == 429
+        assert "Again." in response.text
+        assert int(response["Retry-After"]) > 0
+
+    def test_a_nul_is_refused(self, alice, page_of):
+        response = page_of(alice).post("/posts", {"body": "a\x00b", "visibility": "public"})
+        assert response.status_code == 400
+
+    def test_an_answer_names_whom_it_answers(self, alice, bob, page_of):
+        post = publish(alice, visibility="followers")
+        page = page_of(bob).get(f"/compose?reply_to={post.pk}").text
+        assert "@alice </textarea>" in page
+        assert '<option value="followers" selected>' in page
+        assert f'name="reply_to" value="{post.pk}"' in page
+
+    def test_a_quote_shows_what_it_quotes(self, alice, bob, page_of):
+        post = publish(alice, "To be quoted.")
+        browser = page_of(bob)
+        assert "To be quoted." in browser.get(f"/compose?quote={post.pk}").text
+        browser.post("/posts", {"body": "See:", "visibility": "public", "quote": str(post.pk)})
+        assert Post.objects.get(author=bob).source_id == post.pk
+
+    def test_compose_about_a_post_that_is_not_there(self, alice, page_of):
+        assert page_of(alice).get("/compose?reply_to=1611384429953941521").status_code == 404
+        assert page_of(alice).get("/compose?quote=abc").status_code == 400
+
+    def test_edit(self, alice, page_of):
+        post = publish(alice, "Befor.", content_warning="w")
+        browser = page_of(alice)
+        assert "Befor." in browser.get(f"/posts/{post.pk}/edit").text
+        fields = {"body": "Before.", "content_warning": ""}
+        response = browser.post(f"/posts/{post.pk}/edit", fields)
+        assert (response.status_code, response["Location"]) == (303, f"/@alice/{post.pk}")
+        page = browser.get(f"/@alice/{post.pk}").text
+        assert "Before." in page
+        assert "Edited" in page
+
+    def test_edit_to_nothing(self, alice, page_of):
+        post = publish(alice)
+        assert page_of(alice).post(f"/posts/{post.pk}/edit", {"body": ""}).status_code == 422
+
+    @pytest.mark.parametrize("method", ["get", "post"])
+    @pytest.mark.parametrize("form", ["edit", "delete"])
+    def test_posts_of_others_are_not_there(self, alice, bob, page_of, form, method):
+        post = publish(alice)
+        response = getattr(page_of(bob), method)(f"/posts/{post.pk}/{form}")
+        assert response.status_code == 404
+        assert Post.objects.filter(pk=post.pk, deleted_at=None, version=1).exists()
+
+    def test_delete_asks_first(self, alice, page_of):
+        post = publish(alice, "Gone soon.")
+        browser = page_of(alice)
+        assert "Gone soon." in browser.get(f"/posts/{post.pk}/delete?next=/@alice").text
+        response = browser.post(f"/posts/{post.pk}/delete", {"next": "/@alice"})
+        assert (response.status_code, response["Location"]) == (303, "/@alice")
+        assert not _cards(browser.get("/@alice"))
+
+    def test_after_delete_nobody_is_led_to_the_post(self, alice, page_of):
+        post = publish(alice)
+        response = page_of(alice).post(f"/posts/{post.pk}/delete", {"next": f"/@alice/{post.pk}"})
+        assert response["Location"] == "/"
+
+
+class TestActing:
+    @pytest.mark.parametrize("verb", ["like", "repost", "bookmark"])
+    def test_there_and_back(self, alice, bob, page_of, verb):
+        post, browser = publish(alice), page_of(bob)
+        for way, undo in (("", "un"), ("un", "")):
+            response = browser.post(
+                f"/posts/{post.pk}/{way}{verb}", {"next": f"/@alice#p{post.pk}"}
+            )
+            assert (response.status_code, response["Location"]) == (303, f"/@alice#p{post.pk}")
+            assert f'action="/posts/{post.pk}/{undo}{verb}"' in browser.get("/@alice").text
+
+    def test_for_htmx_only_the_row_comes_back(self, alice, bob, page_of):
+        post = publish(alice)
+        headers = {**HTMX, "HX-Target": "a12345"}
+        response = page_of(bob).post(
+            f"/posts/{post.pk}/like", {"next": "/public#p12345"}, headers=headers
+        )
+        assert response.text.strip().startswith('<div class="acts" id="a12345"')
+        assert 'value="/public#p12345"' in response.text
+        assert "Like, 1 like<" in response.text
+        assert "<article" not in response.text
+
+    def test_a_repost_is_on_the_own_home_at_once(self, alice, carol, page_of):
+        post, browser = publish(alice), page_of(carol)
+        browser.get("/")
+        browser.post(f"/posts/{post.pk}/repost")
+        assert "You reposted" in browser.get("/").text
+
+    def test_never_leads_to_another_site(self, alice, page_of):
+        post = publish(alice)
+        response = page_of(alice).post(f"/posts/{post.pk}/like", {"next": "https://evil.example/"})
+        assert response["Location"] == "/"
+
+    def test_visitors_are_sent_to_the_login(self, alice):
+        post = publish(alice)
+        response = Client().post(f"/posts/{post.pk}/like", {"next": "/public"})
+        assert (response.status_code, response["Location"]) == (303, "/login?next=%2Fpublic")
+
+    def test_a_post_that_is_not_there(self, alice, page_of):
+        assert page_of(alice).post("/posts/1611384429953941521/like").status_code == 404
+
+    def test_a_forged_form_is_refused(self, alice):
+        post = publish(alice)
+        browser = Client(enforce_csrf_checks=True)
+        browser.force_login(alice)
+        assert browser.post(f"/posts/{post.pk}/like").status_code == 403
