@@ -19,13 +19,13 @@ from rest_framework import exceptions as drf
 from rest_framework.response import Response
 from rest_framework.views import exception_handler, set_rollback
 
-from apps.refusals import Refusal, TooMany
+from apps.refusals import Invalid, Refusal, TooMany
 from feedsite.requestid import current_request_id
 
 logger = logging.getLogger(__name__)
 
 _CODES = {400: "bad_request", 401: "unauthorized", 403: "not_allowed", 404: "not_found", 405: "method_not_allowed",
-          406: "not_acceptable", 415: "unsupported_media_type", 429: "too_many_requests", 500: "server_error"}  # fmt: skip
+          406: "not_acceptable", 415: "unsupported_media_type", 422: Invalid.code, 429: "too_many_requests", 500: "server_error"}  # fmt: skip
 
 
 class RefusalMiddleware(MiddlewareMixin):
@@ -118,6 +118,8 @@ def api_exception(exception: Exception, context: dict[str, Any]) -> Response | N
         return Response(body, status=exception.status, headers=headers)
     response = exception_handler(exception, context)
     if response is not None:
+        if isinstance(exception, drf.ValidationError):
+            response.status_code = Invalid.status  # one answer to bad content, wherever it was found
         code = _CODES.get(response.status_code, "error")
         errors = _field_errors(exception)
         message = " ".join(errors.values()) or _detail(exception)

@@ -30,7 +30,7 @@ NEEDED_FREE_BYTES = 200 * 1024 * 1024
 
 @dataclass(frozen=True)
 class Holder:
-    """Who uses a data directory: a running site, or one `manage` command."""
+    """Who uses a data directory: a running site, one `manage` command, or a `reset`."""
 
     pid: int
     started: str
@@ -137,7 +137,7 @@ class DataDir:
 
     @contextmanager
     def held(self, what: str) -> Iterator[None]:
-        """Hold the directory for this process ("site" or "manage"). Raises LaunchError when another holds it."""
+        """Hold the directory for this process ("site", "manage" or "reset"). Raises LaunchError when another holds it."""
         descriptor = os.open(self.path / "lock", os.O_RDWR | os.O_CREAT, 0o600)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -177,11 +177,12 @@ class DataDir:
         if not self.is_ours():
             raise LaunchError(f"{self.path} was not made by feedsite; nothing is deleted.")
         shutil.rmtree(self._short_socket_dir(), ignore_errors=True)
-        for name in sorted(NAMES - {MARKER}):
+        for name in sorted(NAMES - {MARKER, "lock"}):
             _delete(self.path / name)
             for unfinished in self.path.glob(f".{name}-*"):  # of a `write_private` that was killed
                 _delete(unfinished)
         _delete(self.path / MARKER)
+        _delete(self.path / "lock")  # last: the caller holds it
         with contextlib.suppress(OSError):
             self.path.rmdir()
 
@@ -190,6 +191,8 @@ def in_use(holder: Holder, path: Path) -> str:
     """One line about who uses a data directory."""
     if holder.what == "manage":
         return f"A ./run manage command (pid {holder.pid}) is using {path}; wait for it, or start the site with ./run."
+    if holder.what == "reset":
+        return f"{path} is being deleted by ./run reset (pid {holder.pid})."
     if holder.url:
         return f"feedsite is already running (pid {holder.pid}) at {holder.url}"
     return f"feedsite is already starting with {path}" + (

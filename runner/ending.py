@@ -43,7 +43,8 @@ def reset(data: DataDir, *, confirmed: bool) -> int:
     if not confirmed and not _agreed(data):
         say("Nothing is deleted.")
         return 1
-    data.remove()
+    with data.held("reset"):  # so that neither a site nor another reset begins meanwhile
+        data.remove()
     say(f"Deleted. The next ./run starts anew in {data.path}")
     return 0
 

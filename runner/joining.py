@@ -12,7 +12,7 @@ from typing import NoReturn
 from runner.datadir import DataDir, Holder, in_use
 from runner.environment import joined_environment, site_environment
 from runner.leftovers import end_leftovers
-from runner.preparation import manage_command
+from runner.preparation import manage_command, migrate
 from runner.problems import LaunchError
 from runner.services.group import plan_services
 from runner.signals import StopAskedError, on_second_interrupt, stop_when_asked
@@ -39,6 +39,7 @@ def _join(data: DataDir, holder: Holder, arguments: list[str]) -> NoReturn:
 
 def _with_own_servers(data: DataDir, arguments: list[str]) -> int:
     data.prepare()
+    is_new = not (data.path / "postgres").exists()
     with data.held("manage"):
         end_leftovers(data)
         stop_when_asked()
@@ -47,7 +48,10 @@ def _with_own_servers(data: DataDir, arguments: list[str]) -> int:
         )
         try:
             services.start()
-            return _run(manage_command(*arguments), site_environment(data, services.settings()))
+            environment = site_environment(data, services.settings())
+            if is_new:  # a command on a site that was never started finds its tables all the same
+                migrate(data, environment)
+            return _run(manage_command(*arguments), environment)
         except StopAskedError:
             return 128 + signal.SIGINT
         finally:

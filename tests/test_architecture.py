@@ -9,9 +9,16 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 MOST_LINES = 300
-MODULES = sorted(path for folder in ("apps", "feedsite", "runner") for path in (ROOT / folder).rglob("*.py") if "migrations" not in path.parts)
+MODULES = sorted(
+    path
+    for folder in ("apps", "feedsite", "runner")
+    for path in (ROOT / folder).rglob("*.py")
+    if "migrations" not in path.parts
+)
 TESTS = sorted((ROOT / "tests").rglob("*.py"))
-TEMPLATES = sorted(path for folder in ("templates", "apps") for path in (ROOT / folder).rglob("*.html"))
+TEMPLATES = sorted(
+    path for folder in ("templates", "apps") for path in (ROOT / folder).rglob("*.html")
+)
 LONG = {"feedsite/settings.py"}  # every setting in one file
 # Low to high; `feedsite` owns the templates at the top level.
 APPS = ["events", "accounts", "graph", "posts", "engagement", "timeline", "notifications", "demo"]
@@ -23,7 +30,9 @@ def name_of(path):
 
 def comments(path):
     with path.open("rb") as source:
-        return [token for token in tokenize.tokenize(source.readline) if token.type == tokenize.COMMENT]
+        return [
+            token for token in tokenize.tokenize(source.readline) if token.type == tokenize.COMMENT
+        ]
 
 
 @pytest.mark.parametrize("path", MODULES, ids=name_of)
@@ -37,7 +46,9 @@ def test_a_module_is_short_and_says_what_it_is_for(path):
 
 @pytest.mark.parametrize("path", [*MODULES, *TESTS], ids=name_of)
 def test_every_exception_to_a_rule_has_a_reason(path):
-    bare = re.compile(r"#\s*(noqa(:\s*[A-Z0-9, ]+)?|type:\s*ignore(\[[a-z, -]+\])?|pragma: no cover|fmt: off|nosec)\s*\Z")
+    bare = re.compile(
+        r"#\s*(noqa(:\s*[A-Z0-9, ]+)?|type:\s*ignore(\[[a-z, -]+\])?|pragma: no cover|fmt: off|nosec)\s*\Z"
+    )
     assert [token.line.strip() for token in comments(path) if bare.search(token.string)] == []
 
 
@@ -55,14 +66,20 @@ BANNED = {
 
 @pytest.mark.parametrize("rule", sorted(BANNED))
 def test_what_the_house_does_without(rule):
-    modules = [path for path in MODULES if path.name != "admin.py"]  # Django's admin has its own ways
+    modules = [
+        path for path in MODULES if path.name != "admin.py"
+    ]  # Django's admin has its own ways
     found = [name_of(path) for path in modules if re.search(BANNED[rule], path.read_text())]
     assert found == []
 
 
 def documented_roles(text):
     """File names that mean the same in every app, from the table of them."""
-    return {role for row in re.findall(r"^\| (`[a-z_`, ]+`) \|", text, re.MULTILINE) for role in re.findall(r"`([a-z_]+)`", row)}
+    return {
+        role
+        for row in re.findall(r"^\| (`[a-z_`, ]+`) \|", text, re.MULTILINE)
+        for role in re.findall(r"`([a-z_]+)`", row)
+    }
 
 
 def is_named(path, text, roles):
@@ -72,7 +89,11 @@ def is_named(path, text, roles):
     folders = [folder.as_posix() for folder in path.relative_to(ROOT).parents]
     if any(f"`{folder}/`" in text for folder in folders if folder not in {".", "apps"}):
         return True
-    beside = [line for line in text.splitlines() if f"`{path.relative_to(ROOT).parent.as_posix()}/" in line]
+    beside = [
+        line
+        for line in text.splitlines()
+        if f"`{path.relative_to(ROOT).parent.as_posix()}/" in line
+    ]
     return any(f"`{path.name}`" in line for line in beside)
 
 
@@ -82,7 +103,9 @@ def test_every_module_is_named_in_the_architecture():
         pytest.skip("docs/architecture.md is not written yet")
     text = document.read_text()
     roles = documented_roles(text)
-    modules = [path for path in MODULES if path.name != "__init__.py" and "management" not in path.parts]
+    modules = [
+        path for path in MODULES if path.name != "__init__.py" and "management" not in path.parts
+    ]
     assert [name_of(path) for path in modules if not is_named(path, text, roles)] == []
 
 
@@ -90,7 +113,9 @@ def test_every_module_named_in_the_architecture_exists():
     document = ROOT / "docs" / "architecture.md"
     if not document.exists():
         pytest.skip("docs/architecture.md is not written yet")
-    named = re.findall(r"`((?:apps|feedsite|runner|tests|templates|static|docs)/[\w./-]+)`", document.read_text())
+    named = re.findall(
+        r"`((?:apps|feedsite|runner|tests|templates|static|docs)/[\w./-]+)`", document.read_text()
+    )
     assert [name for name in named if not (ROOT / name).exists()] == []
 
 
@@ -118,6 +143,8 @@ def test_a_template_trusts_no_text(path):
     text = path.read_text()
     assert "|safe" not in text
     assert "autoescape off" not in text
-    assert not re.search(r"\son[a-z]+=", text)  # handlers in markup: the content security policy would stop them
+    assert not re.search(
+        r"\son[a-z]+=", text
+    )  # handlers in markup: the content security policy would stop them
     assert not re.search(r"<script(?![^>]*\bsrc=)", text)
     assert not re.search(r"\sstyle=", text)

@@ -4,6 +4,7 @@ import re
 import time
 
 import pytest
+from django.http import HttpResponse
 from django.test import Client, RequestFactory
 
 from apps.refusals import BadRequest, Conflict, Invalid, NotAllowed, NotFound, TooMany, Unavailable
@@ -68,18 +69,31 @@ def test_health_is_only_read(client, path):
 def test_the_api_works_without_redis_and_memcached(alice, bob, api_of):
     post, api = publish(alice), api_of(bob)
     with dead_redis(), dead_memcached():
-        for path in ("timelines/home", "timelines/public", f"statuses/{post.pk}", "notifications", "bookmarks"):
+        for path in (
+            "timelines/home",
+            "timelines/public",
+            f"statuses/{post.pk}",
+            "notifications",
+            "bookmarks",
+        ):
             assert api.get(f"/api/v1/{path}").status_code == 200
         assert api.post(STATUSES, {"status": "still here"}).status_code == 200
-        assert [one["content"] for one in api.get("/api/v1/timelines/home").json()] == ["<p>still here</p>", "<p>Hello.</p>"]
+        assert [one["content"] for one in api.get("/api/v1/timelines/home").json()] == [
+            "<p>still here</p>",
+            "<p>Hello.</p>",
+        ]
 
 
 # --- request ids and headers -----------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("path", [PUBLIC, "/healthz/live", "/api/v1/nowhere", "/nowhere", "/x%00", "/about/"])
+@pytest.mark.parametrize(
+    "path", [PUBLIC, "/healthz/live", "/api/v1/nowhere", "/nowhere", "/x%00", "/about/"]
+)
 def test_every_answer_has_a_request_id_of_its_own(client, path):
-    first, second = (client.get(path, headers={"X-Request-Id": "mine"}).headers["X-Request-Id"] for _ in range(2))
+    first, second = (
+        client.get(path, headers={"X-Request-Id": "mine"}).headers["X-Request-Id"] for _ in range(2)
+    )
     assert re.fullmatch(r"[0-9a-f]{16}", first)
     assert first != second
 
@@ -115,7 +129,8 @@ def test_the_api_sets_no_cookie(alice, api_of):
 
 
 @pytest.mark.parametrize(
-    ("asked", "canonical"), [("/about/", "/about"), ("/about//", "/about"), ("/about/?a=1&b=/", "/about?a=1&b=/")]
+    ("asked", "canonical"),
+    [("/about/", "/about"), ("/about//", "/about"), ("/about/?a=1&b=/", "/about?a=1&b=/")],
 )
 def test_pages_are_redirected_to_the_form_without_a_slash(client, asked, canonical):
     answer = client.generic("GET", asked.partition("?")[0], QUERY_STRING=asked.partition("?")[2])
@@ -127,7 +142,7 @@ def test_pages_are_redirected_to_the_form_without_a_slash(client, asked, canonic
 def test_no_slash_leads_to_another_site(path):
     request = RequestFactory().get("/")
     request.path = request.path_info = path.replace("%09", "\t").replace("%0d%0a", "\r\n")
-    location = TrailingSlashMiddleware(lambda _request: None)(request).headers["Location"]
+    location = TrailingSlashMiddleware(lambda _request: HttpResponse())(request).headers["Location"]
     assert location.startswith("/")
     assert not location.startswith(("//", "/\\"))
     assert "\n" not in location
@@ -150,7 +165,13 @@ BROKEN = ["%00", "%FF", "%ED%A0%80", "%C0%AF", "a%00b", "%F5%80%80%80", "%E4%BD"
 def test_what_is_not_text_is_a_400_in_path_and_query(client, broken):
     for path in (f"{LOOKUP}?acct={broken}", f"{PUBLIC}?{broken}=1", f"/about?x={broken}"):
         assert (path, client.get(path).status_code) == (path, 400)
-    for path in (f"/api/v1/{broken}", f"/{broken}", f"/@{broken}", f"/api/v1/statuses/{broken}", f"/media/{broken}.png"):
+    for path in (
+        f"/api/v1/{broken}",
+        f"/{broken}",
+        f"/@{broken}",
+        f"/api/v1/statuses/{broken}",
+        f"/media/{broken}.png",
+    ):
         assert (path, client.get(path).status_code) == (path, 400 if "%00" in broken else 404)
 
 
@@ -160,16 +181,27 @@ def test_what_is_not_text_is_a_400_in_a_form(alice, api_of, client, broken):
     for body in (f"status={broken}", f"{broken}=x&status=hello"):
         answer = api.post(STATUSES, body, content_type="application/x-www-form-urlencoded")
         assert (answer.status_code, answer.json()["code"]) == (400, "bad_request")
-    assert client.post("/login", f"username={broken}", content_type="application/x-www-form-urlencoded").status_code == 400
+    assert (
+        client.post(
+            "/login", f"username={broken}", content_type="application/x-www-form-urlencoded"
+        ).status_code
+        == 400
+    )
 
 
 def multipart(value):
-    return b'--b\r\nContent-Disposition: form-data; name="status"\r\n\r\n' + value + b"\r\n--b--\r\n"
+    return (
+        b'--b\r\nContent-Disposition: form-data; name="status"\r\n\r\n' + value + b"\r\n--b--\r\n"
+    )
 
 
-@pytest.mark.parametrize(("value", "status"), [(b"hello", 200), (b"a\x00b", 400), (b"\xff\xfe", 200)])
+@pytest.mark.parametrize(
+    ("value", "status"), [(b"hello", 200), (b"a\x00b", 400), (b"\xff\xfe", 200)]
+)
 def test_multipart_forms_never_fail(alice, api_of, value, status):
-    answer = api_of(alice).post(STATUSES, multipart(value), content_type="multipart/form-data; boundary=b")
+    answer = api_of(alice).post(
+        STATUSES, multipart(value), content_type="multipart/form-data; boundary=b"
+    )
     assert answer.status_code == status  # Django puts replacement characters for what is not UTF-8
 
 
@@ -198,9 +230,13 @@ def test_ordinary_text_of_every_script_passes(client, alice):
 
 
 @pytest.mark.parametrize("name", ["sessionid", "csrftoken", "lang", "theme", "messages", "x"])
-@pytest.mark.parametrize("value", ['"\\000aaaaaaaaaaaa"', '"\\377\\376aaaaaaaa"', "\xff" * 10, "x" * 4000, '"', ""])
+@pytest.mark.parametrize(
+    "value", ['"\\000aaaaaaaaaaaa"', '"\\377\\376aaaaaaaa"', "\xff" * 10, "x" * 4000, '"', ""]
+)
 def test_odd_cookies_never_fail(name, value):
-    answer = Client(raise_request_exception=False).get("/about", headers={"Cookie": f"{name}={value}"})
+    answer = Client(raise_request_exception=False).get(
+        "/about", headers={"Cookie": f"{name}={value}"}
+    )
     assert answer.status_code in {200, 400}
 
 
@@ -209,13 +245,33 @@ def test_odd_cookies_never_fail(name, value):
                                   "Content-Type"])  # fmt: skip
 def test_odd_headers_never_fail(name):
     client = Client(raise_request_exception=False)
-    for value in ("", "\xff\xfe", "x" * 5000, "*/*;q=nope", "{{7*7}}", ",,,;;;", "%00", "en-" * 1000):
+    for value in (
+        "",
+        "\xff\xfe",
+        "x" * 5000,
+        "*/*;q=nope",
+        "{{7*7}}",
+        ",,,;;;",
+        "%00",
+        "en-" * 1000,
+    ):
         for path in ("/about", PUBLIC):
             answer = client.get(path, headers={name: value})
             assert answer.status_code < 500, (name, value, path)
 
 
-@pytest.mark.parametrize("host", ["evil.example", "testserver.evil.example", "testserver:99999x", "", "a b", "testserver@evil.example", "\xff"])
+@pytest.mark.parametrize(
+    "host",
+    [
+        "evil.example",
+        "testserver.evil.example",
+        "testserver:99999x",
+        "",
+        "a b",
+        "testserver@evil.example",
+        "\xff",
+    ],
+)
 def test_a_foreign_host_is_refused(client, host):
     for path in (PUBLIC, "/about"):
         answer = client.get(path, headers={"Host": host}, SERVER_NAME="evil.example")

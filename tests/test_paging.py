@@ -45,7 +45,8 @@ def test_walking_down_gives_everything_once_newest_first(stored, limit):
 
 @given(ids, st.integers(1, 9))
 def test_walking_up_from_zero_gives_everything_once(stored, limit):
-    seen, newest = [], 0
+    seen: list[int] = []
+    newest: int | None = 0
     while True:
         cursor = Cursor(min_id=newest, limit=limit)
         page = cut(read(stored, cursor), cursor, id_of=int)

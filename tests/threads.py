@@ -22,4 +22,6 @@ def together(number: int, work: Callable[[int], Any]) -> list[Any]:
             connections.close_all()  # back to the pool, which is smaller than some crowds
 
     with ThreadPoolExecutor(number) as pool:
-        return [done.result(WAIT_SECONDS * 3) for done in [pool.submit(one, n) for n in range(number)]]
+        return [
+            done.result(WAIT_SECONDS * 3) for done in [pool.submit(one, n) for n in range(number)]
+        ]

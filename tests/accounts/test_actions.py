@@ -36,14 +36,22 @@ def refused(**fields):
 
 
 def test_a_new_account_has_counts_of_zero_and_a_password_that_works():
-    user = register(handle="alice", email="Alice@Example.org", password=PASSWORD, display_name=" Alice  Wen ")
-    assert (user.handle, user.email, user.display_name) == ("alice", "alice@example.org", "Alice Wen")
+    user = register(
+        handle="alice", email="Alice@Example.org", password=PASSWORD, display_name=" Alice  Wen "
+    )
+    assert (user.handle, user.email, user.display_name) == (
+        "alice",
+        "alice@example.org",
+        "Alice Wen",
+    )
     assert user.check_password(PASSWORD)
     counts = UserCounts.objects.get(pk=user.pk)
     assert (counts.followers, counts.following, counts.posts, counts.last_post_id) == (0, 0, 0, 0)
 
 
-@pytest.mark.parametrize("written", ["Alice", "ALICE", "  alice ", "al\u0130ce".replace("\u0130", "i")])
+@pytest.mark.parametrize(
+    "written", ["Alice", "ALICE", "  alice ", "al\u0130ce".replace("\u0130", "i")]
+)
 def test_a_handle_is_one_identity_whatever_its_case(written):
     make_user("alice")
     assert refused(handle=written) == {"handle"}
@@ -57,7 +65,9 @@ def test_a_handle_is_one_identity_whatever_its_case(written):
 )  # fmt: skip
 def test_a_handle_has_only_ascii_letters_digits_and_underscores(handle):
     if handle == "alice\n":
-        assert register(handle=handle, email=None, password=PASSWORD).handle == "alice"  # blanks around are dropped
+        assert (
+            register(handle=handle, email=None, password=PASSWORD).handle == "alice"
+        )  # blanks around are dropped
     else:
         assert refused(handle=handle) == {"handle"}
 
@@ -89,7 +99,10 @@ def test_accounts_without_an_address_do_not_collide():
         assert register(handle=handle + "x", email="", password=PASSWORD).email is None
 
 
-@pytest.mark.parametrize("password", ["", "short", "123456789012", "password1234", "somebody1234", "somebody@example.org"])
+@pytest.mark.parametrize(
+    "password",
+    ["", "short", "123456789012", "password1234", "somebody1234", "somebody@example.org"],
+)
 def test_weak_passwords_are_refused(password):
     assert refused(password=password) == {"password"}
 
@@ -153,10 +166,17 @@ def png_header(width, height):
     """A PNG that claims a size and holds nothing."""
 
     def chunk(kind, data):
-        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+        return (
+            struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+        )
 
     head = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
-    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + chunk(b"IDAT", zlib.compress(b"")) + chunk(b"IEND", b"")
+    return (
+        b"\x89PNG\r\n\x1a\n"
+        + chunk(b"IHDR", head)
+        + chunk(b"IDAT", zlib.compress(b""))
+        + chunk(b"IEND", b"")
+    )
 
 
 @pytest.mark.parametrize(
@@ -182,7 +202,13 @@ def test_a_removed_avatar_leaves_the_account_without_one(alice, picture):
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"theme": "neon"}, {"text_size": "huge"}, {"interface_language": "tlh"}, {"interface_language": "x" * 20}]
+    "wrong",
+    [
+        {"theme": "neon"},
+        {"text_size": "huge"},
+        {"interface_language": "tlh"},
+        {"interface_language": "x" * 20},
+    ],
 )
 def test_an_appearance_outside_of_the_lists_is_refused(alice, wrong):
     right = {"theme": "dark", "text_size": "large", "interface_language": "zh-hans"}
@@ -190,7 +216,11 @@ def test_an_appearance_outside_of_the_lists_is_refused(alice, wrong):
         update_appearance(alice, **{**right, **wrong})
     update_appearance(alice, **right)
     stored = user_by_handle("alice")
-    assert (stored.theme, stored.text_size, stored.interface_language) == ("dark", "large", "zh-hans")
+    assert (stored.theme, stored.text_size, stored.interface_language) == (
+        "dark",
+        "large",
+        "zh-hans",
+    )
 
 
 def test_every_language_of_the_site_can_be_chosen(alice):
@@ -205,7 +235,10 @@ def test_a_change_of_address_asks_for_the_password_and_keeps_addresses_unique(al
     with pytest.raises(Invalid) as taken:
         change_email(alice, email="Carol@example.org", password=PASSWORD)
     assert set(taken.value.errors) == {"email"}
-    assert change_email(alice, email="alice@EXAMPLE.org", password=PASSWORD).email == "alice@example.org"
+    assert (
+        change_email(alice, email="alice@EXAMPLE.org", password=PASSWORD).email
+        == "alice@example.org"
+    )
     assert change_email(alice, email="", password=PASSWORD).email is None
 
 

@@ -10,14 +10,24 @@ pytestmark = pytest.mark.django_db
 ME = "/api/v1/accounts/verify_credentials"
 
 
-@pytest.mark.parametrize("name", ["alice", "@Alice", " ALICE ", "alice@example.org", "Alice@Example.ORG"])
+@pytest.mark.parametrize(
+    "name", ["alice", "@Alice", " ALICE ", "alice@example.org", "Alice@Example.ORG"]
+)
 def test_people_log_in_with_handle_or_address(alice, name):
     assert authenticate(username=name, password=PASSWORD) == alice
 
 
 @pytest.mark.parametrize(
     ("name", "password"),
-    [("alice", "wrong"), ("alice", ""), ("alice", None), ("nobody", PASSWORD), ("", PASSWORD), (None, None), ("", "")],
+    [
+        ("alice", "wrong"),
+        ("alice", ""),
+        ("alice", None),
+        ("nobody", PASSWORD),
+        ("", PASSWORD),
+        (None, None),
+        ("", ""),
+    ],
 )
 def test_anything_else_logs_nobody_in(alice, name, password):
     assert authenticate(username=name, password=password) is None
@@ -32,7 +42,9 @@ def test_an_account_without_an_address_is_not_found_by_an_empty_one(alice):
 def test_the_password_is_hashed_even_when_there_is_no_such_name(db, monkeypatch):
     """So that an answer takes equally long."""
     hashed = []
-    monkeypatch.setattr("apps.accounts.models.User.set_password", lambda self, password: hashed.append(password))
+    monkeypatch.setattr(
+        "apps.accounts.models.User.set_password", lambda self, password: hashed.append(password)
+    )
     authenticate(username="nobody", password="x")
     assert hashed == ["x"]
 
@@ -80,7 +92,10 @@ def test_a_session_is_no_login_for_the_api(alice, page_of):
 
 
 def test_a_bad_token_is_refused_even_where_none_is_needed(client, db):
-    assert client.get("/api/v1/timelines/public", headers={"Authorization": "Bearer x"}).status_code == 401
+    assert (
+        client.get("/api/v1/timelines/public", headers={"Authorization": "Bearer x"}).status_code
+        == 401
+    )
 
 
 def test_a_suspended_accounts_token_is_refused_at_once(alice, admin, api_of):

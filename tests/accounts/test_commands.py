@@ -8,9 +8,23 @@ pytestmark = pytest.mark.django_db
 
 
 def test_create_user_makes_an_account(capsys):
-    call_command("create_user", "Mei", "--password", "short", "--email", "Mei@example.org", "--display-name", "Mei Lin")
+    call_command(
+        "create_user",
+        "Mei",
+        "--password",
+        "short",
+        "--email",
+        "Mei@example.org",
+        "--display-name",
+        "Mei Lin",
+    )
     user = User.objects.get(handle="mei")
-    assert (user.email, user.display_name, user.is_staff, user.is_superuser) == ("mei@example.org", "Mei Lin", False, False)
+    assert (user.email, user.display_name, user.is_staff, user.is_superuser) == (
+        "mei@example.org",
+        "Mei Lin",
+        False,
+        False,
+    )
     assert user.check_password("short")
     assert capsys.readouterr().out == "Made @mei.\n"
 
@@ -21,7 +35,10 @@ def test_create_user_makes_staff():
     assert (user.is_staff, user.is_superuser) == (True, True)
 
 
-@pytest.mark.parametrize("arguments", [["alice"], ["!!"], ["other", "--email", "alice@example.org"], ["other", "--email", "x"]])
+@pytest.mark.parametrize(
+    "arguments",
+    [["alice"], ["!!"], ["other", "--email", "alice@example.org"], ["other", "--email", "x"]],
+)
 def test_create_user_says_in_one_line_what_is_wrong(alice, arguments):
     with pytest.raises(CommandError) as error:
         call_command("create_user", *arguments, "--password", "x")

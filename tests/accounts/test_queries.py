@@ -3,7 +3,13 @@ from django.utils import timezone
 
 from apps.accounts.actions import issue_token
 from apps.accounts.models import AccessToken, User
-from apps.accounts.queries import user_by_handle, user_by_id, user_ids_by_handle, user_of_token, users_by_id
+from apps.accounts.queries import (
+    user_by_handle,
+    user_by_id,
+    user_ids_by_handle,
+    user_of_token,
+    users_by_id,
+)
 from apps.refusals import NotFound
 from tests.factories import make_user
 
@@ -19,7 +25,9 @@ def test_an_account_is_found_by_handle_in_any_case(alice, written):
     assert user_by_handle(written) == alice
 
 
-@pytest.mark.parametrize("written", ["", "@", "nobody", "alice ", "al%", "alice@example.org", "x" * 10_000])
+@pytest.mark.parametrize(
+    "written", ["", "@", "nobody", "alice ", "al%", "alice@example.org", "x" * 10_000]
+)
 def test_anything_else_is_not_found(alice, written):
     with pytest.raises(NotFound):
         user_by_handle(written)
@@ -28,7 +36,10 @@ def test_anything_else_is_not_found(alice, written):
 def test_users_come_with_their_counts_in_one_query(alice, carol, django_assert_num_queries):
     with django_assert_num_queries(1):
         found = users_by_id([alice.pk, carol.pk, alice.pk, 10**9])
-        assert {pk: user.counts.followers for pk, user in found.items()} == {alice.pk: 0, carol.pk: 0}
+        assert {pk: user.counts.followers for pk, user in found.items()} == {
+            alice.pk: 0,
+            carol.pk: 0,
+        }
     with django_assert_num_queries(0):
         assert users_by_id([]) == {}
 
@@ -53,7 +64,10 @@ def test_suspended_accounts_look_like_absent_ones(alice):
 
 def test_handles_that_exist_have_ids(alice, carol, django_assert_num_queries):
     with django_assert_num_queries(1):
-        assert user_ids_by_handle(["alice", "carol", "nobody"]) == {"alice": alice.pk, "carol": carol.pk}
+        assert user_ids_by_handle(["alice", "carol", "nobody"]) == {
+            "alice": alice.pk,
+            "carol": carol.pk,
+        }
     assert user_ids_by_handle([]) == {}
 
 

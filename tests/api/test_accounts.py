@@ -27,7 +27,12 @@ def test_an_account_has_exactly_the_fields_of_its_schema(alice, api_of):
 def test_an_account_says_who_it_is(alice, bob, api_of):
     publish(alice)
     body = api_of(None).get(f"{ACCOUNTS}/{alice.pk}").json()
-    assert (body["id"], body["username"], body["acct"], body["display_name"]) == (str(alice.pk), "alice", "alice", "Alice Wen")
+    assert (body["id"], body["username"], body["acct"], body["display_name"]) == (
+        str(alice.pk),
+        "alice",
+        "alice",
+        "Alice Wen",
+    )
     assert (body["followers_count"], body["following_count"], body["statuses_count"]) == (1, 0, 1)
     assert body["url"] == "http://testserver/@alice"
     assert body["last_status_at"] == timezone.now().date().isoformat()
@@ -58,14 +63,19 @@ def test_a_lookup_without_a_name_is_refused_and_of_nobody_not_found(alice, api_o
     assert api_of(None).get(f"{ACCOUNTS}/lookup?acct=alice@elsewhere.org").status_code == 404
 
 
-@pytest.mark.parametrize("address", ["{0}", "lookup?acct=alice", "{0}/statuses", "{0}/followers", "{0}/following"])
+@pytest.mark.parametrize(
+    "address", ["{0}", "lookup?acct=alice", "{0}/statuses", "{0}/followers", "{0}/following"]
+)
 def test_a_suspended_account_answers_like_an_absent_one(alice, api_of, address):
     User.objects.filter(pk=alice.pk).update(suspended_at=timezone.now())
     answers = [
         api_of(None).get(f"{ACCOUNTS}/{address.format(number).replace('alice', handle)}")
         for number, handle in ((alice.pk, "alice"), (99_999_999, "nobody"))
     ]
-    bodies = [{k: v for k, v in answer.json().items() if k not in {"request_id", "instance"}} for answer in answers]
+    bodies = [
+        {k: v for k, v in answer.json().items() if k not in {"request_id", "instance"}}
+        for answer in answers
+    ]
     assert bodies[0] == bodies[1]
     assert bodies[0]["status"] == 404
 
@@ -113,5 +123,7 @@ def test_replies_are_left_out_by_any_word_for_yes(alice, api_of, word):
     root = publish(alice)
     publish(alice, reply_to_id=root.pk)
     statuses = f"{ACCOUNTS}/{alice.pk}/statuses"
-    assert [one["id"] for one in api_of(None).get(statuses, {"exclude_replies": word}).json()] == [str(root.pk)]
+    assert [one["id"] for one in api_of(None).get(statuses, {"exclude_replies": word}).json()] == [
+        str(root.pk)
+    ]
     assert len(api_of(None).get(statuses, {"exclude_replies": "False"}).json()) == 2

@@ -36,7 +36,9 @@ ENDPOINTS = [
 LISTS = ["timelines/home", "timelines/public", "bookmarks", "notifications", "accounts/<int:account_id>/statuses",
          "accounts/<int:account_id>/followers", "accounts/<int:account_id>/following"]  # fmt: skip
 OF_A_STATUS = [(method, address) for method, address, _needs in ENDPOINTS if "status_id" in address]
-OF_AN_ACCOUNT = [(method, address) for method, address, _needs in ENDPOINTS if "account_id" in address]
+OF_AN_ACCOUNT = [
+    (method, address) for method, address, _needs in ENDPOINTS if "account_id" in address
+]
 BODY = {"status": "hello", "acct": "alice"}
 
 
@@ -50,19 +52,31 @@ def routes(patterns, prefix=""):
 
 
 def call(client, method, address, number=0, *, slash="", **more):
-    path = "/api/v1/" + address.replace("<int:status_id>", str(number)).replace("<int:account_id>", str(number)) + slash
+    path = (
+        "/api/v1/"
+        + address.replace("<int:status_id>", str(number)).replace("<int:account_id>", str(number))
+        + slash
+    )
     data = BODY if method in {"POST", "PUT"} else None
     if method == "GET" and address == "accounts/lookup":
         path += "?acct=alice"
-    return client.generic(method, path, **more) if data is None else getattr(client, method.lower())(path, data, format="json", **more)
+    return (
+        client.generic(method, path, **more)
+        if data is None
+        else getattr(client, method.lower())(path, data, format="json", **more)
+    )
 
 
 def test_every_endpoint_has_a_row_here():
-    assert sorted(set(routes(get_resolver().url_patterns))) == sorted({address for _m, address, _n in ENDPOINTS})
+    assert sorted(set(routes(get_resolver().url_patterns))) == sorted(
+        {address for _m, address, _n in ENDPOINTS}
+    )
 
 
 @pytest.mark.parametrize(("method", "address", "needs_token"), ENDPOINTS)
-def test_endpoints_that_need_a_token_say_401_without_one(alice, api_of, method, address, needs_token):
+def test_endpoints_that_need_a_token_say_401_without_one(
+    alice, api_of, method, address, needs_token
+):
     post = publish(alice)
     number = post.pk if "status_id" in address else alice.pk
     answer = call(api_of(None), method, address, number)
@@ -74,13 +88,21 @@ def test_endpoints_that_need_a_token_say_401_without_one(alice, api_of, method, 
 
 def bare(answer):
     """An answer without what names the request."""
-    body = {key: value for key, value in answer.json().items() if key not in {"request_id", "instance"}}
-    headers = {key: value for key, value in answer.headers.items() if key not in {"X-Request-Id", "Content-Length"}}
+    body = {
+        key: value for key, value in answer.json().items() if key not in {"request_id", "instance"}
+    }
+    headers = {
+        key: value
+        for key, value in answer.headers.items()
+        if key not in {"X-Request-Id", "Content-Length"}
+    }
     return answer.status_code, body, headers
 
 
 @pytest.mark.parametrize(("method", "address"), OF_A_STATUS)
-def test_a_post_one_may_not_see_answers_like_one_that_is_not_there(alice, carol, api_of, method, address):
+def test_a_post_one_may_not_see_answers_like_one_that_is_not_there(
+    alice, carol, api_of, method, address
+):
     enemy = make_user()
     for_followers = publish(alice, visibility="followers")
     for_others = publish(alice, "hello @enemy", visibility="mentioned")
@@ -94,7 +116,10 @@ def test_a_post_one_may_not_see_answers_like_one_that_is_not_there(alice, carol,
         assert bare(call(client, method, address, post.pk)) == absent
 
 
-@pytest.mark.parametrize(("method", "address"), [("PUT", "statuses/<int:status_id>"), ("DELETE", "statuses/<int:status_id>")])
+@pytest.mark.parametrize(
+    ("method", "address"),
+    [("PUT", "statuses/<int:status_id>"), ("DELETE", "statuses/<int:status_id>")],
+)
 def test_another_ones_post_is_changed_by_nobody(alice, carol, api_of, method, address):
     post = publish(alice, "mine")
     assert call(api_of(carol), method, address, post.pk).status_code == 404
@@ -116,12 +141,12 @@ def test_ids_that_cannot_be_are_refused_and_never_fail(carol, api_of, method, ad
 
 
 @pytest.mark.parametrize(("method", "address", "needs_token"), ENDPOINTS)
-def test_a_trailing_slash_is_the_same_address_without_a_redirect(alice, bob, api_of, method, address, needs_token):
+def test_a_trailing_slash_is_the_same_address_without_a_redirect(
+    alice, bob, api_of, method, address, needs_token
+):
     number = publish(alice).pk if "status_id" in address else alice.pk
-    if address.endswith("/reblog") or method in {"PUT", "DELETE"}:
-        client, number = api_of(alice), number
-    else:
-        client = api_of(bob)
+    owners = address.endswith("/reblog") or method in {"PUT", "DELETE"}
+    client = api_of(alice if owners else bob)
     answer = call(client, method, address, number, slash="/")
     assert answer.status_code == 200
     assert "Location" not in answer.headers
@@ -167,7 +192,9 @@ def test_a_bookmark_of_a_hidden_post_is_skipped_not_shown(alice, bob, api_of):
 
 
 def test_the_schema_describes_every_endpoint(client, db):
-    document = client.get("/api/schema", headers={"Accept": "application/vnd.oai.openapi+json"}).json()
+    document = client.get(
+        "/api/schema", headers={"Accept": "application/vnd.oai.openapi+json"}
+    ).json()
     described = {
         (method.upper(), path.removeprefix("/api/v1/").replace("{", "<int:").replace("}", ">"))
         for path, methods in document["paths"].items()

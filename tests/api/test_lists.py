@@ -77,12 +77,16 @@ def test_walks_by_links_give_everything_once_down_and_up_and_end(listing):
 
 def test_links_are_sound_whatever_the_parameters_and_ids_sort_as_numbers(listing):
     client, address = listing
-    for url in links(client.get(address, {"limit": 3, "exclude_replies": "false", "x": "a b&c"})).values():
+    for url in links(
+        client.get(address, {"limit": 3, "exclude_replies": "false", "x": "a b&c"})
+    ).values():
         parts = urlsplit(url)
         assert (parts.scheme, parts.netloc, parts.path) == ("http", "testserver", address)
         query = parse_qs(parts.query)
         assert (query["limit"], query["x"]) == (["3"], ["a b&c"])
-    header = client.get(address, {"limit": 3, "x": '>; rel="next", <http://evil.example'}).headers["Link"]
+    header = client.get(address, {"limit": 3, "x": '>; rel="next", <http://evil.example'}).headers[
+        "Link"
+    ]
     assert header.count("<") == header.count(">") == header.count("rel=")
     assert "http://evil" not in header
     found = ids(client.get(address))

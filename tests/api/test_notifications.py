@@ -36,7 +36,14 @@ def test_every_kind_has_mastodons_word():
 
 
 def test_notifications_carry_mastodons_words_newest_first(api):
-    assert types(api.get(NOTIFICATIONS)) == ["quote", "mention", "mention", "reblog", "favourite", "follow"]
+    assert types(api.get(NOTIFICATIONS)) == [
+        "quote",
+        "mention",
+        "mention",
+        "reblog",
+        "favourite",
+        "follow",
+    ]
 
 
 def test_a_notification_has_the_fields_of_its_schema_and_a_follow_no_status(api):

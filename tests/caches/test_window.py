@@ -29,6 +29,25 @@ def build(ids, *, complete, windows=WINDOWS):
     assert windows.swap(READER, token, ids, complete=complete)
 
 
+def started():
+    """The token of a rebuild that has begun."""
+    token = WINDOWS.begin(READER)
+    assert token is not None
+    return token
+
+
+def read_down(*, newest=None, oldest=0, count=9):
+    found = WINDOWS.read(READER, newest=newest, oldest=oldest, count=count)
+    assert found is not None
+    return found
+
+
+def read_up(*, newest=None, oldest=0, count=9):
+    found = WINDOWS.read_up(READER, newest=newest, oldest=oldest, count=count)
+    assert found is not None
+    return found
+
+
 def has_sentinel():
     return timelines().zscore(LIVE, "~") is not None
 
@@ -36,13 +55,14 @@ def has_sentinel():
 class Histories(RuleBasedStateMachine):
     """Everything that can happen to one reader's window, in any order, beside a plain set that is the truth."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         super().__init__()
         timelines().flushdb()
-        self.truth = set()
-        self.buried = set()
-        self.on_the_way = []  # deliveries of committed posts
-        self.builder = None  # (token, snapshot or None)
+        self.truth: set[int] = set()
+        self.buried: set[int] = set()
+        self.on_the_way: list[list[int]] = []  # deliveries of committed posts
+        self.token: str | None = None  # of the builder
+        self.snapshot: list[int] | None = None
 
     @initialize(ids=st.sets(post_ids, max_size=12), online=st.booleans())
     def begins_with_some_posts(self, ids, online):
@@ -86,40 +106,41 @@ class Histories(RuleBasedStateMachine):
     def unfollow(self, data):
         ids = data.draw(st.sets(st.sampled_from(sorted(self.truth)), min_size=1))
         self.truth -= ids
-        self.on_the_way = [kept for sent in self.on_the_way if (kept := [one for one in sent if one not in ids])]
+        self.on_the_way = [
+            kept for sent in self.on_the_way if (kept := [one for one in sent if one not in ids])
+        ]
         WINDOWS.remove(READER, ids)
 
-    @precondition(lambda self: self.builder is None)
+    @precondition(lambda self: self.token is None)
     @rule()
     def rebuild(self):
         self.begin()
-        self.snapshot()
+        self.take_snapshot()
         self.swap()
 
     @rule()
     def begin(self):
         token = WINDOWS.begin(READER)
-        assert (token is None) == (self.builder is not None)
-        if token is not None:
-            self.builder = (token, None)
+        assert (token is None) == (self.token is not None)
+        self.token = self.token or token
 
-    @precondition(lambda self: self.builder and self.builder[1] is None)
+    @precondition(lambda self: self.token and self.snapshot is None)
     @rule()
-    def snapshot(self):
-        self.builder = (self.builder[0], sorted(self.truth, reverse=True)[: WINDOWS.length])
+    def take_snapshot(self):
+        self.snapshot = sorted(self.truth, reverse=True)[: WINDOWS.length]
 
-    @precondition(lambda self: self.builder and self.builder[1] is not None)
+    @precondition(lambda self: self.snapshot is not None)
     @rule()
     def swap(self):
-        token, ids = self.builder
-        self.builder = None
+        token, ids = self.token or "", self.snapshot or []
+        self.token = self.snapshot = None
         if not WINDOWS.swap(READER, token, ids, complete=len(ids) < WINDOWS.length):
             timelines().delete(LOCK)  # as time would
 
-    @precondition(lambda self: self.builder)
+    @precondition(lambda self: self.token)
     @rule()
     def builder_dies(self):
-        self.builder = None
+        self.token = self.snapshot = None
         timelines().delete(BUILDING, LOCK)  # as time would
 
     @rule()
@@ -181,40 +202,48 @@ def test_the_sentinel_goes_when_the_window_is_cut():
 
 def test_the_sentinel_is_no_item_and_ends_the_walk():
     build([3, 2], complete=True)
-    assert WINDOWS.read(READER, newest=None, oldest=0, count=9).ids == [3, 2]
-    assert WINDOWS.read(READER, newest=2, oldest=0, count=9).complete
-    assert WINDOWS.read_up(READER, oldest=0, newest=None, count=9).ids == [2, 3]
+    assert read_down().ids == [3, 2]
+    assert read_down(newest=2).complete
+    assert read_up().ids == [2, 3]
 
 
 def test_an_empty_window_is_remembered_as_complete():
     build([], complete=True)
-    found = WINDOWS.read(READER, newest=None, oldest=0, count=5)
+    found = read_down()
     assert (found.ids, found.complete) == ([], True)
 
 
 @given(
-    st.sets(post_ids, max_size=5), st.booleans(), post_ids | st.none(), st.integers(0, 60), st.integers(1, 7)
+    st.sets(post_ids, max_size=5),
+    st.booleans(),
+    post_ids | st.none(),
+    st.integers(0, 60),
+    st.integers(1, 7),
 )
 @settings(max_examples=150, deadline=None)
-def test_reads_answer_within_bounds_and_say_truly_whether_they_are_complete(ids, ended, newest, oldest, count):
+def test_reads_answer_within_bounds_and_say_truly_whether_they_are_complete(
+    ids, ended, newest, oldest, count
+):
     timelines().flushdb()
     stored = sorted(ids, reverse=True)[: WINDOWS.length - 1]
     if not stored and not ended:
         return
     build(stored, complete=ended)
     inside = [one for one in stored if one > oldest and (newest is None or one < newest)]
-    down = WINDOWS.read(READER, newest=newest, oldest=oldest, count=count)
+    down = read_down(newest=newest, oldest=oldest, count=count)
     assert down.ids == inside[:count]
-    up = WINDOWS.read_up(READER, oldest=oldest, newest=newest, count=count)
+    up = read_up(newest=newest, oldest=oldest, count=count)
     assert up.complete == (ended or stored[-1] <= oldest)
     if up.complete:
         assert up.ids == inside[::-1][:count]
-    if down.complete and len(down.ids) < count:  # then nothing may lie between the answer and `oldest`
+    if (
+        down.complete and len(down.ids) < count
+    ):  # then nothing may lie between the answer and `oldest`
         assert ended or any(one <= oldest for one in stored)
 
 
 def test_a_push_reaches_the_window_being_built():
-    token = WINDOWS.begin(READER)
+    token = started()
     assert WINDOWS.push([READER], [60]) == (1, 0)
     assert not WINDOWS.exists(READER)
     assert WINDOWS.swap(READER, token, [50, 40], complete=True)
@@ -223,7 +252,7 @@ def test_a_push_reaches_the_window_being_built():
 
 def test_a_push_reaches_both_the_old_window_and_the_one_being_built():
     build([10], complete=True)
-    token = WINDOWS.begin(READER)
+    token = started()
     WINDOWS.push([READER], [20])
     assert WINDOWS.ids(READER) == [20, 10]
     assert WINDOWS.swap(READER, token, [10], complete=True)
@@ -231,14 +260,14 @@ def test_a_push_reaches_both_the_old_window_and_the_one_being_built():
 
 
 def test_what_was_pushed_below_the_snapshot_of_a_long_history_is_cut_off():
-    token = WINDOWS.begin(READER)
+    token = started()
     WINDOWS.push([READER], [3])
     assert WINDOWS.swap(READER, token, [50, 40, 30], complete=False)
     assert WINDOWS.ids(READER) == [50, 40, 30]
 
 
 def test_more_pushes_than_a_window_holds_while_it_is_built_leave_no_hole():
-    token = WINDOWS.begin(READER)
+    token = started()
     for post_id in range(11, 18):
         WINDOWS.push([READER], [post_id])
     WINDOWS.remove(READER, [16, 17])
@@ -247,7 +276,7 @@ def test_more_pushes_than_a_window_holds_while_it_is_built_leave_no_hole():
 
 
 def test_only_one_of_two_builders_builds():
-    token = WINDOWS.begin(READER)
+    token = started()
     assert WINDOWS.begin(READER) is None
     assert WINDOWS.swap(READER, token, [1], complete=True)
     assert not WINDOWS.swap(READER, token, [2], complete=True)
@@ -255,7 +284,7 @@ def test_only_one_of_two_builders_builds():
 
 
 def test_a_builder_that_was_overtaken_changes_nothing():
-    slow = WINDOWS.begin(READER)
+    slow = started()
     timelines().delete(LOCK, BUILDING)  # its time ran out
     build([9], complete=True)
     assert not WINDOWS.swap(READER, slow, [1], complete=True)
@@ -304,7 +333,7 @@ def test_a_tombstone_stops_only_its_own_post():
 
 def test_dropped_windows_are_gone_with_their_builders():
     build([1], complete=True)
-    token = WINDOWS.begin(READER)
+    token = started()
     WINDOWS.drop_many([READER, 8])
     assert not WINDOWS.swap(READER, token, [2], complete=True)
     assert timelines().keys("*") == []

@@ -13,7 +13,10 @@ from tests.threads import together
 
 pytestmark = pytest.mark.django_db
 
-ACTS = [(like_post, unlike_post, "likes", Like), (bookmark_post, unbookmark_post, "bookmarks", Bookmark)]
+ACTS = [
+    (like_post, unlike_post, "likes", Like),
+    (bookmark_post, unbookmark_post, "bookmarks", Bookmark),
+]
 
 
 def count(post, column):
@@ -88,7 +91,9 @@ def hide(alice, bob, post, how):
 
 @pytest.mark.parametrize("how", ["deleted", "blocked", "restricted"])
 @pytest.mark.parametrize(("do", "undo", "column", "model"), ACTS)
-def test_what_cannot_be_seen_cannot_be_liked_but_a_like_can_be_taken_back(alice, bob, how, do, undo, column, model):
+def test_what_cannot_be_seen_cannot_be_liked_but_a_like_can_be_taken_back(
+    alice, bob, how, do, undo, column, model
+):
     liked, other = (publish(alice, visibility="followers") for _ in range(2))
     do(bob, liked.pk)
     for post in (liked, other):

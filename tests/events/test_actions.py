@@ -18,12 +18,12 @@ from tests.faults import dead_redis
 from tests.threads import together
 
 
-class Trouble(Exception):
+class TroubleError(Exception):
     """What a handler of these tests raises."""
 
 
 def refuse(payload):
-    raise Trouble("no")
+    raise TroubleError("no")
 
 
 def make_due():
@@ -36,7 +36,11 @@ def test_an_event_is_one_row_for_each_subscriber(subscribe):
     name = subscribe(lambda payload: None)
     record(name, owner_id=1, blocked_id=2)
     event = Event.objects.get()
-    assert (event.name, event.subscriber, event.payload) == (name, "tests.handler", {"owner_id": 1, "blocked_id": 2})
+    assert (event.name, event.subscriber, event.payload) == (
+        name,
+        "tests.handler",
+        {"owner_id": 1, "blocked_id": 2},
+    )
     assert event.state == State.PENDING
 
 
@@ -69,9 +73,9 @@ def test_a_change_that_is_rolled_back_leaves_no_event():
         with transaction.atomic():
             follow_user(follower, followee)
             assert Event.objects.exists()
-            raise Trouble
+            raise TroubleError
 
-    with pytest.raises(Trouble):
+    with pytest.raises(TroubleError):
         follow_and_fail()
     assert not Event.objects.exists()
     assert not Followee.objects.exists()
@@ -80,17 +84,21 @@ def test_a_change_that_is_rolled_back_leaves_no_event():
 
 @pytest.mark.django_db
 def test_a_handler_runs_once_and_the_event_is_done(subscribe):
-    seen = []
+    seen: list[object] = []
     record(subscribe(seen.append), owner_id=1, blocked_id=2)
     assert run_due(limit=10) == 1
     assert run_due(limit=10) == 0
     event = Event.objects.get()
-    assert (seen, event.state, event.attempts) == ([{"owner_id": 1, "blocked_id": 2}], State.DONE, 1)
+    assert (seen, event.state, event.attempts) == (
+        [{"owner_id": 1, "blocked_id": 2}],
+        State.DONE,
+        1,
+    )
 
 
 @pytest.mark.django_db
 def test_a_handler_that_fails_is_tried_again_after_a_pause(subscribe):
-    answers = iter([Trouble("busy"), None])
+    answers = iter([TroubleError("busy"), None])
 
     def moody(payload):
         if error := next(answers):
@@ -99,7 +107,11 @@ def test_a_handler_that_fails_is_tried_again_after_a_pause(subscribe):
     record(subscribe(moody))
     run_due(limit=1)
     event = Event.objects.get()
-    assert (event.state, event.attempts, event.last_error) == (State.PENDING, 1, "Trouble: busy")
+    assert (event.state, event.attempts, event.last_error) == (
+        State.PENDING,
+        1,
+        "TroubleError: busy",
+    )
     assert event.due_at > timezone.now()
     assert run_due(limit=1) == 0  # the pause
     make_due()
@@ -116,10 +128,14 @@ def test_an_event_that_fails_five_times_is_a_dead_letter_and_others_flow(subscri
         make_due()
         assert run_due(limit=1) == 1
     dead = Event.objects.get()
-    assert (dead.state, dead.attempts, dead.last_error) == (State.DEAD, MAX_ATTEMPTS, "Trouble: no")
+    assert (dead.state, dead.attempts, dead.last_error) == (
+        State.DEAD,
+        MAX_ATTEMPTS,
+        "TroubleError: no",
+    )
     make_due()
     assert run_due(limit=1) == 0
-    seen = []
+    seen: list[object] = []
     record(subscribe(seen.append), owner_id=3)
     assert run_due(limit=1) == 1
     assert seen == [{"owner_id": 3}]
@@ -127,7 +143,7 @@ def test_an_event_that_fails_five_times_is_a_dead_letter_and_others_flow(subscri
 
 @pytest.mark.django_db
 def test_a_dead_letter_can_be_revived(subscribe):
-    seen = []
+    seen: list[object] = []
     record(subscribe(seen.append))
     event = Event.objects.get()
     Event.objects.update(state=State.DEAD, attempts=MAX_ATTEMPTS)
@@ -138,7 +154,7 @@ def test_a_dead_letter_can_be_revived(subscribe):
 
 @pytest.mark.django_db
 def test_an_event_whose_handler_is_gone_from_the_code_does_not_stop_the_others(subscribe):
-    seen = []
+    seen: list[object] = []
     name = subscribe(refuse)
     Event.objects.create(name=name, subscriber="apps.gone.handlers.old", payload={})
     record(subscribe(seen.append))
@@ -168,7 +184,9 @@ def test_with_redis_really_dead_a_post_is_kept_and_delivered_later(alice, bob):
     with dead_redis():
         run_due(limit=10)
         waiting = Event.objects.filter(state=State.PENDING)
-        assert [event.attempts for event in waiting] == [0]  # the fan-out; notifications need no Redis
+        assert [event.attempts for event in waiting] == [
+            0
+        ]  # the fan-out; notifications need no Redis
     make_due()
     while run_due(limit=10):
         pass
@@ -188,7 +206,7 @@ def test_publishing_works_quickly_while_the_broker_is_dead(alice):
 
 @pytest.mark.django_db(transaction=True)
 def test_sweepers_that_run_at_once_never_run_one_event_twice(subscribe):
-    seen = []
+    seen: list[int] = []
 
     def slow(payload):
         time.sleep(0.002)

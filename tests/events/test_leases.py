@@ -11,7 +11,8 @@ pytestmark = pytest.mark.django_db
 
 def make_events(number=1, **fields):
     return [
-        Event.objects.create(name="blocked", subscriber="tests.handler", payload={}, **fields) for _ in range(number)
+        Event.objects.create(name="blocked", subscriber="tests.handler", payload={}, **fields)
+        for _ in range(number)
     ]
 
 

@@ -24,6 +24,7 @@ from feedsite.celery import app as celery_app
 from tests.factories import deliver, make_user, publish
 
 pytestmark = pytest.mark.django_db
+celery_app.loader.import_default_modules()  # as a worker does
 
 APPS = {"accounts", "events", "graph", "posts", "engagement", "timeline", "notifications"}
 CLOCKS = {"attempts", "due_at", "finished_at", "created_at", "last_error"}  # when, not what
@@ -37,16 +38,22 @@ def digest():
             names = [field.attname for field in model._meta.concrete_fields]
             if issubclass(model, LeasedRow):
                 names = [name for name in names if name not in CLOCKS]
-            rows[model._meta.label] = sorted(map(str, model.objects.values_list(*names)))
+            rows[model._meta.label] = sorted(map(str, model._default_manager.values_list(*names)))
     client = timelines()
-    windows = {key: client.zrange(key, 0, -1) for key in client.keys("*") if client.type(key) == b"zset"}
+    windows = {
+        key: client.zrange(key, 0, -1) for key in client.keys("*") if client.type(key) == b"zset"
+    }
     return rows, windows
 
 
 def due_again():
     """As if every message were delivered again, and every lease had run out."""
-    Event.objects.update(state=State.PENDING, due_at=timezone.now() - timedelta(seconds=1), attempts=0)
-    FanoutChunk.objects.update(state=State.PENDING, due_at=timezone.now() - timedelta(seconds=1), attempts=0)
+    Event.objects.update(
+        state=State.PENDING, due_at=timezone.now() - timedelta(seconds=1), attempts=0
+    )
+    FanoutChunk.objects.update(
+        state=State.PENDING, due_at=timezone.now() - timedelta(seconds=1), attempts=0
+    )
 
 
 @pytest.fixture
@@ -99,7 +106,6 @@ TASKS = {
 
 
 def registered():
-    celery_app.loader.import_default_modules()
     return {name for name in celery_app.tasks if name.startswith("apps.")}
 
 
@@ -144,4 +150,8 @@ def test_events_that_arrive_in_the_opposite_order_lead_to_the_same_windows(life)
 def alive(members):
     """What a window shows: ids of posts that still exist."""
     ids = [MAX_ID - int(member) for member in members if member != NO_MORE]
-    return list(Post.objects.filter(pk__in=ids, deleted_at=None).order_by("-pk").values_list("pk", flat=True))
+    return list(
+        Post.objects.filter(pk__in=ids, deleted_at=None)
+        .order_by("-pk")
+        .values_list("pk", flat=True)
+    )

@@ -12,7 +12,7 @@ from urllib.request import urlopen
 import pytest
 from django.core.management import call_command
 from django.db import connections
-from playwright.sync_api import expect, sync_playwright
+from playwright.sync_api import ConsoleMessage, Page, expect, sync_playwright
 
 from apps.graph.actions import follow_user
 from tests.factories import PASSWORD, deliver, make_user, publish
@@ -97,9 +97,8 @@ def visit(site, transactional_db, monkeypatch):
                 viewport={"width": width, "height": 800},
                 locale="en",
             )
-            page, complaints = context.new_page(), []
-            page.on("console", lambda message: _note(complaints, message))
-            page.on("pageerror", lambda error: complaints.append(str(error)))
+            page = context.new_page()
+            complaints = _listen(page)
             page.set_default_timeout(10_000)
             yield page
             browser.close()
@@ -109,9 +108,17 @@ def visit(site, transactional_db, monkeypatch):
     return open_page
 
 
-def _note(complaints, message):
-    if message.type in {"error", "warning"}:
-        complaints.append(message.text)
+def _listen(page: Page) -> list[str]:
+    """What the page complains of from now on: errors, warnings, refusals of the CSP."""
+    complaints: list[str] = []
+
+    def note(message: ConsoleMessage) -> None:
+        if message.type in {"error", "warning"}:
+            complaints.append(message.text)
+
+    page.on("console", note)
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    return complaints
 
 
 def _log_in(page, handle):

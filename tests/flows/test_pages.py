@@ -4,7 +4,6 @@ import re
 
 import pytest
 from django.test import Client
-from django.urls import get_resolver
 from django.utils.translation import activate
 
 from apps.engagement.actions import bookmark_post
@@ -111,10 +110,3 @@ def test_wrong_methods_are_refused(alice, page_of):
         assert "This address takes no such request." in response.text
     for address in ("/posts", "/logout", "/appearance", "/settings/tokens"):
         assert browser.get(address).status_code == 405
-
-
-def test_every_page_is_named_once():
-    names = [
-        pattern.name for pattern in get_resolver().url_patterns if getattr(pattern, "name", None)
-    ]
-    assert len(names) == len(set(names))

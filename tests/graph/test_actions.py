@@ -5,7 +5,14 @@ import pytest
 from apps.accounts.models import UserCounts
 from apps.accounts.queries import user_by_id
 from apps.events.models import Event
-from apps.graph.actions import block_user, follow_user, mute_user, unblock_user, unfollow_user, unmute_user
+from apps.graph.actions import (
+    block_user,
+    follow_user,
+    mute_user,
+    unblock_user,
+    unfollow_user,
+    unmute_user,
+)
 from apps.graph.models import Block, Followee, Follower, Mute
 from apps.graph.queries import mirror_faults, relations
 from apps.refusals import Invalid, NotAllowed

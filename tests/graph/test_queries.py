@@ -87,16 +87,17 @@ def test_the_lists_of_people_are_walked_newest_first_without_loss(alice, crowd, 
 
 
 def test_the_lists_can_be_walked_upwards(alice, crowd):
-    seen, newest = [], 0
-    while (page := followers_page(alice, None, Cursor(min_id=newest, limit=4))).items:
+    seen: list[int] = []
+    cursor = Cursor(min_id=0, limit=4)
+    while (page := followers_page(alice, None, cursor)).items:
         seen = [user.pk for user in page.items] + seen
-        newest = page.newer
+        cursor = Cursor(min_id=page.newer, limit=4)
     assert seen == [user.pk for user in reversed(crowd)]
 
 
 def test_a_cursor_whose_edge_is_gone_still_works(alice, crowd):
     page = followers_page(alice, None, Cursor(limit=5))
-    Follower.objects.filter(pk=page.older).delete()
+    Follower.objects.filter(pk=page.older or 0).delete()
     rest = followers_page(alice, None, Cursor(max_id=page.older, limit=9))
     assert [user.pk for user in rest.items] == [user.pk for user in reversed(crowd[:5])]
 
@@ -110,7 +111,9 @@ def test_lists_leave_out_the_suspended_and_those_who_block_the_viewer(alice, cro
 
 
 @pytest.mark.parametrize("limit", [1, 10])
-def test_a_page_of_people_costs_the_same_queries_for_one_and_ten(alice, crowd, carol, limit, django_assert_num_queries):
+def test_a_page_of_people_costs_the_same_queries_for_one_and_ten(
+    alice, crowd, carol, limit, django_assert_num_queries
+):
     with django_assert_num_queries(3):  # edges, accounts, relations
         assert len(followers_page(alice, carol.pk, Cursor(limit=limit)).items) == limit
 
@@ -119,7 +122,9 @@ def test_a_page_of_people_costs_the_same_queries_for_one_and_ten(alice, crowd, c
 def test_chunks_hold_every_follower_once(alice, crowd, size):
     chunks = follower_chunks(alice.pk, size=size)
     readers = [
-        reader for first, last, _n in chunks for reader in follower_ids_between(alice.pk, first_edge=first, last_edge=last)
+        reader
+        for first, last, _n in chunks
+        for reader in follower_ids_between(alice.pk, first_edge=first, last_edge=last)
     ]
     assert sorted(readers) == sorted(user.pk for user in crowd)
     assert sum(number for _first, _last, number in chunks) == 10

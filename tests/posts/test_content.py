@@ -5,7 +5,12 @@ from hypothesis import strategies as st
 from apps.posts.content import Picture, PostContent, decode, encode
 
 pictures = st.builds(
-    Picture, id=st.integers(1, 2**62), url=st.text(max_size=20), width=st.integers(1, 9), height=st.integers(1, 9), alt=st.text()
+    Picture,
+    id=st.integers(1, 2**62),
+    url=st.text(max_size=20),
+    width=st.integers(1, 9),
+    height=st.integers(1, 9),
+    alt=st.text(),
 )
 contents = st.builds(
     PostContent,

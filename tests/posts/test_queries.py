@@ -19,7 +19,14 @@ pytestmark = pytest.mark.django_db
 
 VISIBILITIES = ["public", "unlisted", "followers", "mentioned"]
 VIEWERS = ["nobody", "author", "follower", "stranger", "named", "named follower"]
-STATES = ["normal", "deleted", "suspended", "author blocks viewer", "viewer blocks author", "unfollowed"]
+STATES = [
+    "normal",
+    "deleted",
+    "suspended",
+    "author blocks viewer",
+    "viewer blocks author",
+    "unfollowed",
+]
 
 
 def oracle(viewer, visibility, state):
@@ -91,7 +98,9 @@ def test_a_call_is_bounded(alice):
 
 
 @pytest.mark.parametrize("number", [1, 30])
-def test_the_gate_costs_the_same_queries_however_many_are_asked(alice, bob, number, django_assert_num_queries):
+def test_the_gate_costs_the_same_queries_however_many_are_asked(
+    alice, bob, number, django_assert_num_queries
+):
     ids = [publish(alice, f"post {n} @bob").pk for n in range(number)]
     ids += [publish(alice, visibility="followers").pk]
     visible_posts(bob.pk, ids)
@@ -146,7 +155,7 @@ def test_bodies_are_read_from_postgresql_when_memcached_is_dead(alice):
 
 def interrupt(table, change):
     """Call `change` once, right after the first query that reads `table`."""
-    done = []
+    done: list[bool] = []
 
     def wrapper(execute, sql, params, many, context):
         answer = execute(sql, params, many, context)

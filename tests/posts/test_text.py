@@ -81,7 +81,7 @@ def assert_harmless(markup):
 
 
 @given(texts)
-@example("https://example.org/\"onmouseover=alert(1)")
+@example('https://example.org/"onmouseover=alert(1)')
 def test_html_is_made_of_paragraphs_and_safe_links_only(text):
     assert_harmless(html(text, handles=KNOWN))
 
@@ -91,7 +91,8 @@ def test_html_shows_the_text_as_it_was_written(text):
     shown = read(html(text, handles=KNOWN)).text.rstrip("\n")
     # links are shown without their scheme
     bare = "".join(
-        piece.text.split("://", 1)[1].removeprefix("www.") if piece.kind == "url" else piece.text for piece in pieces(text)
+        piece.text.split("://", 1)[1].removeprefix("www.") if piece.kind == "url" else piece.text
+        for piece in pieces(text)
     )
     assert shown.replace("\n", "") == bare.replace("\n", "")
 
@@ -114,21 +115,21 @@ XSS = [
     "<script>alert(1)</script>",
     "<img src=x onerror=alert(1)>",
     "<svg/onload=alert(1)>",
-    "\"><script>alert(1)</script>",
+    '"><script>alert(1)</script>',
     "<a href='javascript:alert(1)'>x</a>",
     "javascript:alert(1)",
     "JaVaScRiPt://%0aalert(1)",
     "data:text/html,<script>alert(1)</script>",
     "vbscript:msgbox(1)",
-    "https://example.org/\"onmouseover=\"alert(1)",
+    'https://example.org/"onmouseover="alert(1)',
     "https://example.org/'onmouseover='alert(1)",
     "https://example.org/<script>alert(1)</script>",
     "https://javascript:alert(1)@example.org",
     "<div hx-get='/logout' hx-trigger='load'>",
     "<div data-hx-post=/x hx-on::load=alert(1)>",
-    "https://example.org/\" hx-get=\"/logout\" hx-trigger=\"load",
+    'https://example.org/" hx-get="/logout" hx-trigger="load',
     "@alice<script>",
-    "@alice\" hx-get=\"/x",
+    '@alice" hx-get="/x',
     "#tag<script>",
     "#<script>alert(1)</script>#",
     "&lt;script&gt;alert(1)&lt;/script&gt;",
@@ -145,7 +146,13 @@ XSS = [
 
 @pytest.mark.parametrize("text", XSS)
 def test_what_would_run_in_a_browser_is_only_text(text):
-    for attempt in (text, f"hello {text} @alice", f"https://example.org/{text}", f"#tag{text}", text * 3):
+    for attempt in (
+        text,
+        f"hello {text} @alice",
+        f"https://example.org/{text}",
+        f"#tag{text}",
+        text * 3,
+    ):
         assert_harmless(html(attempt, handles=KNOWN))
 
 
@@ -187,7 +194,10 @@ def test_an_address_ends_where_the_sentence_goes_on(text, address):
     assert [piece.value for piece in pieces(text) if piece.kind == "url"] == [address]
 
 
-@pytest.mark.parametrize("text", ["http://", "https://", "https://...", "ftp://example.org", "HTTPS", "https:/x", "http:// x"])
+@pytest.mark.parametrize(
+    "text",
+    ["http://", "https://", "https://...", "ftp://example.org", "HTTPS", "https:/x", "http:// x"],
+)
 def test_what_is_no_address_stays_text(text):
     assert [piece.kind for piece in pieces(text)] == ["text"]
 
@@ -234,4 +244,3 @@ def test_no_text_is_slow(pump):
     text = (pump * RAW_MAX_CHARACTERS)[:RAW_MAX_CHARACTERS]
     assert seconds_for(text) < 0.7
     assert seconds_for(text[::-1]) < 0.7
-

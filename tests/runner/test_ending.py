@@ -1,4 +1,5 @@
 import io
+import os
 import signal
 
 import pytest
@@ -68,3 +69,13 @@ def test_reset_of_a_foreign_directory_deletes_nothing(place):
 
 def test_reset_of_nothing_is_fine(place, capsys):
     assert ending.reset(DataDir(place / "none"), confirmed=True) == 0
+
+
+def test_two_resets_do_not_meet(data):
+    process = held_by_another_process(data.path)
+    data.note("reset")
+    with pytest.raises(
+        LaunchError, match=rf"is being deleted by ./run reset \(pid {os.getpid()}\)"
+    ):
+        ending.reset(data, confirmed=True)
+    end(process)

@@ -3,6 +3,7 @@ import os
 import pytest
 
 from runner import preparation
+from runner.checkout import ROOT
 from runner.environment import UNCOMPRESSED
 from runner.problems import LaunchError
 
@@ -79,6 +80,8 @@ def test_static_files_are_collected_only_after_a_change(data, collected, place, 
 
 def test_a_failed_command_is_told_by_its_error(data):
     with pytest.raises(
-        LaunchError, match="manage.py nonsense failed: .*Unknown command.*log: .*manage.log"
+        LaunchError, match=r"^manage.py sqlmigrate failed: CommandError: .*\(log: .*manage.log\)$"
     ):
-        preparation._quietly(data, dict(os.environ), "nonsense")
+        preparation._quietly(
+            data, {**os.environ, "PYTHONPATH": str(ROOT)}, "sqlmigrate", "nonsense", "1"
+        )

@@ -6,6 +6,7 @@ from apps.caches.servers import timelines
 from apps.caches.window import bury
 from apps.events.leases import State
 from apps.graph.actions import follow_user, unfollow_user
+from apps.paging import Cursor
 from apps.posts.actions import delete_post, edit_post
 from apps.timeline import fanout
 from apps.timeline.cache import HOME
@@ -13,7 +14,6 @@ from apps.timeline.fanout import follow_changed, start_job
 from apps.timeline.home import home_timeline
 from apps.timeline.models import FanoutChunk, FanoutJob
 from apps.timeline.rebuild import rebuild_home
-from apps.paging import Cursor
 from tests.factories import deliver, make_user, publish
 from tests.faults import dead_redis
 from tests.threads import together
@@ -51,7 +51,12 @@ def test_a_post_goes_out_in_chunks_whose_receipts_add_up(alice, readers):
     post = publish(alice)
     deliver()
     assert windows(readers) == [[post.pk]] * 6 + [[]] * 4
-    assert receipts(post) == [("done", 3, 3, 0), ("done", 3, 3, 0), ("done", 3, 0, 3), ("done", 1, 0, 1)]
+    assert receipts(post) == [
+        ("done", 3, 3, 0),
+        ("done", 3, 3, 0),
+        ("done", 3, 0, 3),
+        ("done", 1, 0, 1),
+    ]
 
 
 def test_a_delivery_that_runs_twice_leaves_the_same(alice, readers):
@@ -101,7 +106,9 @@ def test_chunks_wait_for_a_dead_redis_without_losing_tries(alice, readers):
         for _ in range(7):
             FanoutChunk.objects.update(due_at=timezone.now())
             fanout.run_due(limit=9)
-    assert set(FanoutChunk.objects.filter(job=post.pk).values_list("state", "attempts")) == {("pending", 0)}
+    assert set(FanoutChunk.objects.filter(job=post.pk).values_list("state", "attempts")) == {
+        ("pending", 0)
+    }
     FanoutChunk.objects.update(due_at=timezone.now())
     deliver()
     assert {state for state, *_ in receipts(post)} == {"done"}
@@ -128,7 +135,9 @@ def test_a_post_that_is_gone_before_its_delivery_makes_no_job(alice, readers):
 
 
 def test_a_post_for_mentioned_people_goes_to_those_followers_it_names(alice, readers):
-    post = publish(alice, f"hello @{readers[0].handle} @{make_user('stranger').handle}", visibility="mentioned")
+    post = publish(
+        alice, f"hello @{readers[0].handle} @{make_user('stranger').handle}", visibility="mentioned"
+    )
     deliver()
     assert windows(readers) == [[post.pk]] + [[]] * 9
     assert sum(expected for _s, expected, _d, _n in receipts(post)) == 1
@@ -160,7 +169,7 @@ def test_a_follow_during_a_rebuild_is_not_lost(alice, carol):
     """The snapshot was read before the follow, and the window is live after its event: the push must reach the builder."""
     post = publish(alice)
     deliver()
-    token = HOME.begin(carol.pk)
+    token = HOME.begin(carol.pk) or ""
     follow_user(carol, alice)
     follow_changed(carol.pk, alice.pk)
     assert HOME.swap(carol.pk, token, [], complete=True)
@@ -193,7 +202,7 @@ def test_a_follow_of_many_posts_keeps_the_window_contiguous(alice, carol, monkey
 def test_an_unfollow_during_a_rebuild_leaves_nothing_to_see(alice, bob):
     publish(alice)
     deliver()
-    token = HOME.begin(bob.pk)
+    token = HOME.begin(bob.pk) or ""
     snapshot = [post.id for post in home_timeline(bob, Cursor()).items]
     unfollow_user(bob, alice)
     deliver()

@@ -42,7 +42,8 @@ def walk(viewer, limit=7):
 
 def walk_up(viewer, limit=7):
     """All pages from the oldest upwards."""
-    seen, newest = [], 0
+    seen: list[int] = []
+    newest: int | None = 0
     while True:
         page = home_timeline(viewer, Cursor(min_id=newest, limit=limit))
         if not page.items:

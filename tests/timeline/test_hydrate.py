@@ -61,11 +61,18 @@ def test_an_answer_names_whom_it_answers_unless_suspended(alice, bob):
 
 
 @pytest.mark.parametrize("number", [1, 25])
-def test_a_page_of_reposts_quotes_and_replies_costs_the_same_queries(alice, bob, number, django_assert_num_queries):
+def test_a_page_of_reposts_quotes_and_replies_costs_the_same_queries(
+    alice, bob, number, django_assert_num_queries
+):
     posts = []
     for _ in range(number):
         source = publish(make_user())
-        posts += [source, repost(bob, source.pk), publish(bob, quote_of_id=source.pk), publish(bob, reply_to_id=source.pk)]
+        posts += [
+            source,
+            repost(bob, source.pk),
+            publish(bob, quote_of_id=source.pk),
+            publish(bob, reply_to_id=source.pk),
+        ]
     items(alice, *posts)
     with django_assert_num_queries(5):  # gate, relations, authors, likes and bookmarks, reposts
         assert len(items(alice, *posts)) == 4 * number

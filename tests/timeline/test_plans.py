@@ -4,17 +4,42 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
+from apps.accounts.models import User
+from apps.graph.models import Followee, Follower
 from apps.graph.queries import followers_page, following_page
+from apps.ids import compose
 from apps.paging import Cursor
+from apps.posts.models import Post
 from apps.timeline import pull
 from tests.factories import publish
 
 CURSOR = Cursor(max_id=1_800_000_000_000_000_000)
 
 
+def populate():
+    """Enough rows, and fresh statistics: what earlier tests left of those would decide otherwise."""
+    crowd = User.objects.bulk_create(User(handle=f"crowd{n}", password="!") for n in range(60))
+    Post.objects.bulk_create(
+        Post(
+            id=compose(1_750_000_000 + n, author.pk, 0),
+            author=author,
+            thread_id=0,
+            visibility="followers" if n % 8 else "public",
+        )
+        for n in range(40)
+        for author in crowd
+    )
+    pairs = [(one, other) for one in crowd for other in crowd[:20] if one != other]
+    Followee.objects.bulk_create(Followee(owner=one, followee=other) for one, other in pairs)
+    Follower.objects.bulk_create(Follower(owner=other, follower=one) for one, other in pairs)
+    with connection.cursor() as sql:
+        sql.execute("ANALYZE posts_post, posts_mention, graph_followee, graph_follower")
+
+
 @pytest.fixture
 def plan_of(alice, bob):
     publish(alice)
+    populate()
 
     def plan(read):
         with connection.cursor() as sql:

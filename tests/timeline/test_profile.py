@@ -60,13 +60,17 @@ def test_a_repost_goes_with_what_it_shares(alice, bob):
 
 @pytest.mark.parametrize("limit", [1, 3, 7, 8])
 def test_a_profile_is_walked_without_loss_past_what_is_hidden(alice, carol, limit):
-    posts = [publish(alice, f"post {n}", visibility=("public", "followers")[n % 2]).pk for n in range(14)]
+    posts = [
+        publish(alice, f"post {n}", visibility=("public", "followers")[n % 2]).pk for n in range(14)
+    ]
     assert walk(alice, carol, limit) == posts[::2][::-1]
     assert walk(alice, alice, limit) == posts[::-1]
 
 
 @pytest.mark.parametrize("number", [1, 20])
-def test_a_page_costs_the_same_queries_for_one_post_and_twenty(alice, bob, number, django_assert_num_queries):
+def test_a_page_costs_the_same_queries_for_one_post_and_twenty(
+    alice, bob, number, django_assert_num_queries
+):
     for _ in range(number):
         publish(alice)
     ids(alice, bob)

@@ -46,10 +46,11 @@ def test_public_is_walked_both_ways_without_loss(alice, carol, limit):
         if page.older is None:
             break
         cursor = Cursor(max_id=page.older, limit=limit)
-    up, newest = [], 0
-    while (page := public_timeline(None, Cursor(min_id=newest, limit=limit))).items:
+    up: list[int] = []
+    cursor = Cursor(min_id=0, limit=limit)
+    while (page := public_timeline(None, cursor)).items:
         up = [item.id for item in page.items] + up
-        newest = page.newer
+        cursor = Cursor(min_id=page.newer, limit=limit)
     assert down == up == sorted(posts, reverse=True)
 
 

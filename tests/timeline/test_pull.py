@@ -9,7 +9,14 @@ from tests.factories import make_user, publish
 
 pytestmark = pytest.mark.django_db
 
-BOUNDS = [{}, {"max_id": 3}, {"since_id": 2}, {"min_id": 1}, {"min_id": 1, "max_id": 4}, {"since_id": 1, "max_id": 4}]
+BOUNDS = [
+    {},
+    {"max_id": 3},
+    {"since_id": 2},
+    {"min_id": 1},
+    {"min_id": 1, "max_id": 4},
+    {"since_id": 1, "max_id": 4},
+]
 
 
 def expected(stored, cursor, count):
@@ -32,7 +39,9 @@ def test_every_source_keeps_to_bounds_order_and_count(alice, bob, bounds, count)
     assert pull.home_ids(bob.pk, cursor, count) == expected(everything, cursor, count)
     assert pull.public_ids(cursor, count) == expected(everything, cursor, count)
     assert pull.reply_ids(root.pk, cursor, count) == expected(stored, cursor, count)
-    assert pull.author_ids(alice.pk, None, follows=False, cursor=cursor, count=count) == expected(everything, cursor, count)
+    assert pull.author_ids(alice.pk, None, follows=False, cursor=cursor, count=count) == expected(
+        everything, cursor, count
+    )
 
 
 @pytest.mark.parametrize("bound", [0, MAX_ID])
@@ -76,8 +85,13 @@ def test_an_author_shows_each_reader_what_is_for_them(alice, bob, carol):
 def test_replies_can_be_left_out(alice):
     root = publish(alice).pk
     answer = publish(alice, reply_to_id=root).pk
-    assert pull.author_ids(alice.pk, None, follows=False, cursor=Cursor(), count=9) == [answer, root]
-    assert pull.author_ids(alice.pk, None, follows=False, cursor=Cursor(), count=9, replies=False) == [root]
+    assert pull.author_ids(alice.pk, None, follows=False, cursor=Cursor(), count=9) == [
+        answer,
+        root,
+    ]
+    assert pull.author_ids(
+        alice.pk, None, follows=False, cursor=Cursor(), count=9, replies=False
+    ) == [root]
 
 
 def test_reposts_are_not_in_public(alice, bob):

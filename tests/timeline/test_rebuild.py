@@ -30,7 +30,9 @@ def pulls(monkeypatch):
     return made
 
 
-def test_fifty_readers_of_a_cold_home_are_one_rebuild_and_all_get_the_right_page(transactional_db, pulls):
+def test_fifty_readers_of_a_cold_home_are_one_rebuild_and_all_get_the_right_page(
+    transactional_db, pulls
+):
     alice, bob = make_user(), make_user()
     follow_user(bob, alice)
     posts = [publish(alice).pk for _ in range(5)][::-1]
@@ -80,7 +82,11 @@ def test_a_rebuilt_window_equals_the_one_kept_by_pushes(alice, bob, carol):
     deliver()
     home_timeline(bob, Cursor())
     for number in range(6):
-        publish((alice, carol)[number % 2], f"post {number} @bob", visibility=("public", "mentioned", "followers")[number % 3])
+        publish(
+            (alice, carol)[number % 2],
+            f"post {number} @bob",
+            visibility=("public", "mentioned", "followers")[number % 3],
+        )
     deliver()
     kept = HOME.ids(bob.pk)
     HOME.drop(bob.pk)
@@ -96,7 +102,9 @@ def test_a_rebuild_costs_one_query(alice, bob, django_assert_num_queries):
 
 
 @pytest.mark.parametrize(("number", "ended"), [(4, True), (5, False), (6, False)])
-def test_the_sentinel_is_there_only_when_nothing_older_exists(alice, bob, monkeypatch, number, ended):
+def test_the_sentinel_is_there_only_when_nothing_older_exists(
+    alice, bob, monkeypatch, number, ended
+):
     short = type(HOME)("home:t", length=5, ttl_seconds=60)
     monkeypatch.setattr(rebuild, "HOME", short)
     posts = [publish(alice).pk for _ in range(number)]

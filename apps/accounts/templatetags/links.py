@@ -1,5 +1,7 @@
 """Icons, and the way back for forms."""
 
+from functools import cache
+
 from django import template
 from django.template import Context
 from django.templatetags.static import static
@@ -10,6 +12,7 @@ register = template.Library()
 
 
 @register.simple_tag
+@cache
 def icon(name: str, kind: str = "") -> SafeString:
     """An icon of the sprite; decoration, a text or label says what it means."""
     return format_html(

@@ -82,7 +82,9 @@ def log_out(request: Visit) -> HttpResponseBase:
 def password_change(request: MemberVisit) -> HttpResponseBase:
     """A new password, for who knows the old one."""
     view = auth.PasswordChangeView.as_view(
-        template_name="accounts/password_change.html", success_url="/settings/account"
+        template_name="accounts/password_change.html",
+        success_url="/settings/account",
+        extra_context={"here": "settings", "tab": "account", "no_fab": True},
     )
     return _finish(view(request), request, _("Your password is changed."))
 

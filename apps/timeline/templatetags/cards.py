@@ -1,12 +1,15 @@
 """What a post card needs beyond its item."""
 
+from collections.abc import Callable
 from typing import Any
 
 from django import template
 from django.template import Context
+from django.utils.translation import gettext, ngettext
 
-from apps.accounts.templatetags.links import way_back
+from apps.accounts.templatetags.amounts import compact, exact
 from apps.posts.models import Visibility
+from apps.timeline.items import FeedItem
 
 register = template.Library()
 
@@ -33,21 +36,46 @@ def is_tall(body: str) -> bool:
 
 
 @register.inclusion_tag("timeline/_toggle.html", takes_context=True)
-def toggle(context: Context, verb: str, pressed: bool, label: str, number: int) -> dict[str, Any]:  # noqa: FBT001 -- template tags take positions
+def toggle(context: Context, verb: str) -> dict[str, Any]:
     """A like, repost or bookmark button: a form of its own, for visitors a link to the login page."""
-    look, symbol = _LOOKS[verb]
+    shown, (look, symbol) = context["shown"], _LOOKS[verb]
+    pressed, number, label = _STATES[verb](shown)
     return {
         "viewer": context.get("viewer"),
         "csrf_token": context.get("csrf_token"),
-        "post_id": context["shown"].id,
-        "url": context["shown"].url,
-        "anchor": context["anchor"],
-        "back": way_back(context),
+        "address": f"/posts/{shown.id}/{'un' if pressed else ''}{verb}",
+        "url": shown.url,
+        "anchor": str(context["anchor"]),
+        "back": context["back"],
         "verb": verb,
-        "pressed": pressed,
+        "pressed": "true" if pressed else "false",
         "label": label,
-        "number": number,
+        "number": str(number),
+        "shown_number": compact(number) if number else "",
         "look": look,
         "symbol": symbol,
         "kind": "" if verb == "repost" else "fillable",
     }
+
+
+def _like_state(shown: FeedItem) -> tuple[bool, int, str]:
+    number = shown.counts.likes
+    label = ngettext("Like, %(number)s like", "Like, %(number)s likes", number)
+    return shown.flags.liked, number, label % {"number": exact(number)}
+
+
+def _repost_state(shown: FeedItem) -> tuple[bool, int, str]:
+    number = shown.counts.reposts
+    label = ngettext("Repost, %(number)s repost", "Repost, %(number)s reposts", number)
+    return shown.flags.reposted, number, label % {"number": exact(number)}
+
+
+def _bookmark_state(shown: FeedItem) -> tuple[bool, int, str]:
+    return shown.flags.bookmarked, 0, gettext("Bookmark")
+
+
+_STATES: dict[str, Callable[[FeedItem], tuple[bool, int, str]]] = {
+    "like": _like_state,
+    "repost": _repost_state,
+    "bookmark": _bookmark_state,
+}

@@ -1,0 +1,78 @@
+"""The style sheet and the script: enough contrast, no physical directions, small; templates without inline code."""
+
+import gzip
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+CSS = (ROOT / "static/css/app.css").read_text()
+TOKENS = {
+    name: (light, dark)
+    for name, light, dark in re.findall(r"--([\w-]+): light-dark\((#\w{6}), (#\w{6})\)", CSS)
+}
+PAIRS = [
+    ("text", "bg", 7), ("text", "surface", 7), ("text-2", "surface", 7), ("text-2", "bg", 4.5),
+    ("text-2", "accent-soft", 4.5), ("text-3", "surface", 4.5), ("text-3", "surface-2", 4.5), ("text-3", "bg", 4.5),
+    ("text-3", "hover", 4.5), ("accent", "surface", 4.5), ("accent", "bg", 4.5), ("accent", "accent-soft", 4.5),
+    ("on-accent", "accent", 4.5), ("on-accent", "accent-hover", 4.5), ("on-accent-soft", "accent-soft", 4.5),
+    ("link", "surface", 4.5), ("link", "surface-2", 4.5), ("link", "bg", 4.5), ("link", "hover", 4.5),
+    ("like", "surface", 4.5), ("like", "hover", 4.5), ("boost", "surface", 4.5), ("boost", "hover", 4.5),
+    ("mark", "surface", 4.5), ("mark", "hover", 4.5), ("danger", "surface", 4.5), ("warn-fg", "warn-bg", 4.5),
+    ("line-strong", "surface", 3), ("line-strong", "bg", 3), ("focus", "surface", 3), ("focus", "bg", 3),
+]  # fmt: skip
+KILOBYTE = 1024
+
+
+def _luminance(colour):
+    channels = [int(colour[start : start + 2], 16) / 255 for start in (1, 3, 5)]
+    red, green, blue = (
+        value / 12.92 if value <= 0.04045 else ((value + 0.055) / 1.055) ** 2.4
+        for value in channels
+    )
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+@pytest.mark.parametrize("theme", [0, 1], ids=["light", "dark"])
+@pytest.mark.parametrize(("front", "back", "least"), PAIRS)
+def test_contrast(front, back, least, theme):
+    dark, light = sorted((_luminance(TOKENS[front][theme]), _luminance(TOKENS[back][theme])))
+    assert (light + 0.05) / (dark + 0.05) >= least
+
+
+def test_directions_are_logical():
+    physical = r"(?<![\w-])((margin|padding|border)-)?(left|right|top|bottom)\s*:|(?<![\w-])(width|height):"
+    assert not re.findall(physical, re.sub(r"\(m(ax|in)-width:", "(", CSS))
+
+
+@pytest.mark.parametrize("name", ["css/app.css", "js/app.js"])
+def test_size(name):
+    assert len(gzip.compress((ROOT / "static" / name).read_bytes(), 9)) < 8 * KILOBYTE
+
+
+@pytest.mark.parametrize(
+    "template", sorted(ROOT.glob("templates/**/*.html")), ids=lambda path: str(path.relative_to(ROOT))
+)
+def test_templates_have_no_inline_code(template):
+    if "admin" in template.parts:
+        return
+    assert not re.findall(
+        r"\sstyle=|\son[a-z]+=|<style|<script(?![^>]*\ssrc=)|hx-on", template.read_text()
+    )
+
+
+def test_every_icon_that_is_used_is_in_the_sprite():
+    sprite = set(re.findall(r'<symbol id="([\w-]+)"', (ROOT / "static/icons.svg").read_text()))
+    templates = "".join(path.read_text() for path in ROOT.glob("templates/**/*.html"))
+    used = set(re.findall(r"{% icon '([\w-]+)'", templates)) | set(
+        re.findall(r'symbol="([\w-]+)"', templates)
+    )
+    assert used <= sprite
+    assert sprite - used <= {"heart", "bookmark", "repeat-2"}  # these are used by name
+
+
+def test_every_text_is_translated():
+    catalogue = (ROOT / "locale/zh_Hans/LC_MESSAGES/django.po").read_text()
+    assert "#, fuzzy" not in catalogue
+    assert not re.findall(r'msgstr(\[0\])? ""\n(?!")', catalogue)
