@@ -119,7 +119,9 @@ def api_exception(exception: Exception, context: dict[str, Any]) -> Response | N
     response = exception_handler(exception, context)
     if response is not None:
         if isinstance(exception, drf.ValidationError):
-            response.status_code = Invalid.status  # one answer to bad content, wherever it was found
+            response.status_code = (
+                Invalid.status
+            )  # one answer to bad content, wherever it was found
         code = _CODES.get(response.status_code, "error")
         errors = _field_errors(exception)
         message = " ".join(errors.values()) or _detail(exception)

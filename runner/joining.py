@@ -14,6 +14,7 @@ from runner.environment import joined_environment, site_environment
 from runner.leftovers import end_leftovers
 from runner.preparation import manage_command, migrate
 from runner.problems import LaunchError
+from runner.processes import child_setup
 from runner.services.group import plan_services
 from runner.signals import StopAskedError, on_second_interrupt, stop_when_asked
 
@@ -62,15 +63,11 @@ def _with_own_servers(data: DataDir, arguments: list[str]) -> int:
 def _run(command: list[str], environment: Mapping[str, str]) -> int:
     """Run in the foreground. Ctrl-C reaches the command from the terminal; SIGTERM is passed on to it."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    with subprocess.Popen(command, env=dict(environment), preexec_fn=_plain_signals) as process:  # noqa: PLW1509 -- no threads here
+    setup = child_setup(signal.SIGTERM)
+    with subprocess.Popen(command, env=dict(environment), preexec_fn=setup) as process:  # noqa: PLW1509 -- no threads here
         try:
             status = process.wait()
         except StopAskedError:
             process.terminate()
             status = process.wait()
     return 128 - status if status < 0 else status
-
-
-def _plain_signals() -> None:
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, signal.SIG_DFL)

@@ -1,8 +1,6 @@
 """What has to be done before the site can answer: tables, static files, demo data."""
 
 import hashlib
-import signal
-import subprocess
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -10,7 +8,7 @@ from pathlib import Path
 from runner.checkout import MANAGE, REQUIREMENTS, ROOT
 from runner.datadir import DataDir
 from runner.problems import LaunchError
-from runner.processes import child_setup, telling_line
+from runner.processes import run_to_end, telling_line
 from runner.says import say
 
 DEFAULT_DEMO = "small"
@@ -56,10 +54,9 @@ def seed(data: DataDir, environment: Mapping[str, str], asked: str | None) -> bo
 
 def _run_seed(environment: Mapping[str, str], size: str) -> None:
     say(f"Adding demo people and posts ({size}), once")
-    status = subprocess.run(
-        manage_command("seed_demo", "--size", size), env=dict(environment), cwd=ROOT, stdin=subprocess.DEVNULL,
-        check=False, start_new_session=True, preexec_fn=child_setup(signal.SIGTERM),
-    ).returncode  # fmt: skip
+    status = run_to_end(
+        manage_command("seed_demo", "--size", size), environment=environment, cwd=ROOT
+    )
     if status:
         raise LaunchError(
             f"Adding demo data failed (status {status}); start without it: ./run --demo none"
@@ -73,12 +70,7 @@ def manage_command(*arguments: str) -> list[str]:
 
 def _quietly(data: DataDir, environment: Mapping[str, str], *arguments: str) -> None:
     log = data.log / "manage.log"
-    with log.open("ab") as output:
-        done = subprocess.run(
-            manage_command(*arguments), env=dict(environment), cwd=ROOT, stdin=subprocess.DEVNULL,
-            stdout=output, stderr=subprocess.STDOUT, check=False, start_new_session=True, preexec_fn=child_setup(signal.SIGTERM),
-        )  # fmt: skip
-    if done.returncode:
+    if run_to_end(manage_command(*arguments), environment=environment, cwd=ROOT, log=log):
         raise LaunchError(f"manage.py {arguments[0]} failed: {telling_line(log)} (log: {log})")
 
 

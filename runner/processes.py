@@ -14,6 +14,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 
 from runner import privileges, watchman
@@ -21,6 +22,7 @@ from runner.problems import LaunchError
 
 PR_SET_PDEATHSIG = 1
 LOG_LIMIT_BYTES = 10 * 1024 * 1024
+COMMAND_STOP_SECONDS = 3.0
 MARK = "FEEDSITE_SITE"  # in each child's environment: the data directory it belongs to
 
 libc = ctypes.CDLL(None, use_errno=True)
@@ -101,6 +103,27 @@ def spawn(
         raise LaunchError(f"Cannot start {name}: {error}") from None
     watchman.watch(popen.pid, stop_signal)
     return Child(name, popen, stop_signal, log)
+
+
+def run_to_end(
+    command: Sequence[str], *, environment: Mapping[str, str], cwd: Path, log: Path | None = None
+) -> int:
+    """Run a command and return its exit status; its output goes to the end of `log`, or else to the terminal.
+
+    However this ends, by a signal to the launcher too, nothing that the command started lives on.
+    """
+    with log.open("ab") if log else nullcontext() as output:
+        popen = subprocess.Popen(
+            command, env=dict(environment), cwd=cwd, stdin=subprocess.DEVNULL,
+            stdout=output, stderr=subprocess.STDOUT if log else None,
+            start_new_session=True, preexec_fn=child_setup(signal.SIGTERM),  # noqa: PLW1509 -- the launcher has no threads
+        )  # fmt: skip
+    watchman.watch(popen.pid, signal.SIGTERM)
+    child = Child(command[0], popen, signal.SIGTERM, log or Path(os.devnull))
+    try:
+        return popen.wait()
+    finally:
+        child.stop(COMMAND_STOP_SECONDS)
 
 
 def child_setup(stop_signal: int, *, not_as_root: bool = False) -> Callable[[], None]:

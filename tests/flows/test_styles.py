@@ -52,7 +52,9 @@ def test_size(name):
 
 
 @pytest.mark.parametrize(
-    "template", sorted(ROOT.glob("templates/**/*.html")), ids=lambda path: str(path.relative_to(ROOT))
+    "template",
+    sorted(ROOT.glob("templates/**/*.html")),
+    ids=lambda path: str(path.relative_to(ROOT)),
 )
 def test_templates_have_no_inline_code(template):
     if "admin" in template.parts:

@@ -9,6 +9,7 @@ import pytest
 from runner import identity, processes
 from runner.checkout import ROOT
 from runner.problems import LaunchError
+from runner.signals import StopAskedError
 from tests.runner.onlookers import eventually
 
 SLEEP = [sys.executable, "-c", "import time; time.sleep(60)"]
@@ -84,6 +85,26 @@ def test_a_large_log_is_put_aside_once(place, monkeypatch):
     spawn([sys.executable, "-c", "print('new')"], place).popen.wait()
     assert (place / "thing.log.1").read_text() == "x" * 11
     assert (place / "thing.log").read_text() == "new\n"
+
+
+def test_a_command_that_is_interrupted_leaves_no_children(place):
+    def interrupt(_number, _frame):
+        raise StopAskedError
+
+    before = signal.signal(signal.SIGALRM, interrupt)
+    signal.setitimer(signal.ITIMER_REAL, 0.7)
+    with pytest.raises(StopAskedError):
+        processes.run_to_end(FAMILY, environment=os.environ, cwd=place, log=place / "thing.log")
+    signal.signal(signal.SIGALRM, before)
+    grandchild = int((place / "thing.log").read_text().split()[0])
+    assert eventually(lambda: not identity.alive(grandchild))
+
+
+def test_the_status_and_the_output_of_a_command_are_kept(place):
+    command = [sys.executable, "-c", "import sys; print('said'); sys.exit(3)"]
+    log = place / "thing.log"
+    assert processes.run_to_end(command, environment=os.environ, cwd=place, log=log) == 3
+    assert log.read_text() == "said\n"
 
 
 def launcher(place, command):
