@@ -25,4 +25,5 @@ class UserLocaleMiddleware(LocaleMiddleware):
         """Say which language it became."""
         patch_vary_headers(response, ("Accept-Language",))
         response.headers.setdefault("Content-Language", translation.get_language() or "en")
+        translation.deactivate()  # the thread's next request may fail before it has a language of its own
         return response

@@ -88,6 +88,9 @@ TEMPLATES: list[dict[str, Any]] = [
 DATABASES: dict[str, Any] = {"default": env.db("DATABASE_URL")}
 DATABASES["default"]["ENGINE"] = "django.db.backends.postgresql"
 DATABASES["default"]["CONN_MAX_AGE"] = 0
+DATABASES["default"]["CONN_HEALTH_CHECKS"] = (
+    True  # a pooled connection may be older than the server
+)
 DATABASES["default"]["OPTIONS"] = {
     **DATABASES["default"].get("OPTIONS", {}),
     "pool": {
@@ -105,6 +108,10 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 REDIS_URL = env.str("REDIS_URL")  # timelines
 REDIS_LIMITS_URL = env.str("REDIS_LIMITS_URL", REDIS_URL)  # rate limits
 REDIS_CACHE_URL = env.str("REDIS_CACHE_URL", REDIS_URL)  # Django's cache: sessions
+REDIS_TIMEOUT_SECONDS = env.float(
+    "REDIS_TIMEOUT_SECONDS", 0.5
+)  # what does not answer in time is a miss
+MEMCACHED_TIMEOUT_SECONDS = env.float("MEMCACHED_TIMEOUT_SECONDS", 0.05)
 MEMCACHED_URLS = env.list("MEMCACHED_URLS", default=[])  # empty: every read goes to PostgreSQL
 CACHE_KEY_PREFIX = env.str("CACHE_KEY_PREFIX", "")  # one prefix per site that shares a Memcached
 CACHES = {

@@ -17,7 +17,6 @@ STATIC_SOURCES = ("static", "apps/*/static")
 
 def migrate(data: DataDir, environment: Mapping[str, str]) -> None:
     """Bring the tables up to date. Raises LaunchError when that fails."""
-    say("Bringing the tables up to date")
     _quietly(data, environment, "migrate", "--noinput")
 
 

@@ -76,6 +76,7 @@ class _Site:
         end_leftovers(self.data)
         self.data.note("site", url=self.url)
         self._start_servers()
+        say("Bringing the tables up to date")
         preparation.migrate(self.data, self.environment)
         preparation.collect_static(self.data, self.environment)
         self.data.save_environment(to_save(self.environment))

@@ -10,7 +10,9 @@ def test_an_empty_query_asks_for_the_newest_twenty():
     assert Cursor.from_query({}) == Cursor(limit=20)
 
 
-@pytest.mark.parametrize(("asked", "given_"), [("1", 1), ("0", 1), ("40", 40), ("41", 40), ("999999999", 40), ("", 20)])
+@pytest.mark.parametrize(
+    ("asked", "given_"), [("1", 1), ("0", 1), ("40", 40), ("41", 40), ("999999999", 40), ("", 20)]
+)
 def test_the_limit_is_clamped(asked, given_):
     assert Cursor.from_query({"limit": asked}).limit == given_
 

@@ -2,11 +2,13 @@
 
 import re
 import secrets
+from functools import partial
 from typing import IO
 
 from django.conf import settings
 from django.contrib.auth.password_validation import validate_password
 from django.core.exceptions import ValidationError
+from django.core.files.storage import default_storage
 from django.core.validators import MaxLengthValidator, validate_email
 from django.db import IntegrityError, transaction
 from django.utils import timezone
@@ -42,11 +44,11 @@ def register(
     email: str | None,
     password: str,
     display_name: str = "",
-    check_password: bool = True,
+    by_operator: bool = False,
 ) -> User:
     """Make an account; Invalid, with one message per field, when something is wrong with it.
 
-    `check_password=False` is for operators at the command line.
+    Operators at the command line may use reserved handles and any password.
     """
     user = User(
         handle=handle.strip().lower(),
@@ -54,8 +56,8 @@ def register(
         display_name=clean_name(display_name),
     )
     errors = _handle_errors(user.handle) | _email_errors(user.email)
-    if check_password:
-        errors |= _password_errors(password, user)
+    if not by_operator:
+        errors |= _reserved_errors(user.handle) | _password_errors(password, user)
     if errors:
         raise _invalid(errors)
     user.set_password(password)
@@ -76,16 +78,19 @@ def update_profile(
     if len(bio) > BIO_MAX_CHARACTERS:
         raise _invalid({"bio": _("At most %(count)d characters.") % {"count": BIO_MAX_CHARACTERS}})
     user.display_name, user.bio = clean_name(display_name), bio
+    replaced = user.avatar.name if avatar is not None else None
     if avatar is not None:
         user.avatar = avatar_file(avatar)
     user.save(update_fields=["display_name", "bio", "avatar"])
+    _forget_file(replaced)
     return user
 
 
 def remove_avatar(user: User) -> None:
     """Go back to the avatar drawn from the handle."""
-    user.avatar = None
+    replaced, user.avatar = user.avatar.name, None
     user.save(update_fields=["avatar"])
+    _forget_file(replaced)
 
 
 def update_appearance(user: User, *, theme: str, text_size: str, interface_language: str) -> User:
@@ -158,6 +163,11 @@ def clean_name(text: str) -> str:
     return name
 
 
+def _forget_file(name: str | None) -> None:
+    if name:
+        transaction.on_commit(partial(default_storage.delete, name))
+
+
 def _require_staff(by: User, user: User) -> None:
     if not by.is_staff or (user.is_superuser and not by.is_superuser):
         raise NotAllowed(_("You may not do this."))
@@ -170,9 +180,13 @@ def _clean_email(email: str | None) -> str | None:
 def _handle_errors(handle: str) -> dict[str, str]:
     if not _HANDLE.fullmatch(handle):
         return {"handle": _("Use 3 to 30 of the letters a-z, digits and _.")}
-    if handle in RESERVED_HANDLES or User.objects.filter(handle=handle).exists():
+    if User.objects.filter(handle=handle).exists():
         return {"handle": _("This handle is taken.")}
     return {}
+
+
+def _reserved_errors(handle: str) -> dict[str, str]:
+    return {"handle": _("This handle is taken.")} if handle in RESERVED_HANDLES else {}
 
 
 def _email_errors(email: str | None, owner: User | None = None) -> dict[str, str]:

@@ -65,7 +65,7 @@ class JoinForm(forms.Form):
 class LoginForm(forms.Form):
     """Who is there."""
 
-    name = _text(
+    username = _text(
         _("Handle or e-mail"),
         most=254,
         autocomplete="username",

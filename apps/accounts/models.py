@@ -15,7 +15,7 @@ from apps.ids import MAX_AUTHOR_ID
 HANDLE_PATTERN = r"[a-z0-9_]{3,30}"
 # Handles that would collide with an address of the site or pose as its staff.
 RESERVED_HANDLES = frozenset(
-    {"about", "account", "accounts", "api", "explore", "help", "home", "join", "login", "logout", "me", "media",
+    {"about", "account", "accounts", "admin", "administrator", "api", "explore", "help", "home", "join", "login", "logout", "me", "media",
      "moderator", "official", "posts", "public", "root", "search", "security", "settings", "site", "staff", "static",
      "status", "support", "system"}
 )  # fmt: skip
@@ -136,6 +136,7 @@ class UserCounts(models.Model):
 
     class Meta:
         verbose_name = verbose_name_plural = _("user counts")
+        indexes = [models.Index(fields=["-followers", "user"], name="counts_most_followed")]
 
     def __str__(self) -> str:
         return f"{self.followers} / {self.following} / {self.posts}"

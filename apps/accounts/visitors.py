@@ -9,13 +9,10 @@ from urllib.parse import urlencode
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, HttpResponseRedirect
 from django.utils.http import url_has_allowed_host_and_scheme
-from django.utils.translation import gettext as _
 from django_htmx.http import HttpResponseClientRedirect
 from django_htmx.middleware import HtmxDetails
 
 from apps.accounts.models import User
-from apps.caches.ratelimit import count
-from apps.refusals import TooMany
 
 View = Callable[..., HttpResponseBase]
 
@@ -90,11 +87,3 @@ def client_address(request: HttpRequest) -> str:
     if isinstance(address, IPv4Address) or address.ipv4_mapped:
         return str(getattr(address, "ipv4_mapped", address))
     return str(ip_network((address, 64), strict=False))
-
-
-def count_or_refuse(limit_name: str, subject: str, *, cost: int = 1) -> None:
-    """Count against one of RATE_LIMITS; TooMany when it is used up."""
-    limit, seconds = settings.RATE_LIMITS[limit_name]
-    verdict = count(limit_name, subject, limit=limit, seconds=seconds, cost=cost)
-    if not verdict.allowed:
-        raise TooMany(_("Too many requests."), retry_after=verdict.retry_after)

@@ -18,8 +18,6 @@ from redis.retry import Retry
 
 logger = logging.getLogger(__name__)
 
-REDIS_TIMEOUT_SECONDS = 0.5
-MEMCACHED_TIMEOUT_SECONDS = 0.05
 MAX_KEYS_PER_CALL = 1000
 
 RedisError = redis.RedisError
@@ -43,8 +41,8 @@ def _redis(url: str) -> redis.Redis:
     pool = redis.BlockingConnectionPool.from_url(
         url,
         max_connections=32,
-        timeout=REDIS_TIMEOUT_SECONDS,
-        socket_timeout=REDIS_TIMEOUT_SECONDS,
+        timeout=settings.REDIS_TIMEOUT_SECONDS,
+        socket_timeout=settings.REDIS_TIMEOUT_SECONDS,
         socket_connect_timeout=0.2,
         retry=Retry(NoBackoff(), 1),  # one: a pooled connection may be stale after a restart
         retry_on_error=[redis.ConnectionError],
@@ -66,8 +64,8 @@ class Memcached:
         self._client: Any = url and PooledClient(
             url,
             max_pool_size=32,
-            connect_timeout=MEMCACHED_TIMEOUT_SECONDS,
-            timeout=MEMCACHED_TIMEOUT_SECONDS,
+            connect_timeout=settings.MEMCACHED_TIMEOUT_SECONDS,
+            timeout=settings.MEMCACHED_TIMEOUT_SECONDS,
             no_delay=True,
             key_prefix=settings.CACHE_KEY_PREFIX.encode(),
         )
@@ -93,6 +91,11 @@ class Memcached:
             self._client.set_many(values, expire=ttl_seconds, noreply=True)
         except (MemcacheError, OSError) as error:
             logger.warning("memcached write dropped: %s", error)
+
+    @property
+    def is_configured(self) -> bool:
+        """Whether there is a node at all."""
+        return bool(self._client)
 
     def ping(self) -> bool:
         """Whether a node is configured and answers."""

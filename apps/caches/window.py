@@ -89,6 +89,13 @@ return 1
 """
 
 
+# KEYS: live, building, lock. ARGV: token.
+_ABANDON = """
+if redis.call('GET', KEYS[3]) == ARGV[1] then redis.call('DEL', KEYS[2], KEYS[3]) end
+return 0
+"""
+
+
 @dataclass(frozen=True, slots=True)
 class WindowRange:
     """Ids in reading order, and whether the window answers for the whole asked range (else ask the next level)."""
@@ -206,6 +213,10 @@ class Windows:
         """
         args = [token, self.length, self.ttl_seconds, int(complete), *map(_member, post_ids)]
         return bool(_run(_SWAP, self._keys(reader_id), args))
+
+    def abandon(self, reader_id: int, token: str) -> None:
+        """End a rebuild that failed, so that the next reader need not wait for its keys to expire."""
+        _run(_ABANDON, self._keys(reader_id), [token])
 
     def _keys(self, reader_id: int) -> list[str]:
         return [self._live(reader_id), self._building(reader_id), self._lock(reader_id)]

@@ -54,7 +54,9 @@ def _slips(library: Library) -> Iterator[str]:
 
 
 def _in_person(person: Person, library: Library, keys: set[str]) -> Iterator[str]:
-    if not _HANDLE.fullmatch(person.handle) or person.handle in RESERVED_HANDLES:
+    if not _HANDLE.fullmatch(person.handle) or (
+        person.handle in RESERVED_HANDLES and not person.staff
+    ):
         yield "not a handle"
     if not 0 < len(person.name) <= NAME_MAX_CHARACTERS:
         yield "the name is empty or too long"

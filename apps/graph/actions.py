@@ -4,6 +4,7 @@ from django.db import transaction
 from django.db.models import F
 from django.utils.translation import gettext as _
 
+from apps.accounts.limits import count_or_refuse
 from apps.accounts.models import User, UserCounts
 from apps.events.actions import record
 from apps.graph.models import Block, Followee, Follower, Mute
@@ -12,13 +13,17 @@ from apps.refusals import Invalid, NotAllowed
 
 @transaction.atomic
 def follow_user(follower: User, followee: User) -> None:
-    """Follow an account: both rows, both counts and the event in one transaction. Twice is once."""
+    """Follow an account: both rows, both counts and the event in one transaction. Twice is once.
+
+    NotAllowed across a block; TooMany when somebody follows in bulk.
+    """
     _require_other(follower, followee)
     _lock(follower, followee)
     if _blocked_between(follower, followee):
         raise NotAllowed(_("You can't follow this account."))
     if Followee.objects.filter(owner=follower, followee=followee).exists():
         return
+    count_or_refuse("follow", str(follower.pk))
     Followee.objects.create(owner=follower, followee=followee)
     Follower.objects.create(owner=followee, follower=follower)
     _count(follower, followee, +1)

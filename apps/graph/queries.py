@@ -25,6 +25,16 @@ class Relations:
     blocked_by: set[int] = field(default_factory=set)
     muting: set[int] = field(default_factory=set)
 
+    def __or__(self, other: "Relations") -> "Relations":
+        """What both know."""
+        return Relations(
+            self.following | other.following,
+            self.followed_by | other.followed_by,
+            self.blocking | other.blocking,
+            self.blocked_by | other.blocked_by,
+            self.muting | other.muting,
+        )
+
     @property
     def severed(self) -> set[int]:
         """Those of whom the viewer sees nothing: blocked in either direction."""

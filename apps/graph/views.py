@@ -15,7 +15,6 @@ from apps.accounts.visitors import (
     MemberVisit,
     SeeOther,
     Visit,
-    count_or_refuse,
     next_address,
     signed_in_only,
     viewer_id_of,
@@ -66,8 +65,6 @@ def following(request: Visit, handle: str) -> HttpResponseBase:
 def act(request: MemberVisit, handle: str, verb: str) -> HttpResponseBase:
     """Follow, mute and the like; for htmx only the button."""
     other = user_by_handle(handle)
-    if verb == "follow":
-        count_or_refuse("follow", str(request.user.pk))
     ACTS[verb](request.user, other)
     if request.htmx:
         return _button(request, other)

@@ -5,16 +5,15 @@ from datetime import UTC, datetime
 from functools import partial
 from time import time
 
-from django.conf import settings
 from django.core.files.storage import default_storage
 from django.db import transaction
 from django.db.models import F
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
+from apps.accounts.limits import count_or_refuse
 from apps.accounts.models import User, UserCounts
 from apps.accounts.queries import user_ids_by_handle
-from apps.caches.ratelimit import count
 from apps.events.actions import record
 from apps.ids import next_post_id, second_of
 from apps.posts.content import PostContent
@@ -30,7 +29,7 @@ from apps.posts.models import (
 )
 from apps.posts.queries import visible_posts
 from apps.posts.text import mentioned_handles
-from apps.refusals import NotAllowed, NotFound, TooMany
+from apps.refusals import NotAllowed, NotFound
 
 IDEMPOTENCY_KEY_MAX_CHARACTERS = 200
 
@@ -44,7 +43,7 @@ def publish_post(author: User, draft: Draft, *, idempotency_key: str = "") -> Po
     check_labels(draft.visibility, draft.content_warning, len(draft.pictures))
     if idempotency_key and (earlier := _made_before(author, idempotency_key, body)):
         return earlier
-    _count_publish(author)
+    count_or_refuse("publish", str(author.pk))
     parent = _target(author, draft.reply_to_id, _("The post you reply to is not there any more."))
     quoted = _target(author, draft.quote_of_id, _("The post you quote is not there any more."))
     if quoted and not quoted.is_open and quoted.author_id != author.pk:
@@ -81,7 +80,7 @@ def repost(author: User, post_id: int) -> Post:
         source = _visible(author, source.source_id)
     if not source.is_open:
         raise NotAllowed(_("Only public posts can be reposted."))
-    _count_publish(author)
+    count_or_refuse("publish", str(author.pk))
     with transaction.atomic():
         counts = _lock(author)
         earlier = Post.objects.filter(
@@ -215,13 +214,6 @@ def _made_before(author: User, key: str, body: str) -> Post | None:
         message = _("This Idempotency-Key was used for another text.")
         raise invalid("Idempotency-Key", message, "idempotency_key_reused")
     return row.post
-
-
-def _count_publish(author: User) -> None:
-    limit, seconds = settings.RATE_LIMITS["publish"]
-    verdict = count("publish", str(author.pk), limit=limit, seconds=seconds)
-    if not verdict.allowed:
-        raise TooMany(_("You are posting too fast."), retry_after=verdict.retry_after)
 
 
 def _target(author: User, post_id: int | None, missing: str) -> PostContent | None:

@@ -31,7 +31,7 @@ class _Parts:
 
 def hydrate(viewer_id: int | None, post_ids: Sequence[int]) -> Hydrated:
     """Everything a page of up to 200 ids needs. Ids that the viewer may not see are left out."""
-    visible = visible_posts(viewer_id, post_ids)
+    visible = _visible(viewer_id, post_ids)
     seen = list(visible.posts)
     people = {post.author_id for post in visible.posts.values()}
     people |= {author_of(post.reply_to_id) for post in visible.posts.values() if post.reply_to_id}
@@ -46,12 +46,29 @@ def hydrate(viewer_id: int | None, post_ids: Sequence[int]) -> Hydrated:
     return Hydrated([item for item in items if item is not None], visible.relations)
 
 
-def _item(parts: _Parts, post_id: int, *, depth: int = 0) -> FeedItem | None:
+def _visible(viewer_id: int | None, post_ids: Sequence[int]) -> VisiblePosts:
+    """The posts and their sources; and what the quotes among reposted posts quote, when there are any."""
+    first = visible_posts(viewer_id, post_ids)
+    shared = [
+        first.posts.get(post.source_id or 0) for post in first.posts.values() if post.is_repost
+    ]
+    deeper = {post.source_id for post in shared if post and post.source_id} - first.posts.keys()
+    if not deeper:
+        return first
+    second = visible_posts(viewer_id, [post_id for post_id in deeper if post_id])
+    return VisiblePosts(
+        first.posts | second.posts, first.counts | second.counts, first.relations | second.relations
+    )
+
+
+def _item(parts: _Parts, post_id: int, *, nested: bool = False) -> FeedItem | None:
     post = parts.visible.posts.get(post_id)
     author = parts.users.get(post.author_id) if post else None
     if post is None or author is None:
         return None
-    source = _item(parts, post.source_id, depth=1) if post.source_id and depth == 0 else None
+    source = None
+    if post.source_id and not nested:  # a quote inside a quote is not shown
+        source = _item(parts, post.source_id, nested=not post.is_repost)
     if post.is_repost and source is None:
         return None  # what it shares is gone, or not for this viewer
     answered = parts.users.get(author_of(post.reply_to_id)) if post.reply_to_id else None
@@ -66,5 +83,6 @@ def _item(parts: _Parts, post_id: int, *, depth: int = 0) -> FeedItem | None:
             own=post.author_id == parts.viewer_id,
         ),
         source=source,
+        is_nested=nested,
         reply_to_handle=answered.handle if answered else "",
     )

@@ -28,6 +28,7 @@ class FeedItem:
     counts: Counts = field(default_factory=Counts)
     flags: ViewerFlags = field(default_factory=ViewerFlags)
     source: "FeedItem | None" = None
+    is_nested: bool = False  # shown inside a quote: what it quotes itself is left out
     reply_to_handle: str = ""
 
     @property
@@ -53,7 +54,8 @@ class FeedItem:
     @property
     def lost_quote(self) -> bool:
         """It quotes a post that the viewer cannot see (any more)."""
-        return not self.is_repost and self.post.source_id is not None and self.source is None
+        missing = self.post.source_id is not None and self.source is None
+        return missing and not self.is_repost and not self.is_nested
 
     @property
     def url(self) -> str:

@@ -8,6 +8,8 @@ docs/decisions/0005).
 import logging
 import time
 
+from django.db import DatabaseError
+
 from apps.caches.servers import RedisError
 from apps.paging import Cursor
 from apps.timeline import pull
@@ -25,12 +27,20 @@ def rebuild_home(reader_id: int) -> bool:
         token = HOME.begin(reader_id)
         if token is None:
             return _wait_for_other(reader_id)
-        ids = pull.home_ids(reader_id, Cursor(), HOME.length)
+        ids = _snapshot(reader_id, token)
         # the sentinel takes one place, so a window that is full says nothing about the end
         return HOME.swap(reader_id, token, ids, complete=len(ids) < HOME.length)
     except RedisError as error:
         logger.warning("no home window for %s: %s", reader_id, error)
         return False
+
+
+def _snapshot(reader_id: int, token: str) -> list[int]:
+    try:
+        return pull.home_ids(reader_id, Cursor(), HOME.length)
+    except DatabaseError:
+        HOME.abandon(reader_id, token)
+        raise
 
 
 def _wait_for_other(reader_id: int) -> bool:

@@ -51,11 +51,11 @@ def status_json(item: FeedItem) -> Json:
 
 
 def _quote(item: FeedItem) -> Json | None:
-    if item.is_repost or item.post.source_id is None:
-        return None
-    if item.source is None:
+    if item.lost_quote:
         return {"state": "unauthorized", "quoted_status": None}
-    return {"state": "accepted", "quoted_status": status_json(item.source)}
+    if item.quoted is None:
+        return None
+    return {"state": "accepted", "quoted_status": status_json(item.quoted)}
 
 
 def _media(picture: Picture) -> Json:

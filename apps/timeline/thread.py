@@ -3,9 +3,10 @@
 from collections import defaultdict
 from dataclasses import dataclass
 
+from django.db import connection
 from django.utils.translation import gettext as _
 
-from apps.ids import author_of
+from apps.ids import author_of, first_id_at, second_of
 from apps.posts.models import Post
 from apps.refusals import NotFound
 from apps.timeline.hydrate import hydrate
@@ -14,6 +15,18 @@ from apps.timeline.pages import not_muted
 
 MAX_ANCESTORS = 60
 MAX_DESCENDANTS = 120  # with ancestors and the post itself within one hydration
+MAX_THREAD = 2000  # answers looked through
+CLOCK_SLACK_SECONDS = 60
+
+_ANCESTORS = """
+WITH RECURSIVE above (id, reply_to_id, depth) AS (
+    SELECT id, reply_to_id, 0 FROM posts_post WHERE id = %(post)s
+    UNION ALL
+    SELECT p.id, p.reply_to_id, depth + 1 FROM posts_post p JOIN above ON p.id = above.reply_to_id
+    WHERE depth < %(most)s
+)
+SELECT id FROM above WHERE depth > 0 ORDER BY depth DESC
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,9 +53,8 @@ def one_item(viewer_id: int | None, post_id: int) -> FeedItem:
 def thread(viewer_id: int | None, post_id: int) -> Thread:
     """A post with its context; NotFound when the viewer may not see it. A fixed number of queries."""
     focus = one_item(viewer_id, post_id)
-    edges = _edges(focus.post.thread_id)
-    above = _ancestor_ids(post_id, edges)
-    below = _descendant_ids(post_id, edges)
+    above = _ancestor_ids(post_id) if focus.post.reply_to_id else []
+    below = _in_reading_order(post_id, _answers(focus))
     context = hydrate(viewer_id, [*above, *below[:MAX_DESCENDANTS]])
     found = {item.id: item for item in context.items}
     descendants = [found[one] for one in below[:MAX_DESCENDANTS] if one in found]
@@ -54,30 +66,23 @@ def thread(viewer_id: int | None, post_id: int) -> Thread:
     )
 
 
-MAX_THREAD = 2000
+def _ancestor_ids(post_id: int) -> list[int]:
+    """What a post answers, and what that answers, from the top down; the nearest 60."""
+    with connection.cursor() as sql:
+        sql.execute(_ANCESTORS, {"post": post_id, "most": MAX_ANCESTORS})
+        return [row[0] for row in sql.fetchall()]
 
 
-def _edges(thread_id: int) -> dict[int, int | None]:
-    """Who answers what in a thread, by id; the first 2,000 posts."""
-    rows = Post.objects.filter(thread_id=thread_id).order_by("pk").values_list("pk", "reply_to")
-    return dict(rows[:MAX_THREAD])
-
-
-def _ancestor_ids(post_id: int, edges: dict[int, int | None]) -> list[int]:
-    chain: list[int] = []
-    parent = edges.get(post_id)
-    while parent is not None and len(chain) < MAX_ANCESTORS:
-        chain.append(parent)
-        parent = edges.get(parent)
-    return chain[::-1]
-
-
-def _descendant_ids(post_id: int, edges: dict[int, int | None]) -> list[int]:
+def _answers(focus: FeedItem) -> dict[int, list[int]]:
+    """Who answers what below a post, among the 2,000 oldest posts of its thread that may be answers to it."""
+    # inside one second ids do not tell who was first, and the clocks of two machines differ a little
+    earliest = first_id_at(second_of(focus.id) - CLOCK_SLACK_SECONDS)
+    younger = Post.objects.filter(thread_id=focus.post.thread_id, pk__gte=earliest).order_by("pk")
     answers: dict[int, list[int]] = defaultdict(list)
-    for child, parent in edges.items():
+    for child, parent in younger.values_list("pk", "reply_to")[:MAX_THREAD]:
         if parent is not None:
             answers[parent].append(child)
-    return _in_reading_order(post_id, answers)
+    return answers
 
 
 def _in_reading_order(post_id: int, answers: dict[int, list[int]]) -> list[int]:

@@ -108,7 +108,7 @@ def test_weak_passwords_are_refused(password):
 
 
 def test_operators_may_set_any_password():
-    user = register(handle="op_", email=None, password="op", check_password=False)
+    user = register(handle="op_", email=None, password="op", by_operator=True)
     assert user.check_password("op")
 
 

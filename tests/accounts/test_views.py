@@ -58,15 +58,15 @@ class TestJoining:
 
 class TestLoggingIn:
     def _log_in(self, browser, **fields):
-        return browser.post("/login", {"name": "alice", "password": PASSWORD, **fields})
+        return browser.post("/login", {"username": "alice", "password": PASSWORD, **fields})
 
     @pytest.mark.parametrize("name", ["alice", "@Alice", "alice@example.org"])
     def test_takes_handle_or_address(self, alice, name):
-        assert self._log_in(Client(), name=name).status_code == 303
+        assert self._log_in(Client(), username=name).status_code == 303
 
     def test_says_no_more_than_that_it_is_wrong(self, alice):
         wrong = self._log_in(Client(), password="wrong")
-        unknown = self._log_in(Client(), name="nobody")
+        unknown = self._log_in(Client(), username="nobody")
         assert wrong.status_code == unknown.status_code == 422
         assert "Handle or password is wrong." in wrong.text
         assert "Handle or password is wrong." in unknown.text
@@ -88,7 +88,7 @@ class TestLoggingIn:
         for _ in range(2):
             assert self._log_in(Client(), password="wrong").status_code == 422
         assert self._log_in(Client()).status_code == 429
-        assert self._log_in(Client(), name="alice@example.org").status_code == 303
+        assert self._log_in(Client(), username="alice@example.org").status_code == 303
 
     def test_suspended_accounts_stay_outside(self, alice):
         User.objects.update(is_active=False)

@@ -314,7 +314,7 @@ def test_nothing_is_wider_than_a_small_screen(author, reader, visit, language):
 def _log_in_in(page, handle, language):
     page.context.add_cookies([{"name": "lang", "value": language, "url": page.url}])
     page.goto("/login")
-    page.locator("#id_name").fill(handle)
+    page.locator("#id_username").fill(handle)
     page.locator("#id_password").fill(PASSWORD)
     page.locator("form.form .btn").click()
     page.wait_for_url("**/")

@@ -1,6 +1,7 @@
 """Publish, fan out, read: through the real API, a real broker and a real worker."""
 
 import signal
+from typing import Any
 
 from apps.events.leases import State
 from apps.events.models import Event
@@ -66,4 +67,5 @@ def test_a_killed_worker_loses_no_delivery(transactional_db, alice, api_of, tmp_
 
 
 def flush_broker():
-    app.connection_for_write().default_channel.client.flushdb()
+    channel: Any = app.connection_for_write().default_channel
+    channel.client.flushdb()

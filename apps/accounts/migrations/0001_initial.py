@@ -81,4 +81,8 @@ class Migration(migrations.Migration):
             model_name='user',
             constraint=models.CheckConstraint(condition=models.Q(('id__lte', 268435455)), name='user_id_fits_post_ids'),
         ),
+        migrations.AddIndex(
+            model_name='usercounts',
+            index=models.Index(fields=['-followers', 'user'], name='counts_most_followed'),
+        ),
     ]

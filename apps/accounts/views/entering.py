@@ -14,13 +14,13 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from apps.accounts.actions import register
 from apps.accounts.forms import JoinForm, LoginForm, show_refusal
+from apps.accounts.limits import count_or_refuse
 from apps.accounts.models import User
 from apps.accounts.visitors import (
     MemberVisit,
     SeeOther,
     Visit,
     client_address,
-    count_or_refuse,
     next_address,
     signed_in_only,
     viewer_of,
@@ -57,7 +57,7 @@ def log_in(request: Visit) -> HttpResponseBase:
         return redirect(next_address(request))
     form = LoginForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
-        name = form.cleaned_data["name"].strip().removeprefix("@").lower()
+        name = form.cleaned_data["username"].strip().removeprefix("@").lower()
         subject = f"{client_address(request)} {name}"
         count_or_refuse("log_in", subject)
         user = authenticate(request, username=name, password=form.cleaned_data["password"])

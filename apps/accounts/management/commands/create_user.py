@@ -40,7 +40,7 @@ class Command(BaseCommand):
                 email=options["email"],
                 password=options["password"],
                 display_name=options["display_name"],
-                check_password=False,
+                by_operator=True,
             )
         except Refusal as refusal:
             raise CommandError(refusal.message) from None
