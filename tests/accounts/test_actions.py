@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from django.conf import settings as django_settings
+from django.core.files.storage import default_storage
 from PIL import Image
 
 from apps.accounts.actions import (
@@ -281,3 +282,22 @@ def test_only_staff_suspend_and_only_superusers_suspend_superusers(alice, carol,
     alice.is_superuser = True
     with pytest.raises(NotAllowed):
         suspend_user(alice, by=admin, reason="")
+
+
+def test_a_replaced_and_a_removed_avatar_leave_no_file(
+    alice, picture, django_capture_on_commit_callbacks
+):
+    def change(act):
+        with django_capture_on_commit_callbacks(execute=True):
+            act()
+        return alice.avatar.name
+
+    def upload():
+        update_profile(alice, display_name="", bio="", avatar=picture())
+
+    first = change(upload)
+    second = change(upload)
+    assert first != second
+    assert (default_storage.exists(first), default_storage.exists(second)) == (False, True)
+    change(lambda: remove_avatar(alice))
+    assert not default_storage.exists(second)

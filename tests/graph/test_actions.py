@@ -181,3 +181,12 @@ def test_a_crowd_that_follows_in_circles_does_not_deadlock(transactional_db):
 
     together(12, mingle)
     assert mirror_faults() == SOUND
+
+
+def test_following_in_bulk_is_refused_on_every_way_in(alice, bob, carol, api_of, page_of, settings):
+    settings.RATE_LIMITS = {**settings.RATE_LIMITS, "follow": (1, 3600)}
+    assert api_of(carol).post(f"/api/v1/accounts/{alice.pk}/follow").status_code == 200
+    answer = api_of(carol).post(f"/api/v1/accounts/{bob.pk}/follow")
+    assert (answer.status_code, answer.json()["code"]) == (429, "too_many_requests")
+    assert int(answer.headers["Retry-After"]) > 0
+    assert page_of(carol).post("/@bob/follow").status_code == 429

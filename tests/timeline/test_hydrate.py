@@ -5,6 +5,7 @@ from apps.graph.actions import block_user
 from apps.posts.actions import delete_post, repost
 from apps.timeline.hydrate import hydrate
 from apps.timeline.items import ViewerFlags
+from apps.timeline.serializers import status_json
 from tests.factories import make_user, publish
 
 pytestmark = pytest.mark.django_db
@@ -78,3 +79,21 @@ def test_a_page_of_reposts_quotes_and_replies_costs_the_same_queries(
         assert len(items(alice, *posts)) == 4 * number
     with django_assert_num_queries(2):  # gate, authors
         assert len(items(None, *posts)) == 4 * number
+
+
+def test_a_quote_inside_a_repost_shows_what_it_quotes(alice, bob, carol):
+    quoted = publish(carol, "first said")
+    quote = publish(carol, "and then thought", quote_of_id=quoted.pk)
+    wrapper = repost(alice, quote.pk)
+    shown = hydrate(bob.pk, [wrapper.pk]).items[0].shown
+    assert (shown.id, shown.quoted.id, shown.lost_quote) == (quote.pk, quoted.pk, False)
+
+
+def test_a_quote_inside_a_quote_is_left_out_and_not_called_lost(alice, bob):
+    first = publish(alice, "first")
+    second = publish(alice, "second", quote_of_id=first.pk)
+    third = publish(alice, "third", quote_of_id=second.pk)
+    item = hydrate(bob.pk, [third.pk]).items[0]
+    assert item.quoted.id == second.pk
+    assert (item.quoted.quoted, item.quoted.lost_quote) == (None, False)
+    assert status_json(item)["quote"]["quoted_status"]["quote"] is None

@@ -1,7 +1,7 @@
 import time
 
 import pytest
-from django.db import connection
+from django.db import DatabaseError, connection
 
 from apps.caches.servers import timelines
 from apps.graph.actions import follow_user
@@ -117,3 +117,14 @@ def test_without_redis_there_is_no_window(bob):
     with dead_redis():
         assert not rebuild_home(bob.pk)
     assert connection.is_usable()
+
+
+def test_a_rebuild_that_fails_gives_the_lock_back(alice, bob, monkeypatch):
+    def broken(*_args):
+        raise DatabaseError("no")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("apps.timeline.rebuild.pull.home_ids", broken)
+        with pytest.raises(DatabaseError):
+            rebuild_home(bob.pk)
+    assert rebuild_home(bob.pk)  # at once, not when keys have expired
