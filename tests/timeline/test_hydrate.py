@@ -86,6 +86,7 @@ def test_a_quote_inside_a_repost_shows_what_it_quotes(alice, bob, carol):
     quote = publish(carol, "and then thought", quote_of_id=quoted.pk)
     wrapper = repost(alice, quote.pk)
     shown = hydrate(bob.pk, [wrapper.pk]).items[0].shown
+    assert shown.quoted is not None
     assert (shown.id, shown.quoted.id, shown.lost_quote) == (quote.pk, quoted.pk, False)
 
 
@@ -94,6 +95,7 @@ def test_a_quote_inside_a_quote_is_left_out_and_not_called_lost(alice, bob):
     second = publish(alice, "second", quote_of_id=first.pk)
     third = publish(alice, "third", quote_of_id=second.pk)
     item = hydrate(bob.pk, [third.pk]).items[0]
+    assert item.quoted is not None
     assert item.quoted.id == second.pk
     assert (item.quoted.quoted, item.quoted.lost_quote) == (None, False)
     assert status_json(item)["quote"]["quoted_status"]["quote"] is None
