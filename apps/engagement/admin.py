@@ -10,12 +10,11 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
-from apps.accounts.admin import account_ids, user_link
+from apps.accounts.admin import user_link
 from apps.engagement.actions import unlike_post
 from apps.engagement.models import Like
 from apps.events.admin import StaffList
-from apps.ids import parse_id
-from apps.posts.admin import post_link
+from apps.posts.admin import post_link, search_by_post_or_account
 
 
 @admin.register(Like)
@@ -34,13 +33,7 @@ class LikeAdmin(StaffList):
         self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
     ) -> tuple[QuerySet[Any], bool]:
         """By post or by account, whichever it is."""
-        term = search_term.strip()
-        if not term:
-            return queryset, False
-        try:
-            return queryset.filter(post=parse_id(term)), False
-        except ValueError:
-            return queryset.filter(user__in=account_ids(term)), False
+        return search_by_post_or_account(queryset, search_term, account="user"), False
 
     @admin.display(description=gettext_lazy("account"))
     def user_link(self, like: Like) -> SafeString:

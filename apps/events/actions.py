@@ -10,7 +10,6 @@ from django.db import DEFAULT_DB_ALIAS, connections, transaction
 from django.utils import timezone
 from kombu.exceptions import OperationalError
 
-from apps.caches.servers import RedisError
 from apps.events import leases
 from apps.events.models import Event
 from apps.events.registry import handler, subscribers
@@ -46,23 +45,11 @@ def ring(task_name: str, *args: Any) -> None:
 
 def run_due(*, limit: int, only: list[int] | None = None) -> int:
     """Claim due events and run their handlers; how many were claimed."""
-    events = leases.claim(Event, limit=limit, only=only)
-    for event in events:
-        _run(event)
-    return len(events)
+    return leases.work_off(Event, _handle, limit=limit, only=only)
 
 
-def _run(event: Event) -> None:
-    try:
-        handler(event.name, event.subscriber)(event.payload)
-    except RedisError as error:
-        logger.warning("event %s postponed: %s", event, error)
-        leases.postpone(event)
-    except Exception as error:
-        logger.exception("event %s failed, try %s", event, event.attempts)
-        leases.fail(event, error)
-    else:
-        leases.finish(event)
+def _handle(event: Event) -> None:
+    handler(event.name, event.subscriber)(event.payload)
 
 
 def retry_dead(event_ids: list[int]) -> int:

@@ -3,7 +3,8 @@
 Celery may lose any message; these rows are found again by a sweeper (`FOR UPDATE SKIP LOCKED`).
 """
 
-from collections.abc import Sequence
+import logging
+from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from typing import Any, TypeVar
 
@@ -11,6 +12,10 @@ from django.db import models, transaction
 from django.db.models import F, Q
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
+
+from apps.caches.servers import RedisError
+
+logger = logging.getLogger(__name__)
 
 MAX_ATTEMPTS = 5
 LEASE = timedelta(seconds=60)  # longer than the hard time limit of a task
@@ -64,6 +69,28 @@ def claim(model: type[R], *, limit: int, only: list[int] | None = None) -> list[
     for row in rows:
         row.attempts, row.due_at = row.attempts + 1, lease_until
     return rows
+
+
+def work_off(
+    model: type[R], work: Callable[[R], None], *, limit: int, only: list[int] | None = None
+) -> int:
+    """Claim due rows and do the work of each; how many were claimed.
+
+    A row whose work fails is tried again later; one that finds a store down is postponed without blame.
+    """
+    rows = claim(model, limit=limit, only=only)
+    for row in rows:
+        try:
+            work(row)
+        except RedisError as error:
+            logger.warning("%s postponed: %s", row, error)
+            postpone(row)
+        except Exception as error:
+            logger.exception("%s failed, try %s", row, row.attempts)
+            fail(row, error)
+        else:
+            finish(row)
+    return len(rows)
 
 
 def _park(rows: Sequence[LeasedRow]) -> None:

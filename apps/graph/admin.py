@@ -1,5 +1,6 @@
 """Staff see who follows, blocks and mutes whom, and can undo it through the actions people use."""
 
+from abc import abstractmethod
 from collections.abc import Callable
 from typing import Any, ClassVar
 
@@ -51,9 +52,9 @@ class RelationAdmin(StaffList):
         """Who is in the list."""
         return user_link(getattr(row, self.other))
 
+    @abstractmethod
     def undo(self, row: Any) -> None:
         """End the relation of one row."""
-        raise NotImplementedError
 
     def line(self, row: Any) -> str:
         """A relation in a list of things to end."""

@@ -26,6 +26,19 @@ SEARCHED_POSTS = 100_000  # a text search reads bodies one by one: the newest on
 DAYS = (1, 7, 30)
 
 
+def search_by_post_or_account(
+    queryset: QuerySet[Any], search_term: str, *, account: str
+) -> QuerySet[Any]:
+    """Rows that have a `post`: by its number, or by the handle of the account that `account` leads to."""
+    term = search_term.strip()
+    if not term:
+        return queryset
+    try:
+        return queryset.filter(post=parse_id(term))
+    except ValueError:
+        return queryset.filter(**{f"{account}__in": account_ids(term)})
+
+
 def post_link(post_id: int | None) -> SafeString | str:
     """A link to the staff page of a post."""
     if post_id is None:

@@ -10,11 +10,10 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
-from apps.accounts.admin import account_ids, user_link
+from apps.accounts.admin import user_link
 from apps.events.admin import StaffList
 from apps.events.leases import State
-from apps.ids import parse_id
-from apps.posts.admin import post_link
+from apps.posts.admin import post_link, search_by_post_or_account
 from apps.timeline.fanout import retry_dead
 from apps.timeline.models import FanoutChunk, FanoutJob
 
@@ -90,13 +89,7 @@ class FanoutJobAdmin(StaffList):
         self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
     ) -> tuple[QuerySet[Any], bool]:
         """By post or by author, whichever it is."""
-        term = search_term.strip()
-        if not term:
-            return queryset, False
-        try:
-            return queryset.filter(post=parse_id(term)), False
-        except ValueError:
-            return queryset.filter(post__author__in=account_ids(term)), False
+        return search_by_post_or_account(queryset, search_term, account="post__author"), False
 
     @admin.display(description=gettext_lazy("post"))
     def post_link(self, job: FanoutJob) -> SafeString | str:

@@ -49,19 +49,7 @@ def start_job(post_id: int) -> None:
 
 def run_due(*, limit: int, only: list[int] | None = None) -> int:
     """Claim due chunks and deliver them; how many were claimed."""
-    chunks = leases.claim(FanoutChunk, limit=limit, only=only)
-    for chunk in chunks:
-        try:
-            _deliver(chunk)
-        except RedisError as error:
-            logger.warning("chunk %s postponed: %s", chunk, error)
-            leases.postpone(chunk)
-        except Exception as error:
-            logger.exception("chunk %s failed, try %s", chunk, chunk.attempts)
-            leases.fail(chunk, error)
-        else:
-            leases.finish(chunk)
-    return len(chunks)
+    return leases.work_off(FanoutChunk, _deliver, limit=limit, only=only)
 
 
 def retry_dead(job_ids: list[int]) -> int:
