@@ -1,6 +1,7 @@
 """Accounts as JSON, in the Mastodon shape."""
 
 from datetime import UTC, datetime
+from functools import cache
 from typing import Any
 
 from django.conf import settings
@@ -24,11 +25,17 @@ def absolute(path: str) -> str:
     return path if path.startswith(("http://", "https://")) else f"{settings.SITE_URL}{path}"
 
 
+@cache
+def _fallback(name: str) -> str:
+    """A picture of the site's own; its address does not change while a process lives."""
+    return absolute(static(name))
+
+
 def account_json(user: User) -> Json:
     """An account as others see it; the user's counts must be loaded."""
     address = absolute(user.url)
-    picture = absolute(user.avatar_url or static("img/avatar.svg"))
-    banner = absolute(static("img/banner.svg"))
+    picture = absolute(user.avatar_url) if user.avatar_url else _fallback("img/avatar.svg")
+    banner = _fallback("img/banner.svg")
     return {
         "id": str(user.pk),
         "username": user.handle,

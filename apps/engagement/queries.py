@@ -3,10 +3,18 @@
 from collections.abc import Collection
 from dataclasses import dataclass, field
 
-from django.db.models import CharField, Value
+from django.db import connection
 
-from apps.engagement.models import Bookmark, Like
+from apps.engagement.models import Bookmark
 from apps.paging import Cursor, Page, page_of_rows
+
+# Written out, like the relations: it runs on every page.
+_ENGAGED = """
+SELECT 'like', post_id FROM engagement_like WHERE user_id = %(viewer)s AND post_id = ANY(%(posts)s)
+UNION ALL
+SELECT 'bookmark', post_id FROM engagement_bookmark
+WHERE user_id = %(viewer)s AND post_id = ANY(%(posts)s)
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,16 +29,11 @@ def engaged(viewer_id: int | None, post_ids: Collection[int]) -> Engaged:
     """What a viewer did with these posts, in one query; nothing for anonymous viewers."""
     if viewer_id is None or not post_ids:
         return Engaged()
-    likes, bookmarks = (
-        model.objects.filter(user=viewer_id, post__in=post_ids)
-        .order_by()
-        .annotate(kind=Value(kind, CharField()))
-        .values_list("kind", "post_id")
-        for model, kind in ((Like, "like"), (Bookmark, "bookmark"))
-    )
     result = Engaged()
-    for kind, post_id in likes.union(bookmarks, all=True):
-        (result.liked if kind == "like" else result.bookmarked).add(post_id)
+    with connection.cursor() as sql:
+        sql.execute(_ENGAGED, {"viewer": viewer_id, "posts": list(post_ids)})
+        for kind, post_id in sql.fetchall():
+            (result.liked if kind == "like" else result.bookmarked).add(post_id)
     return result
 
 

@@ -1,11 +1,11 @@
 """Reads of the graph."""
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 from dataclasses import dataclass, field
 
-from django.db.models import F, Q, QuerySet, Value
-from django.db.models.fields import CharField
+from django.db import connection
+from django.db.models import Q, QuerySet
 
 from apps.accounts.models import User
 from apps.accounts.queries import users_by_id
@@ -13,6 +13,24 @@ from apps.graph.models import Block, Followee, Follower, Mute
 from apps.paging import Cursor, Page, page_of_rows
 
 MAX_OTHERS = 1000
+
+# Written out: it runs on every page, and the ORM takes 3 ms to put this union together.
+_RELATIONS = """
+SELECT 'following', followee_id FROM graph_followee
+WHERE owner_id = %(viewer)s AND followee_id = ANY(%(others)s)
+UNION ALL
+SELECT 'followed_by', follower_id FROM graph_follower
+WHERE owner_id = %(viewer)s AND follower_id = ANY(%(others)s)
+UNION ALL
+SELECT 'blocking', blocked_id FROM graph_block
+WHERE owner_id = %(viewer)s AND blocked_id = ANY(%(others)s)
+UNION ALL
+SELECT 'blocked_by', owner_id FROM graph_block
+WHERE blocked_id = %(viewer)s AND owner_id = ANY(%(others)s)
+UNION ALL
+SELECT 'muting', muted_id FROM graph_mute
+WHERE owner_id = %(viewer)s AND muted_id = ANY(%(others)s)
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,31 +67,11 @@ def relations(viewer_id: int | None, other_ids: Collection[int]) -> Relations:
     if len(others) > MAX_OTHERS:
         raise ValueError(f"at most {MAX_OTHERS} accounts a call, not {len(others)}")
     found: dict[str, set[int]] = defaultdict(set)
-    for kind, other_id in _relation_rows(viewer_id, others):
-        found[kind].add(other_id)
+    with connection.cursor() as sql:
+        sql.execute(_RELATIONS, {"viewer": viewer_id, "others": list(others)})
+        for kind, other_id in sql.fetchall():
+            found[kind].add(other_id)
     return Relations(**found)
-
-
-def _relation_rows(viewer_id: int, others: set[int]) -> Iterable[tuple[str, int]]:
-    sources = [
-        ("following", Followee.objects.filter(owner=viewer_id, followee__in=others), "followee_id"),
-        (
-            "followed_by",
-            Follower.objects.filter(owner=viewer_id, follower__in=others),
-            "follower_id",
-        ),
-        ("blocking", Block.objects.filter(owner=viewer_id, blocked__in=others), "blocked_id"),
-        ("blocked_by", Block.objects.filter(blocked=viewer_id, owner__in=others), "owner_id"),
-        ("muting", Mute.objects.filter(owner=viewer_id, muted__in=others), "muted_id"),
-    ]
-    parts = [
-        rows.order_by()
-        .annotate(kind=Value(kind, CharField()), other=F(column))
-        .values_list("kind", "other")
-        for kind, rows, column in sources
-    ]
-    rows: Iterable[tuple[str, int]] = parts[0].union(*parts[1:], all=True)
-    return rows
 
 
 def followee_ids(user_id: int) -> list[int]:
