@@ -8,6 +8,7 @@ from django.db.models.functions import Coalesce
 
 from apps.accounts.models import User
 from apps.accounts.queries import users_by_id
+from apps.graph.models import Mute
 from apps.graph.queries import relations
 from apps.notifications.models import Notification, ReadMarker
 from apps.paging import Cursor, Page, page_of_rows
@@ -72,4 +73,6 @@ def unread_count(viewer: User) -> int:
     """How many notifications lie above the read marker, at most 100; one query."""
     marker = ReadMarker.objects.filter(user=viewer).values("last_read_id")
     rows = Notification.objects.filter(user=viewer, pk__gt=Coalesce(Subquery(marker), 0))
-    return len(rows.values_list("pk")[:UNREAD_MOST])
+    muted = Mute.objects.filter(owner=viewer).values("muted_id")
+    heard = rows.filter(actor__suspended_at=None).exclude(actor__in=muted)
+    return len(heard.values_list("pk")[:UNREAD_MOST])

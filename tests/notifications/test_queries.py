@@ -112,3 +112,16 @@ def test_a_page_costs_the_same_queries_for_one_and_nine(
     # rows, actors, relations; the posts: gate, authors, likes, reposts (all one's own: no relations); the marker
     with django_assert_num_queries(8):
         assert len(notifications_page(alice, Cursor(limit=number)).items) == number
+
+
+def test_the_badge_does_not_count_those_who_are_not_shown(alice, bob, carol):
+    post = publish(alice)
+    like_post(bob, post.pk)
+    like_post(carol, post.pk)
+    deliver()
+    mark_read(alice, Notification.objects.filter(user=alice, kind="follow").latest("pk").pk)
+    assert unread_count(alice) == 2
+    mute_user(alice, bob)
+    assert unread_count(alice) == 1
+    User.objects.filter(pk=carol.pk).update(suspended_at=timezone.now())
+    assert unread_count(alice) == 0
