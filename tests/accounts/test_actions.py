@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from django.conf import settings as django_settings
 from django.core.files.storage import default_storage
+from django.utils import translation
 from PIL import Image
 
 from apps.accounts.actions import (
@@ -301,3 +302,13 @@ def test_a_replaced_and_a_removed_avatar_leave_no_file(
     assert (default_storage.exists(first), default_storage.exists(second)) == (False, True)
     change(lambda: remove_avatar(alice))
     assert not default_storage.exists(second)
+
+
+@pytest.mark.parametrize(
+    ("language", "message"),
+    [("en", "Use at least 12 characters."), ("zh-hans", "至少 12 个字符。")],
+)
+def test_a_short_password_is_refused_in_the_language_of_the_page(language, message):
+    with translation.override(language), pytest.raises(Invalid) as refusal:
+        register(handle="mei", email=None, password="short")
+    assert refusal.value.errors == {"password": message}
