@@ -5,15 +5,15 @@ from typing import Any
 from django.conf import settings
 from django.http import HttpRequest
 
-from apps.accounts.models import User
+from apps.accounts.visitors import viewer_of
 
 
 def site(request: HttpRequest) -> dict[str, Any]:
     """`site_name`, `site_url`, and `viewer`: the signed-in user or None."""
-    user = getattr(request, "user", None)
+    viewer = viewer_of(request)
     return {
         "site_name": settings.SITE_NAME,
         "site_url": settings.SITE_URL,
-        "viewer": user if isinstance(user, User) else None,
-        "theme": user.theme if isinstance(user, User) else request.COOKIES.get("theme", "auto"),
+        "viewer": viewer,
+        "theme": viewer.theme if viewer else request.COOKIES.get("theme", "auto"),
     }

@@ -6,7 +6,7 @@ from django.middleware.locale import LocaleMiddleware
 from django.utils import translation
 from django.utils.cache import patch_vary_headers
 
-from apps.accounts.models import User
+from apps.accounts.visitors import viewer_of
 
 
 class UserLocaleMiddleware(LocaleMiddleware):
@@ -14,8 +14,8 @@ class UserLocaleMiddleware(LocaleMiddleware):
 
     def process_request(self, request: HttpRequest) -> None:
         """Activate the language of the request."""
-        user = getattr(request, "user", None)
-        language = user.interface_language if isinstance(user, User) else ""
+        viewer = viewer_of(request)
+        language = viewer.interface_language if viewer else ""
         translation.activate(language or translation.get_language_from_request(request))
         request.LANGUAGE_CODE = translation.get_language()
 

@@ -7,6 +7,7 @@ from rest_framework.permissions import AllowAny
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from apps.accounts import visitors
 from apps.accounts.models import User
 from apps.accounts.queries import user_by_handle, user_by_id
 from apps.accounts.schema import AccountSchema, CredentialAccountSchema, ProblemSchema
@@ -18,14 +19,10 @@ NOT_FOUND = {404: ProblemSchema}
 
 def viewer_of(request: Request) -> User:
     """The account of an authenticated request."""
-    if not isinstance(request.user, User):
+    viewer = visitors.viewer_of(request)
+    if viewer is None:
         raise TypeError("this endpoint is for authenticated requests only")
-    return request.user
-
-
-def viewer_id_of(request: Request) -> int | None:
-    """The viewer's id, None for anonymous requests."""
-    return request.user.pk if isinstance(request.user, User) else None
+    return viewer
 
 
 @extend_schema(

@@ -11,6 +11,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseBase, HttpRespons
 from django.utils.http import url_has_allowed_host_and_scheme
 from django_htmx.http import HttpResponseClientRedirect
 from django_htmx.middleware import HtmxDetails
+from rest_framework.request import Request
 
 from apps.accounts.models import User
 
@@ -35,14 +36,16 @@ class SeeOther(HttpResponseRedirect):
     status_code = 303
 
 
-def viewer_of(request: HttpRequest) -> User | None:
-    """The signed-in user, None for a visitor."""
-    return request.user if isinstance(request.user, User) else None
+def viewer_of(request: HttpRequest | Request) -> User | None:
+    """The signed-in user; None for a visitor, and where a request failed before anybody looked."""
+    user = getattr(request, "user", None)
+    return user if isinstance(user, User) else None
 
 
-def viewer_id_of(request: HttpRequest) -> int | None:
-    """The id of the signed-in user, None for a visitor."""
-    return request.user.pk if isinstance(request.user, User) else None
+def viewer_id_of(request: HttpRequest | Request) -> int | None:
+    """The id of who asks, for a page or through the API; None for a visitor."""
+    viewer = viewer_of(request)
+    return viewer.pk if viewer else None
 
 
 def signed_in_only(view: View) -> View:

@@ -54,11 +54,9 @@ def _handle(event: Event) -> None:
 
 def retry_dead(event_ids: list[int]) -> int:
     """Give dead letters five more tries, now; how many."""
-    dead = list(Event.objects.filter(pk__in=event_ids, state=leases.State.DEAD))
-    for event in dead:
-        leases.revive(event)
+    dead = leases.revive_dead(Event, pk__in=event_ids)
     if dead:
-        ring("apps.events.tasks.dispatch", [event.pk for event in dead])
+        ring("apps.events.tasks.dispatch", dead)
     return len(dead)
 
 

@@ -1,6 +1,7 @@
 """The API's relations: follow, block, mute, and the lists of people."""
 
 from collections.abc import Callable
+from typing import Any
 
 from django.utils.translation import gettext as _
 from drf_spectacular.utils import OpenApiParameter, extend_schema
@@ -9,11 +10,12 @@ from rest_framework.permissions import AllowAny
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from apps.accounts.api import viewer_id_of, viewer_of
+from apps.accounts.api import viewer_of
 from apps.accounts.models import User
 from apps.accounts.queries import user_by_id
 from apps.accounts.schema import AccountSchema, ProblemSchema
 from apps.accounts.serializers import account_json
+from apps.accounts.visitors import viewer_id_of
 from apps.graph import actions
 from apps.graph.queries import followers_page, following_page, relations
 from apps.graph.schema import RelationshipSchema
@@ -109,9 +111,7 @@ followers = _people("account_followers", "Who follows an account", followers_pag
 following = _people("account_following", "Whom an account follows", following_page)
 
 
-def paged(
-    request: Request, page: Page[User] | Page[object], body: list[dict[str, object]]
-) -> Response:
+def paged(request: Request, page: Page[Any], body: list[dict[str, Any]]) -> Response:
     """A list with its `Link` header."""
     link = link_header(request.build_absolute_uri(request.path), request.query_params, page)
     return Response(body, headers={"Link": link} if link else None)

@@ -74,11 +74,6 @@ def relations(viewer_id: int | None, other_ids: Collection[int]) -> Relations:
     return Relations(**found)
 
 
-def followee_ids(user_id: int) -> list[int]:
-    """All accounts a user follows."""
-    return list(Followee.objects.filter(owner=user_id).values_list("followee_id", flat=True))
-
-
 def follower_chunks(owner_id: int, *, size: int) -> list[tuple[int, int, int]]:
     """Cut a follower list into pieces of `size`: (first edge id, last edge id, number of followers) each.
 

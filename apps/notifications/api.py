@@ -7,11 +7,11 @@ from rest_framework.response import Response
 
 from apps.accounts.api import viewer_of
 from apps.accounts.schema import ProblemSchema
-from apps.graph.api import CURSOR_PARAMETERS
+from apps.graph.api import CURSOR_PARAMETERS, paged
 from apps.notifications.queries import notifications_page, unread_count
 from apps.notifications.schema import TYPES, NotificationSchema, UnreadSchema
 from apps.notifications.serializers import notification_json
-from apps.paging import Cursor, link_header
+from apps.paging import Cursor
 
 
 @extend_schema(
@@ -30,9 +30,7 @@ def notifications(request: Request) -> Response:
     """The viewer's notifications, newest first. Reading them here does not mark them as read."""
     cursor = Cursor.from_query(request.query_params)
     page = notifications_page(viewer_of(request), cursor, kinds=_kinds(request))
-    link = link_header(request.build_absolute_uri(request.path), request.query_params, page)
-    body = [notification_json(notification) for notification in page.items]
-    return Response(body, headers={"Link": link} if link else None)
+    return paged(request, page, [notification_json(notification) for notification in page.items])
 
 
 @extend_schema(

@@ -10,7 +10,6 @@ from django.conf import settings
 from django.db import transaction
 
 from apps.caches.servers import RedisError
-from apps.caches.window import bury
 from apps.events import leases
 from apps.events.actions import ring
 from apps.graph.queries import follower_chunks, follower_ids_between, relations
@@ -54,10 +53,9 @@ def run_due(*, limit: int, only: list[int] | None = None) -> int:
 
 def retry_dead(job_ids: list[int]) -> int:
     """Give the dead chunks of jobs five more tries, now; how many."""
-    dead = list(FanoutChunk.objects.filter(job__in=job_ids, state=leases.State.DEAD))
-    for chunk in dead:
-        leases.revive(chunk)
-        ring("apps.timeline.tasks.deliver_chunk", chunk.pk)
+    dead = leases.revive_dead(FanoutChunk, job__in=job_ids)
+    for chunk_id in dead:
+        ring("apps.timeline.tasks.deliver_chunk", chunk_id)
     return len(dead)
 
 
@@ -129,8 +127,3 @@ def _withdraw(reader_id: int, author_id: int) -> None:
     HOME.remove(
         reader_id, [post_id for post_id in HOME.ids(reader_id) if author_of(post_id) == author_id]
     )
-
-
-def bury_post(post_id: int) -> None:
-    """After a delete: stop deliveries that are still under way."""
-    bury(post_id)

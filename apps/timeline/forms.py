@@ -3,12 +3,12 @@
 from typing import Any
 from uuid import uuid4
 
-import regex
 from django import forms
 from django.conf import settings
 from django.utils.translation import get_language
 from django.utils.translation import gettext_lazy as _
 
+from apps.accounts.scripts import language_by_script
 from apps.ids import parse_id
 from apps.posts.drafts import CONTENT_WARNING_MAX_CHARACTERS, Draft
 from apps.posts.models import Visibility
@@ -20,19 +20,11 @@ LANGUAGES = [
 ]  # fmt: skip
 # The names under which `posts` refuses.
 FIELD_NAMES = {"status": "body", "spoiler_text": "content_warning"}
-_SCRIPTS = [
-    ("ja", regex.compile(r"[\p{Hiragana}\p{Katakana}]")),
-    ("ko", regex.compile(r"\p{Hangul}")),
-    ("zh", regex.compile(r"\p{Han}")),
-]
 
 
 def guess_language(text: str) -> str:
     """The language of a text by its script; else that of the page it was written on."""
-    for language, script in _SCRIPTS:
-        if script.search(text):
-            return language
-    return (get_language() or "en").split("-")[0]
+    return language_by_script(text) or (get_language() or "en").split("-")[0]
 
 
 class EditForm(forms.Form):

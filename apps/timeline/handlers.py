@@ -1,5 +1,6 @@
 """What the timelines do when a lower app reports a change."""
 
+from apps.caches.window import bury
 from apps.events.registry import Payload, handles
 from apps.posts.actions import delete_reposts_of
 from apps.timeline import fanout
@@ -21,7 +22,7 @@ def deliver_edited_post(payload: Payload) -> None:
 @handles("post_deleted")
 def bury_deleted_post(payload: Payload) -> None:
     """Stop deliveries of a deleted post and delete its reposts, a batch at a time."""
-    fanout.bury_post(payload["post_id"])
+    bury(payload["post_id"])
     while delete_reposts_of(payload["post_id"]):
         pass
 

@@ -5,7 +5,6 @@ from dataclasses import dataclass, field
 from apps.accounts.models import User
 from apps.ids import author_of
 from apps.posts.content import PostContent
-from apps.posts.models import Visibility
 from apps.posts.queries import Counts
 
 
@@ -65,7 +64,7 @@ class FeedItem:
     @property
     def can_repost(self) -> bool:
         """Only public posts travel."""
-        return self.post.visibility in {Visibility.PUBLIC, Visibility.UNLISTED}
+        return self.post.is_open
 
     @property
     def reply_to_author_id(self) -> int | None:

@@ -8,6 +8,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
 
 from apps.accounts.models import User
+from apps.accounts.scripts import html_language, language_by_script
 
 register = template.Library()
 
@@ -24,9 +25,6 @@ SHAPES = (
 )
 SIDES = {"xs": 24, "sm": 36, "": 44, "xl": 96}
 _GRAPHEME = regex.compile(r"\X")
-_HAN, _KANA, _HANGUL = (
-    regex.compile(rf"[\p{{{script}}}]") for script in ("Han", "Hiragana}\\p{Katakana", "Hangul")
-)
 
 
 @register.simple_tag
@@ -67,11 +65,7 @@ def banner(user: User) -> SafeString:
 @register.filter
 def language_of(text: str) -> str:
     """The language tag of a short text by its script, empty when the script does not tell."""
-    if _KANA.search(text):
-        return "ja"
-    if _HANGUL.search(text):
-        return "ko"
-    return "zh-Hans" if _HAN.search(text) else ""
+    return html_language(language_by_script(text))
 
 
 @register.simple_tag

@@ -10,9 +10,10 @@ from rest_framework.permissions import AllowAny
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from apps.accounts.api import viewer_id_of, viewer_of
+from apps.accounts.api import viewer_of
 from apps.accounts.models import User
 from apps.accounts.schema import ProblemSchema
+from apps.accounts.visitors import viewer_id_of
 from apps.engagement import actions as engagement
 from apps.posts import actions as posts
 from apps.posts.drafts import Draft

@@ -6,11 +6,12 @@ from rest_framework.permissions import AllowAny
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from apps.accounts.api import viewer_id_of, viewer_of
+from apps.accounts.api import viewer_of
 from apps.accounts.queries import user_by_id
 from apps.accounts.schema import ProblemSchema
-from apps.graph.api import CURSOR_PARAMETERS
-from apps.paging import Cursor, Page, link_header
+from apps.accounts.visitors import viewer_id_of
+from apps.graph.api import CURSOR_PARAMETERS, paged
+from apps.paging import Cursor, Page
 from apps.timeline.bookmarks import bookmarks_timeline
 from apps.timeline.home import home_timeline
 from apps.timeline.items import FeedItem
@@ -87,7 +88,4 @@ def bookmarks(request: Request) -> Response:
 
 def statuses(request: Request, page: Page[FeedItem]) -> Response:
     """A page of statuses with its `Link` header."""
-    link = link_header(request.build_absolute_uri(request.path), request.query_params, page)
-    return Response(
-        [status_json(item) for item in page.items], headers={"Link": link} if link else None
-    )
+    return paged(request, page, [status_json(item) for item in page.items])

@@ -7,6 +7,7 @@ from django import template
 from django.template import Context
 from django.utils.translation import gettext, ngettext
 
+from apps.accounts.scripts import html_language
 from apps.accounts.templatetags.amounts import compact, exact
 from apps.posts.models import Visibility
 from apps.timeline.items import FeedItem
@@ -25,8 +26,8 @@ def reach(visibility: str) -> str:
 
 @register.filter
 def language_tag(language: str) -> str:
-    """The language of a post as HTML wants it: Han glyphs differ by region, so zh says which."""
-    return "zh-Hans" if language == "zh" else language
+    """The language of a post as HTML wants it."""
+    return html_language(language)
 
 
 @register.filter

@@ -1,0 +1,20 @@
+"""The language of a text by its script, as far as the script tells."""
+
+import regex
+
+# Kana before Han: Japanese is written in both.
+_SCRIPTS = (
+    ("ja", regex.compile(r"[\p{Hiragana}\p{Katakana}]")),
+    ("ko", regex.compile(r"\p{Hangul}")),
+    ("zh", regex.compile(r"\p{Han}")),
+)
+
+
+def language_by_script(text: str) -> str:
+    """`ja`, `ko` or `zh`; empty when the script does not tell."""
+    return next((language for language, script in _SCRIPTS if script.search(text)), "")
+
+
+def html_language(language: str) -> str:
+    """A language as HTML wants it: Han glyphs differ by region, so zh says which."""
+    return "zh-Hans" if language == "zh" else language
