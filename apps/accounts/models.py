@@ -125,7 +125,8 @@ class User(AbstractBaseUser, PermissionsMixin):
 class UserCounts(models.Model):
     """The counts of a user, changed in the transaction of the rows they count; locked first in every write.
 
-    `last_post_id` guards the order of the author's ids against clocks that go back.
+    `last_post_id` guards the order of the author's ids against clocks that go back. The revisions are fences: a cache
+    entry carries the revision it was made from, and is a miss for everybody who knows a newer one.
     """
 
     user = models.OneToOneField(User, models.CASCADE, primary_key=True, related_name="counts")
@@ -133,6 +134,9 @@ class UserCounts(models.Model):
     following = models.PositiveIntegerField(_("following"), default=0)
     posts = models.PositiveIntegerField(_("posts"), default=0)
     last_post_id = models.BigIntegerField(default=0)
+    revision = models.PositiveIntegerField(default=0, db_default=0)  # of these counts
+    graph_revision = models.PositiveIntegerField(default=0, db_default=0)  # of whom the user follows, blocks, mutes
+    outbox_revision = models.PositiveIntegerField(default=0, db_default=0)  # of the ids of the user's public posts
 
     class Meta:
         verbose_name = verbose_name_plural = _("user counts")

@@ -31,6 +31,24 @@ def timelines() -> redis.Redis:
 
 
 @cache
+def graph() -> redis.Redis:
+    """The Redis of relations; evictable, rebuilt from PostgreSQL."""
+    return _redis(settings.REDIS_GRAPH_URL)
+
+
+@cache
+def counters() -> redis.Redis:
+    """The Redis of counters; must not evict, rebuilt from PostgreSQL when it was lost."""
+    return _redis(settings.REDIS_COUNTERS_URL)
+
+
+@cache
+def existence() -> redis.Redis:
+    """The Redis of existence filters; must not evict, rebuilt from PostgreSQL when it was lost."""
+    return _redis(settings.REDIS_EXISTENCE_URL)
+
+
+@cache
 def limits() -> redis.Redis:
     """The Redis of rate limits."""
     return _redis(settings.REDIS_LIMITS_URL)

@@ -121,3 +121,44 @@ class GraphImport(models.Model):
 
     def __str__(self) -> str:
         return f"{self.digest[:12]}: {self.lines_done}"
+
+
+class Circle(models.Model):
+    """A named audience of its owner's (sources 000, 002: groups). In a shared circle every member may post to it."""
+
+    owner = models.ForeignKey(
+        settings.AUTH_USER_MODEL, models.CASCADE, related_name="+", db_index=False
+    )
+    name = models.CharField(_("name"), max_length=60)
+    is_shared = models.BooleanField(_("members may post"), default=False)
+    created_at = models.DateTimeField(_("since"), default=timezone.now)
+    deleted_at = models.DateTimeField(_("deleted at"), null=True, blank=True)
+
+    class Meta:
+        verbose_name, verbose_name_plural = _("circle"), _("circles")
+        constraints = [
+            models.UniqueConstraint(
+                "owner", "name", condition=models.Q(deleted_at=None), name="circle_name_once"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class CircleMember(models.Model):
+    """`member` belongs to `circle`; decided anew at every read, so leaving acts on the next one."""
+
+    circle = models.ForeignKey(Circle, models.CASCADE, related_name="members", db_index=False)
+    member = models.ForeignKey(
+        settings.AUTH_USER_MODEL, models.CASCADE, related_name="+", db_index=False
+    )
+    created_at = models.DateTimeField(_("since"), default=timezone.now)
+
+    class Meta:
+        verbose_name, verbose_name_plural = _("circle member"), _("circle members")
+        constraints = [models.UniqueConstraint("circle", "member", name="circle_member_once")]
+        indexes = [models.Index(fields=["member", "circle"], name="circle_member_mine")]
+
+    def __str__(self) -> str:
+        return f"{self.member_id} in {self.circle_id}"

@@ -5,6 +5,8 @@ from django.db import models
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
+from apps.graph.models import Circle
+
 
 class Kind(models.TextChoices):
     """What a post is: the verb of the activity (source 003)."""
@@ -23,6 +25,7 @@ class Visibility(models.TextChoices):
     UNLISTED = "unlisted", _("Quiet public")
     FOLLOWERS = "followers", _("Followers")
     MENTIONED = "mentioned", _("Mentioned people")
+    CIRCLE = "circle", _("A circle")
 
 
 OPEN = (Visibility.PUBLIC, Visibility.UNLISTED)
@@ -45,6 +48,9 @@ class Post(models.Model):
     language = models.CharField(_("language"), max_length=10, blank=True)
     visibility = models.CharField(
         _("visibility"), max_length=9, choices=Visibility.choices, default=Visibility.PUBLIC
+    )
+    circle = models.ForeignKey(
+        Circle, models.PROTECT, null=True, blank=True, related_name="+", db_index=False
     )
     source = models.ForeignKey(
         "self", models.DO_NOTHING, null=True, blank=True, related_name="+", db_index=False
@@ -72,6 +78,10 @@ class Post(models.Model):
             models.CheckConstraint(
                 condition=models.Q(kind__in=[Kind.REPOST, Kind.QUOTE]) | models.Q(source=None),
                 name="source_of_repost_or_quote",
+            ),
+            models.CheckConstraint(
+                condition=models.Q(visibility=Visibility.CIRCLE) ^ models.Q(circle=None),
+                name="circle_of_circle_post",
             ),
         ]
         indexes = [
@@ -105,6 +115,8 @@ class PostCounts(models.Model):
     reposts = models.PositiveIntegerField(_("reposts"), default=0)
     likes = models.PositiveIntegerField(_("likes"), default=0)
     bookmarks = models.PositiveIntegerField(_("bookmarks"), default=0)
+    reads = models.PositiveBigIntegerField(_("reads"), default=0, db_default=0)
+    revision = models.PositiveIntegerField(default=0, db_default=0)  # grows with every change but those of `reads`
 
     class Meta:
         verbose_name = verbose_name_plural = _("post counts")
