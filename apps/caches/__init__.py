@@ -1,6 +1,7 @@
 """The cache infrastructure: clients, and structures that know ids and bytes, nothing else.
 
 servers      the only module that imports redis and pymemcache; connections from the settings
+topology     which Memcached nodes there are, as a value; pure
 readthrough  ask the cache for many, load what is missing, store it
 window       a contiguous newest window of ids per reader, in Redis
 ratelimit    exact limits in Redis
