@@ -41,7 +41,9 @@ class History:
                 self.faults.append(f"{who} read the deleted {post_id}")
             found = EDIT.search(status["content"])
             if found and int(found[1]) < edits.get(post_id, 0):
-                self.faults.append(f"{who} read edit {found[1]} of {post_id} after {edits[post_id]}")
+                self.faults.append(
+                    f"{who} read edit {found[1]} of {post_id} after {edits[post_id]}"
+                )
 
 
 def reader(api, address, history, stopping):
@@ -116,7 +118,9 @@ def flushed():
     time.sleep(SECONDS_PER_FAULT)
 
 
-def test_faults_during_mixed_reads_and_writes(transactional_db, settings, alice, bob, carol, api_of):
+def test_faults_during_mixed_reads_and_writes(
+    transactional_db, settings, alice, bob, carol, api_of
+):
     if not running().memcached:
         pytest.skip("no memcached on this machine")
     settings.RATE_LIMITS = dict.fromkeys(settings.RATE_LIMITS, (10**9, 60))
@@ -125,7 +129,11 @@ def test_faults_during_mixed_reads_and_writes(transactional_db, settings, alice,
         follow_user(one, alice)
     posts = [publish(alice, "edit 0") for _ in range(20)]
     deliver()
-    addresses = ["/api/v1/timelines/home", f"/api/v1/accounts/{alice.pk}/statuses", "/api/v1/timelines/public"]
+    addresses = [
+        "/api/v1/timelines/home",
+        f"/api/v1/accounts/{alice.pk}/statuses",
+        "/api/v1/timelines/public",
+    ]
     history, stopping, failures = History(), threading.Event(), []
     threads = [
         in_background(reader, api_of(bob), address, history, stopping, failures=failures)
