@@ -185,6 +185,16 @@ def test_an_edit_during_a_load_never_puts_old_parts_under_the_new_version(alice,
     del bob
 
 
+def test_all_who_still_ask_for_the_version_before_an_edit_get_the_newer_one(alice):
+    """The gate told them of a version that was gone when it was loaded. That must not be remembered as absence."""
+    post = publish(alice, "first")
+    seen_by_the_gate = (post.pk, post.version)
+    edit_post(alice, post.pk, body="second")
+    for _reader in range(3):
+        found = CONTENT.get_many([seen_by_the_gate], load_contents)
+        assert [content.body for content in found.values()] == ["second"]
+
+
 def test_a_delete_during_a_load_shows_nothing(alice):
     post = publish(alice)
     with interrupt("posts_post", lambda: delete_post(post.pk, by=alice)):
