@@ -233,7 +233,8 @@ def use_topology(topology: Topology, *, hold_seconds: float = 0) -> None:
 
 def _follow(topology: Topology) -> None:
     """Processes change over one after another: until all have, some would not write to a new node what others read."""
-    use_topology(topology, hold_seconds=HOLD_SECONDS)
+    if _used.cache is None or topology.version > _used.cache.topology.version:
+        use_topology(topology, hold_seconds=HOLD_SECONDS)
 
 
 def look() -> None:
