@@ -92,9 +92,10 @@ class _Filling(Generic[K, V]):
         self._count(len(missing))
         if self.garbage:
             self._clear_away()
-        unfit = [key for name, key in self.names.items() if name.encode() not in self.keys]
-        if unfit:  # Memcached takes no such key
-            self.found |= self.load(unfit)
+        if len(self.keys) < len(self.names):
+            known = set(self.read.names.values())
+            unfit = [key for name, key in self.names.items() if name not in known]
+            self.found |= self.load(unfit)  # Memcached takes no such key
         if missing and self.kind.single_flight:
             fly(self.cache, self.read, missing, load=self._load, accept=self._take)
         elif missing:

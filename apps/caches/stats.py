@@ -3,6 +3,7 @@
 A subject is a class ("post") or a tier ("tier:l1"); an outcome is a word. The counts go out by `drain`.
 """
 
+import os
 import threading
 from collections import Counter
 
@@ -12,6 +13,14 @@ Counts = Counter[tuple[str, str]]
 
 _counts: Counts = Counter()
 _lock = threading.Lock()
+
+
+def _after_fork() -> None:
+    global _lock, _counts
+    _lock, _counts = threading.Lock(), Counter()
+
+
+os.register_at_fork(after_in_child=_after_fork)
 
 
 def count(subject: str, outcome: str, number: int = 1) -> None:

@@ -14,13 +14,14 @@ import random
 import threading
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping
+from functools import cache
 from typing import cast
 
 from apps.caches.layers import Items, Layer, Leases, bounded, layer_of, make
 from apps.caches.listener import current, listener
 from apps.caches.nodes import MemcachedNode, Place, look_after
-from apps.caches.reads import Read, Token, named
-from apps.caches.servers import refills_all_l1
+from apps.caches.reads import ABSENT, Read, Token, named
+from apps.caches.servers import Redis, refills_all_l1, timelines_apart
 from apps.caches.topology import Topology
 from apps.caches.wire import Item, Kind
 from apps.caches.writes import Writes
@@ -47,7 +48,7 @@ class TieredCache:
         read = self.read(keys)
         names = read.names
         return {
-            names[key]: item.data for key, item in read.items.items() if item.kind == Kind.VALUE
+            names[key]: item.data for key, item in read.items.items() if not item.flags & ABSENT
         }
 
     def read(self, keys: Collection[str]) -> Read:
@@ -191,6 +192,7 @@ class _Used:
     def after_fork(self) -> None:
         """In a child: the parent goes on using its connections and locks."""
         self.lock = threading.Lock()
+        _redis_of_looks.cache_clear()
         if self.cache is not None:
             self.cache = TieredCache(self.cache.topology, {})
 
@@ -240,4 +242,10 @@ def _follow(topology: Topology) -> None:
 def look() -> None:
     """Once a second: learn what other processes know of the nodes, and tell them what this one knows."""
     if _used.cache is not None:
-        look_after(list(_used.cache.nodes()))
+        look_after(list(_used.cache.nodes()), by=_redis_of_looks())
+
+
+@cache
+def _redis_of_looks() -> Redis:
+    """Connections of the listener's thread alone, which may be at work while the process forks."""
+    return timelines_apart()
