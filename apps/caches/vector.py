@@ -61,12 +61,12 @@ class IdVector:
         header = _HEADER.pack(FORMAT, COMPLETE * self.complete, len(self), self.revision)
         return header + self.entries.astype(_WORD, copy=False).tobytes()
 
-    def prepend(self, new: int, *, revision: int, length: int) -> "IdVector":
-        """With an entry before the newest, cut to `length`; ValueError when its id is not the newest."""
+    def prepend(self, new: int, *, revision: int) -> "IdVector":
+        """With an entry before the newest; ValueError when its id is not newer."""
         if len(self) and new & MAX_ID <= int(self.entries[0]) & MAX_ID:
             raise ValueError(f"{new & MAX_ID} is not newer than the newest id")
         grown = np.concatenate((np.array([new], dtype=_WORD), self.entries))
-        return IdVector(grown, revision, self.complete).trim(length)
+        return IdVector(grown, revision, self.complete)
 
     def remove(self, post_id: int, *, revision: int) -> "IdVector":
         """Without an id; ValueError when the id should be in the vector and is not.
@@ -86,6 +86,8 @@ class IdVector:
 
     def between(self, *, oldest: int, newest: int | None, replies: bool = True) -> Entries:
         """The ids above `oldest` and below `newest` (both exclusive), newest first, with or without replies."""
+        if replies and newest is None and not oldest:
+            return self.ids
         rising = self.ids[::-1]
         first = int(np.searchsorted(rising, np.uint64(oldest), side="right"))
         last = len(self) if newest is None else int(np.searchsorted(rising, np.uint64(newest)))
@@ -93,7 +95,8 @@ class IdVector:
         if replies:
             return rising[::-1][inside]
         entries = self.entries[inside]
-        return entries[entries >> _REPLY_BIT == 0]
+        plain: Entries = entries[entries >> _REPLY_BIT == 0]
+        return plain
 
     def reaches(self, oldest: int) -> bool:
         """Whether every id above `oldest` that exists is in the vector."""

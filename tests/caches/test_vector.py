@@ -102,7 +102,7 @@ def test_a_vector_has_a_longest_length():
     longest = vector(range(MAX_LENGTH, 0, -1))
     assert len(decode(longest.encode())) == MAX_LENGTH
     with pytest.raises(ValueError, match="more than"):
-        longest.prepend(MAX_ID, revision=8, length=MAX_LENGTH + 1).encode()
+        longest.prepend(MAX_ID, revision=8).encode()
 
 
 @given(histories(), st.booleans())
@@ -141,11 +141,12 @@ def changes(draw):
 
 @given(changes(), st.integers(1, 12))
 def test_a_vector_kept_by_changes_is_a_head_of_the_truth(steps, length):
-    truth, kept = [], vector([], revision=0)
+    truth: list[int] = []
+    kept = vector([], revision=0)
     for revision, (publishes, number, is_reply) in enumerate(steps, start=1):
         if publishes or not truth:
             truth.insert(0, entry(revision * 10, is_reply=is_reply))
-            kept = kept.prepend(truth[0], revision=revision, length=length)
+            kept = kept.prepend(truth[0], revision=revision).trim(length)
         else:
             gone = truth.pop(number % len(truth))
             kept = kept.remove(gone & MAX_ID, revision=revision)
@@ -160,7 +161,7 @@ def test_what_is_not_newer_is_not_prepended():
     kept = vector([5 | REPLY, 3])
     for late in (5, 4, 5 | REPLY, 4 | REPLY):
         with pytest.raises(ValueError, match="not newer"):
-            kept.prepend(late, revision=8, length=9)
+            kept.prepend(late, revision=8)
 
 
 def test_what_should_be_there_and_is_not_cannot_be_removed():
