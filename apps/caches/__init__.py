@@ -3,6 +3,8 @@
 servers      the only module that imports redis and pymemcache; connections from the settings
 topology     which Memcached nodes there are, as a value; pure
 listener     the topology this process uses, kept up to date by a thread
+tiers        L1, Main and Backup of Memcached behind one face
+layers       one of them: fixed slots; `nodes`, `flights`, `suspicion`, `breaker`, `generations`, `wire`: one node
 readthrough  ask the cache for many, load what is missing, store it
 window       a contiguous newest window of ids per reader, in Redis
 vector       the newest ids of one list, packed; pure
