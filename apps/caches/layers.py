@@ -80,6 +80,8 @@ class Layer:
     def read(self, keys: Collection[bytes], *, with_tokens: bool = False) -> Reading:
         """What the layer has, under the keys of the call."""
         reading, flights, errors = Reading(), [], 0
+        if not self.slots:
+            return reading
         for slot, part in self.by_slot(keys):
             build = _ask(slot.node, part, with_tokens=with_tokens)
             flight = slot.node.depart(build) if slot.is_read else None

@@ -201,14 +201,14 @@ class Listener:
 
     def _report(self, client: Redis) -> None:
         text = json.dumps({"role": self.role, "version": self.topology.version})
-        name = _own_name(self.role)
+        name = own_name()
         with client.pipeline(transaction=False) as pipeline:
             pipeline.set(REPORT.format(name), text, ex=REPORT_TTL_SECONDS)
             pipeline.sadd(PROCESSES, name)
             pipeline.execute()
 
     def _take_report_back(self, client: Redis) -> None:
-        name = _own_name(self.role)
+        name = own_name()
         with client.pipeline(transaction=False) as pipeline:
             pipeline.delete(REPORT.format(name))
             pipeline.srem(PROCESSES, name)
@@ -223,8 +223,9 @@ def _wait(channel: Any, stopping: threading.Event) -> None:
             return
 
 
-def _own_name(role: str) -> str:
-    return f"{role} {os.getpid()} on {socket.gethostname()}"
+def own_name() -> str:
+    """What this process is called in reports."""
+    return f"{socket.gethostname()}:{os.getpid()}"
 
 
 _listener: Listener | None = None

@@ -64,7 +64,7 @@ class MemcachedNode:
     def current(self) -> int | None:
         """The generation to use now; None while the node may not be used. Tries the node when that is due."""
         generation = self.suspicion.current()
-        if generation is not None:
+        if generation is not None or self.suspicion.is_held:
             return generation
         if not self._trial.acquire(timeout=memcached_timeout() if self._breaker.is_closed else 0):
             return None

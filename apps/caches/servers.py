@@ -4,12 +4,15 @@ Time-outs are short: a cache that does not answer in time is a miss. The only mo
 """
 
 import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from typing import Any
 
 import redis
 from django.conf import settings
 from pymemcache.client.base import Client
+from pymemcache.exceptions import MemcacheError
 from pymemcache.pool import ObjectPool
 from redis.backoff import NoBackoff
 from redis.commands.core import Script
@@ -20,9 +23,11 @@ from apps.caches.topology import Sizes, Topology, configured
 logger = logging.getLogger(__name__)
 
 RECEIVE_BYTES = 256 * 1024
+PROBE_TIMEOUT_SECONDS = 0.3  # staff wait for the slowest node
 
 Redis = redis.Redis
 RedisError = redis.RedisError
+MEMCACHED_ERRORS = (MemcacheError, OSError)
 Pipeline = redis.client.Pipeline
 
 
@@ -103,6 +108,25 @@ def configured_topology() -> Topology:
 def listens() -> bool:
     """Whether processes follow changes of the topology; tests switch it off."""
     return bool(settings.CACHE_TOPOLOGY_LISTENS)
+
+
+@contextmanager
+def memcached_at(url: str) -> Iterator[Any]:
+    """A connection of its own to any Memcached, for looking after it; answers are waited for.
+
+    Raises one of MEMCACHED_ERRORS when used, not when made.
+    """
+    client = Client(
+        url,
+        connect_timeout=PROBE_TIMEOUT_SECONDS,
+        timeout=PROBE_TIMEOUT_SECONDS,
+        default_noreply=False,
+        no_delay=True,
+    )
+    try:
+        yield client
+    finally:
+        client.close()
 
 
 class Connection(Client):  # type: ignore[misc]  # pymemcache has no types

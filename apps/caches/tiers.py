@@ -13,7 +13,7 @@ import os
 import random
 import threading
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import cast
 
 from apps.caches.layers import Items, Layer, Leases, bounded, layer_of, make
@@ -23,10 +23,11 @@ from apps.caches.reads import Read, Token, named
 from apps.caches.servers import refills_all_l1
 from apps.caches.topology import Topology
 from apps.caches.wire import Item, Kind
+from apps.caches.writes import Writes
 
-TOMBSTONE_SECONDS = 10  # longer than anybody who read the old value may take to refill it
-REFILL_WITHIN_SECONDS = 5.0  # whoever took longer refills nothing
+REFILL_WITHIN_SECONDS = 5.0  # whoever took longer refills nothing: half the life of a tombstone
 CAS_TRIES = 8
+HOLD_SECONDS = 2.0  # longer than the news of a topology takes to reach every process
 
 
 class TieredCache:
@@ -37,6 +38,7 @@ class TieredCache:
         self.main = layer_of("main", topology.main, known)
         self.backup = layer_of("backup", topology.backup, known)
         self.groups = tuple(layer_of("l1", group, known) for group in topology.l1)
+        self._writes = Writes(self.main, self.backup, self.groups)
 
     # -- reading ---------------------------------------------------------------------------------
 
@@ -94,71 +96,27 @@ class TieredCache:
 
     def set_many(self, values: Mapping[str, bytes], *, ttl_seconds: int) -> bool:
         """Store values known to be committed; whether each is in Main or Backup. At most 1,000 a call."""
-        ttl_seconds = bounded(ttl_seconds)
-        names = named(values)
-        items = {
-            key: make(Kind.VALUE, values[name], ttl_seconds=ttl_seconds)
-            for key, name in names.items()
-        }
-        return self._write(items, ttl_seconds) and len(items) == len(values)
+        names, ttl_seconds = named(values), bounded(ttl_seconds)
+        items = {key: make(Kind.VALUE, values[name], ttl_seconds) for key, name in names.items()}
+        return self._writes.store(items, ttl_seconds=ttl_seconds) and len(items) == len(values)
 
     def delete_many(self, keys: Collection[str]) -> bool:
         """Nothing older than now will be found under these keys. At most 1,000 a call.
 
         What is stored is a tombstone: for its short life nobody can refill what was read before.
         """
-        tombstone = make(Kind.GONE, b"", ttl_seconds=TOMBSTONE_SECONDS)
-        return self._write(dict.fromkeys(named(keys), tombstone), TOMBSTONE_SECONDS)
-
-    def _write(self, items: Items, ttl_seconds: int) -> bool:
-        stored = self.main.write(b"set", items, ttl_seconds=ttl_seconds)
-        left = {key: item for key, item in items.items() if key not in stored}
-        stored_behind = self.backup.write(b"set", left, ttl_seconds=ttl_seconds) if left else set()
-        self.backup.tell(_only(stored, items), ttl_seconds=ttl_seconds)
-        failed = left.keys() - stored_behind
-        tombstone = make(Kind.GONE, b"", ttl_seconds=TOMBSTONE_SECONDS)
-        for group in self.groups:
-            group.tell(_only(stored | stored_behind, items), ttl_seconds=ttl_seconds)
-            # not updated, but what it has may be older than what could not be written
-            group.tell(dict.fromkeys(failed, tombstone), ttl_seconds=TOMBSTONE_SECONDS)
-        return not failed
-
-    # -- compare and set -------------------------------------------------------------------------
+        return self._writes.bury(named(keys))
 
     def gets(self, key: str) -> tuple[bytes, Token] | None:
         """A value and the token to replace it, from Main, from Backup only while Main fails; None when there is none."""
-        for raw in named([key]):
-            answered, found = self._gets(self.main, raw)
-            if answered and found is None and self._promote(raw):
-                answered, found = self._gets(self.main, raw)
-            return found if answered else self._gets(self.backup, raw)[1]
-        return None
+        return next((self._writes.gets(raw) for raw in named([key])), None)
 
     def cas(self, key: str, value: bytes, token: Token, *, ttl_seconds: int) -> bool:
         """Replace what `gets` read; False when something else is there by now, or the node failed."""
-        ttl_seconds = bounded(ttl_seconds)
-        for raw in named([key]):
-            item = make(Kind.VALUE, value, ttl_seconds=ttl_seconds)
-            base = token.layer
-            if base not in (self.main, self.backup) or base.slot_of(raw).node is not token.node:
-                return False
-            chosen = {raw: Item(item.data, item.flags, token.number)}
-            if not base.write(b"cas", chosen, ttl_seconds=ttl_seconds):
-                return False
-            others = [
-                layer for layer in (self.main, self.backup, *self.groups) if layer is not base
-            ]
-            for layer in others:
-                layer.tell({raw: item}, ttl_seconds=ttl_seconds)
-            now = base.read([raw]).items.get(raw)
-            if (
-                now is not None and now.data != value
-            ):  # somebody was faster, and we may have overtaken them
-                tombstone = make(Kind.GONE, b"", ttl_seconds=TOMBSTONE_SECONDS)
-                for layer in others:
-                    layer.tell({raw: tombstone}, ttl_seconds=TOMBSTONE_SECONDS)
-            return True
-        return False
+        return any(
+            self._writes.cas(raw, value, token, ttl_seconds=bounded(ttl_seconds))
+            for raw in named([key])
+        )
 
     def update(self, key: str, change: Callable[[bytes], bytes], *, ttl_seconds: int) -> bool:
         """Change a value that is stored, however many do so at once; when that fails, delete it and say False."""
@@ -171,27 +129,6 @@ class TieredCache:
                 return True
         self.delete_many([key])  # L1 may have what Main and Backup have lost
         return False
-
-    def _gets(self, layer: Layer, key: bytes) -> tuple[bool, tuple[bytes, Token] | None]:
-        """Whether the layer answered, and what."""
-        if not layer.slots:
-            return False, None
-        reading = layer.read([key], with_tokens=True)
-        node, item = layer.slot_of(key).node, reading.items.get(key)
-        if item is None or item.kind != Kind.VALUE:
-            return node in reading.nodes, None
-        return True, (item.data, Token(layer, node, item.token))
-
-    def _promote(self, key: bytes) -> bool:
-        """Bring what only Backup has to Main, so that all who change it meet there; whether there is something now."""
-        if not self.backup.slots:
-            return False
-        item = self.backup.read([key]).items.get(key)
-        if item is None or item.kind != Kind.VALUE:
-            return False
-        ttl_seconds = bounded(item.ends - int(time.time())) if item.ends else TOMBSTONE_SECONDS
-        self.main.write(b"add", {key: Item(item.data, item.flags)}, ttl_seconds=ttl_seconds)
-        return True
 
     # -- for those who load ----------------------------------------------------------------------
 
@@ -243,10 +180,6 @@ class TieredCache:
                 yield slot.node
 
 
-def _only(keys: Iterable[bytes], items: Items) -> dict[bytes, Item]:
-    return {key: items[key] for key in keys}
-
-
 class _Used:
     """The tiers of this process."""
 
@@ -272,7 +205,7 @@ def tiers() -> TieredCache:
         with _used.lock:
             begins, _used.follows = not _used.follows, True
         if begins:
-            listener().subscribe(use_topology)
+            listener().subscribe(_follow)
             listener().every_second(look)
             look()
     current()  # keeps the listener running
@@ -281,15 +214,27 @@ def tiers() -> TieredCache:
     return cast("TieredCache", _used.cache)
 
 
-def use_topology(topology: Topology) -> None:
-    """Swap to another topology at once; operations under way end with the one they began with."""
+def use_topology(topology: Topology, *, hold_seconds: float = 0) -> None:
+    """Swap to another topology at once; operations under way end with the one they began with.
+
+    The clients of nodes that stay where they are stay too. New nodes are not used for `hold_seconds`.
+    """
     with _used.lock:
         old = {node.place: node for node in _used.cache.nodes()} if _used.cache else {}
         cache = _used.cache = TieredCache(topology, old)
     kept = set(cache.nodes())
+    if old and hold_seconds:
+        for node in kept.difference(old.values()):
+            node.suspicion.hold(hold_seconds)
     for node in old.values():
         if node not in kept:
             node.retire()
+
+
+def _follow(topology: Topology) -> None:
+    """Processes change over one after another: until all have, some would not write to a new node what others read."""
+    if _used.cache is None or topology.version > _used.cache.topology.version:
+        use_topology(topology, hold_seconds=HOLD_SECONDS)
 
 
 def look() -> None:
