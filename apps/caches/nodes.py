@@ -176,7 +176,7 @@ class MemcachedNode:
         return answer is not None and answer.lines == [b"STORED"]
 
     def _just_ask(self, _head: bytes) -> bytes:
-        return get_request([self.stamp_key], with_tokens=True)
+        return get_request([self.stamp_key])
 
     # -- connections -----------------------------------------------------------------------------
 
