@@ -9,6 +9,7 @@ tiers        L1, Main and Backup of Memcached behind one face
 layers       one of them: fixed slots; `nodes`, `flights`, `suspicion`, `breaker`, `generations`, `wire`: one node
 readthrough  ask the cache for many, load what is missing, store it
 window       a contiguous newest window of ids per reader, in Redis
+vector       the newest ids of one list, packed; pure
 ratelimit    exact limits in Redis
 
 A failure of a cache is a miss, never an error: every function here says what its miss looks like.

@@ -19,6 +19,7 @@ from apps.ids import next_post_id, second_of
 from apps.posts.content import PostContent
 from apps.posts.drafts import Draft, NewPicture, check_labels, checked_body, invalid
 from apps.posts.models import (
+    OPEN,
     Attachment,
     IdempotencyKey,
     Kind,
@@ -146,14 +147,16 @@ def delete_post(post_id: int, *, by: User) -> Post:
     if owner is None or (owner != by.pk and not by.is_staff):
         raise NotFound(_("This post isn't here."))
     with transaction.atomic():
-        UserCounts.objects.select_for_update().get(pk=owner)
+        counts = UserCounts.objects.select_for_update().get(pk=owner)
         post = Post.objects.select_for_update().get(pk=post_id)
         if post.deleted_at is not None:
             raise NotFound(_("This post isn't here."))
         Post.objects.filter(pk=post_id).update(
             deleted_at=timezone.now(), version=F("version") + 1, body="", content_warning=""
         )
-        UserCounts.objects.filter(pk=owner).update(posts=F("posts") - 1)
+        UserCounts.objects.filter(pk=owner).update(
+            posts=F("posts") - 1, outbox_revision=_outbox_revision(post, counts)
+        )
         _count_links(post, -1)
         _detach(post)
         record("post_deleted", post_id=post_id)
@@ -176,9 +179,21 @@ def _insert(post: Post, counts: UserCounts) -> None:
     post.created_at = _created_at(post.pk)
     post.save(force_insert=True)
     PostCounts.objects.create(post=post)
-    UserCounts.objects.filter(pk=counts.pk).update(posts=F("posts") + 1, last_post_id=post.pk)
+    UserCounts.objects.filter(pk=counts.pk).update(
+        posts=F("posts") + 1,
+        last_post_id=post.pk,
+        outbox_revision=_outbox_revision(post, counts),
+    )
     _count_links(post, +1)
     record("post_published", post_id=post.pk)
+
+
+def _outbox_revision(post: Post, counts: UserCounts) -> int:
+    # of the locked row; it fences the vectors of the author's open posts, so restricted ones do not move it
+    if post.visibility not in OPEN:
+        return counts.outbox_revision
+    post.outbox_revision = counts.outbox_revision + 1
+    return post.outbox_revision
 
 
 def _count_links(post: Post, delta: int) -> None:
