@@ -4,13 +4,14 @@ The key holds the version, so an old body is unreachable once a post is edited. 
 """
 
 from apps.caches.readthrough import ReadThrough
-from apps.posts.content import PostContent, decode, encode
+from apps.posts.codec import VERSION, decode, encode
+from apps.posts.content import PostContent
 
 PostVersion = tuple[int, int]  # post id, version
 
 CONTENT: ReadThrough[PostVersion, PostContent] = ReadThrough(
     name="post",
-    version=1,
+    version=VERSION,
     ttl_seconds=7 * 24 * 3600,
     key_of=lambda key: f"{key[0]}:{key[1]}",
     encode=encode,

@@ -1,10 +1,9 @@
-"""The content of a post: what is the same for every viewer. Immutable per version."""
+"""The content of a post: what is the same for every viewer. Immutable per version. Its byte form is in `codec`."""
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
 
-import orjson
 from django.utils.safestring import SafeString
 
 from apps.posts.models import OPEN, Kind
@@ -70,19 +69,3 @@ class PostContent:
     def html_for(self, origin: str) -> str:
         """The body as HTML with absolute links."""
         return html(self.body, handles=self.mentions, origin=origin)
-
-
-_FIELDS = [field.name for field in fields(PostContent)]
-
-
-def encode(content: PostContent) -> bytes:
-    """The byte form kept in caches."""
-    # by name: orjson would also take what a cached property has left in the instance
-    return orjson.dumps({name: getattr(content, name) for name in _FIELDS})
-
-
-def decode(data: bytes) -> PostContent:
-    """The inverse of `encode`; ValueError, KeyError or TypeError when the bytes are something else."""
-    values = orjson.loads(data)
-    values["pictures"] = tuple(Picture(**picture) for picture in values["pictures"])
-    return PostContent(**values)

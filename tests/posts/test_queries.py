@@ -110,7 +110,7 @@ def test_the_gate_costs_the_same_queries_however_many_are_asked(
 
 
 def cached(post_id, version):
-    return memcached().get_many([f"post:1:{post_id}:{version}"])
+    return memcached().get_many([f"post:2:{post_id}:{version}"])
 
 
 @pytest.fixture
@@ -131,7 +131,7 @@ def test_only_open_posts_are_in_memcached(alice, bob, visibility):
 @pytest.mark.usefixtures("_needs_memcached")
 def test_a_poisoned_entry_of_a_restricted_post_is_never_read(alice, bob):
     post = publish(alice, "secret", visibility="followers")
-    memcached()._client.set(f"post:1:{post.pk}:1", b"garbage", noreply=False)
+    memcached()._client.set(f"post:2:{post.pk}:1", b"garbage", noreply=False)
     assert visible_posts(bob.pk, [post.pk]).posts[post.pk].body == "secret"
     assert visible_posts(None, [post.pk]).posts == {}
 
