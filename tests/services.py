@@ -33,6 +33,8 @@ SETTINGS = {
     # A busy machine is no dead server: tests that need one stop it.
     "REDIS_TIMEOUT_SECONDS": "5",
     "MEMCACHED_TIMEOUT_SECONDS": "2",
+    # Tests say which topology they use; real processes of the flows listen.
+    "CACHE_TOPOLOGY_LISTENS": "0",
     # Without a manifest: tests run before anything is collected.
     "STATICFILES_BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage",
     "DJANGO_SETTINGS_MODULE": "feedsite.settings",

@@ -1,6 +1,8 @@
 """The cache infrastructure: clients, and structures that know ids and bytes, nothing else.
 
 servers      the only module that imports redis and pymemcache; connections from the settings
+topology     which Memcached nodes there are, as a value; pure
+listener     the topology this process uses, kept up to date by a thread
 readthrough  ask the cache for many, load what is missing, store it
 window       a contiguous newest window of ids per reader, in Redis
 ratelimit    exact limits in Redis

@@ -16,10 +16,13 @@ from redis.backoff import NoBackoff
 from redis.commands.core import Script
 from redis.retry import Retry
 
+from apps.caches.topology import Sizes, Topology, configured
+
 logger = logging.getLogger(__name__)
 
 MAX_KEYS_PER_CALL = 1000
 
+Redis = redis.Redis
 RedisError = redis.RedisError
 Pipeline = redis.client.Pipeline
 
@@ -27,6 +30,14 @@ Pipeline = redis.client.Pipeline
 @cache
 def timelines() -> redis.Redis:
     """The Redis of the readers' windows; evictable, rebuilt from PostgreSQL."""
+    return _redis(settings.REDIS_URL)
+
+
+def timelines_apart() -> redis.Redis:
+    """The same server by connections of the caller's own.
+
+    For a thread that lives beside forks: a pool's lock that it holds at that moment is locked in the child for ever.
+    """
     return _redis(settings.REDIS_URL)
 
 
@@ -73,6 +84,26 @@ def _redis(url: str) -> redis.Redis:
 def script(client: redis.Redis, source: str) -> Script:
     """A Lua script bound to a client; sent by digest, loaded again when Redis has forgotten it."""
     return client.register_script(source)
+
+
+def configured_topology() -> Topology:
+    """The topology of the settings, which holds until staff change it."""
+    sizes = Sizes(
+        main=settings.MEMCACHED_MAIN_MEGABYTES,
+        backup=settings.MEMCACHED_BACKUP_MEGABYTES,
+        l1=settings.MEMCACHED_L1_MEGABYTES,
+    )
+    return configured(
+        settings.MEMCACHED_URLS,
+        settings.MEMCACHED_BACKUP_URLS,
+        settings.MEMCACHED_L1_URLS,
+        sizes=sizes,
+    )
+
+
+def listens() -> bool:
+    """Whether processes follow changes of the topology; tests switch it off."""
+    return bool(settings.CACHE_TOPOLOGY_LISTENS)
 
 
 class Memcached:
