@@ -3,8 +3,11 @@
 servers      the only module that imports redis and pymemcache; connections from the settings
 topology     which Memcached nodes there are, as a value; pure
 listener     the topology this process uses, kept up to date by a thread
+envelope     checksum and compression around a value
 readthrough  ask the cache for many, load what is missing, store it
 window       a contiguous newest window of ids per reader, in Redis
+weekbucket   an owner's values of one ISO week, in Redis
+local        a small cache inside the process
 ratelimit    exact limits in Redis
 
 A failure of a cache is a miss, never an error: every function here says what its miss looks like.

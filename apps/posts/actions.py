@@ -16,9 +16,11 @@ from apps.accounts.models import User, UserCounts
 from apps.accounts.queries import user_ids_by_handle
 from apps.events.actions import record
 from apps.ids import next_post_id, second_of
-from apps.posts.content import PostContent
+from apps.posts import upkeep
+from apps.posts.content import Picture, PostContent
 from apps.posts.drafts import Draft, NewPicture, check_labels, checked_body, invalid
 from apps.posts.models import (
+    OPEN,
     Attachment,
     IdempotencyKey,
     Kind,
@@ -27,7 +29,7 @@ from apps.posts.models import (
     PostCounts,
     Visibility,
 )
-from apps.posts.queries import visible_posts
+from apps.posts.queries import content_of, picture_of, visible_posts
 from apps.posts.text import mentioned_handles
 from apps.refusals import NotAllowed, NotFound
 
@@ -66,8 +68,10 @@ def publish_post(author: User, draft: Draft, *, idempotency_key: str = "") -> Po
         )
         post.thread_id = parent.thread_id if parent else post.pk
         _insert(post, counts)
-        Mention.objects.bulk_create(Mention(post=post, user_id=user_id) for user_id in mentioned)
-        _attach(post, draft.pictures)
+        named = mentioned.values()
+        Mention.objects.bulk_create(Mention(post=post, user_id=user_id) for user_id in named)
+        pictures = _attach(post, draft.pictures)
+        upkeep.published(counts, content_of(post, pictures=pictures, mentions=mentioned))
         if idempotency_key:
             IdempotencyKey.objects.create(user=author, key=idempotency_key, post=post)
     return post
@@ -91,6 +95,7 @@ def repost(author: User, post_id: int) -> Post:
         post = Post(id=_next_id(counts), author=author, kind=Kind.REPOST, source_id=source.id)
         post.thread_id = post.pk
         _insert(post, counts)
+        upkeep.published(counts, content_of(post))
     return post
 
 
@@ -113,6 +118,7 @@ def edit_post(
 ) -> Post:
     """Change the text of one's own post; its version grows, so no cache can show the old one."""
     with transaction.atomic():
+        counts = _lock(author)
         post = (
             Post.objects.select_for_update()
             .filter(pk=post_id, author=author, deleted_at=None)
@@ -128,11 +134,12 @@ def edit_post(
         post.language = post.language if language is None else language
         post.version, post.edited_at = post.version + 1, timezone.now()
         post.save(update_fields=["body", "content_warning", "language", "version", "edited_at"])
-        mentioned = set(_mentioned(post.body))
+        mentioned = set(_mentioned(post.body).values())
         Mention.objects.filter(post=post).exclude(user__in=mentioned).delete()
         Mention.objects.bulk_create(
             (Mention(post=post, user_id=user_id) for user_id in mentioned), ignore_conflicts=True
         )
+        upkeep.edited(counts, post)
         record("post_edited", post_id=post.pk)
     return post
 
@@ -146,14 +153,17 @@ def delete_post(post_id: int, *, by: User) -> Post:
     if owner is None or (owner != by.pk and not by.is_staff):
         raise NotFound(_("This post isn't here."))
     with transaction.atomic():
-        UserCounts.objects.select_for_update().get(pk=owner)
+        counts = UserCounts.objects.select_for_update().get(pk=owner)
         post = Post.objects.select_for_update().get(pk=post_id)
         if post.deleted_at is not None:
             raise NotFound(_("This post isn't here."))
         Post.objects.filter(pk=post_id).update(
             deleted_at=timezone.now(), version=F("version") + 1, body="", content_warning=""
         )
-        UserCounts.objects.filter(pk=owner).update(posts=F("posts") - 1)
+        UserCounts.objects.filter(pk=owner).update(
+            posts=F("posts") - 1, outbox_revision=F("outbox_revision") + int(post.visibility in OPEN)
+        )
+        upkeep.deleted(counts, post)
         _count_links(post, -1)
         _detach(post)
         record("post_deleted", post_id=post_id)
@@ -176,7 +186,11 @@ def _insert(post: Post, counts: UserCounts) -> None:
     post.created_at = _created_at(post.pk)
     post.save(force_insert=True)
     PostCounts.objects.create(post=post)
-    UserCounts.objects.filter(pk=counts.pk).update(posts=F("posts") + 1, last_post_id=post.pk)
+    UserCounts.objects.filter(pk=counts.pk).update(
+        posts=F("posts") + 1,
+        last_post_id=post.pk,
+        outbox_revision=F("outbox_revision") + int(post.visibility in OPEN),
+    )
     _count_links(post, +1)
     record("post_published", post_id=post.pk)
 
@@ -235,8 +249,8 @@ def _visible(viewer: User, post_id: int) -> PostContent:
     return post
 
 
-def _mentioned(body: str) -> list[int]:
-    return list(user_ids_by_handle(mentioned_handles(body)).values())
+def _mentioned(body: str) -> dict[str, int]:
+    return user_ids_by_handle(mentioned_handles(body))
 
 
 def _kind(quoted: PostContent | None, pictures: Sequence[NewPicture]) -> Kind:
@@ -252,16 +266,20 @@ def _narrowest(asked: str, parent: PostContent | None) -> str:
     return max(asked, parent.visibility, key=list(Visibility.values).index)
 
 
-def _attach(post: Post, pictures: Sequence[NewPicture]) -> None:
-    for position, picture in enumerate(pictures):
-        Attachment.objects.create(
-            post=post,
-            position=position,
-            file=picture.file,
-            width=picture.width,
-            height=picture.height,
-            alt=picture.alt,
+def _attach(post: Post, pictures: Sequence[NewPicture]) -> list[Picture]:
+    return [
+        picture_of(
+            Attachment.objects.create(
+                post=post,
+                position=position,
+                file=picture.file,
+                width=picture.width,
+                height=picture.height,
+                alt=picture.alt,
+            )
         )
+        for position, picture in enumerate(pictures)
+    ]
 
 
 def _detach(post: Post) -> None:

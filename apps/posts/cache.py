@@ -1,9 +1,10 @@
-"""What this app keeps in caches: the content of public posts.
+"""What this app keeps in caches: the content of public posts, one by one and by author and week.
 
-The key holds the version, so an old body is unreachable once a post is edited. Restricted posts never enter.
+The key of one holds the version, so an old body is unreachable once a post is edited. Restricted posts never enter.
 """
 
 from apps.caches.readthrough import ReadThrough
+from apps.caches.weekbucket import WeekBuckets
 from apps.posts.codec import VERSION, decode, encode
 from apps.posts.content import PostContent
 
@@ -17,3 +18,6 @@ CONTENT: ReadThrough[PostVersion, PostContent] = ReadThrough(
     encode=encode,
     decode=decode,
 )
+
+# What an author published this week and last, with the contents. Every change is announced by the author's id.
+RECENT = WeekBuckets(prefix=f"week:{VERSION}", channel="recent-posts")

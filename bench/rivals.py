@@ -1,4 +1,4 @@
-"""The forms in which a post might be kept instead, JSON and XML, and posts to compare them by. Pure; no page uses them.
+"""The forms in which a post might be kept instead, JSON and XML, and posts to compare them by. Pure.
 
 The sizes and times that led to protobuf are in docs/decisions/0011; tests and the bench compare again.
 """

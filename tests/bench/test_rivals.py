@@ -1,6 +1,6 @@
 import pytest
 
-from apps.posts.rivals import FORMS, SAMPLES, sizes
+from bench.rivals import FORMS, SAMPLES, sizes
 
 
 @pytest.mark.parametrize("form", FORMS)
