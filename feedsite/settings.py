@@ -34,6 +34,7 @@ INSTALLED_APPS = [
     "drf_spectacular",
     "drf_spectacular_sidecar",
     "apps.events",
+    "apps.topology",
     "apps.accounts",
     "apps.graph",
     "apps.posts",
@@ -198,6 +199,11 @@ CELERY_BEAT_SCHEDULE = {
     "sweep-fanout": {
         "task": "apps.timeline.tasks.sweep",
         "schedule": 1.0,
+        "options": {"expires": 5},
+    },
+    "publish-topology": {
+        "task": "apps.topology.tasks.publish",
+        "schedule": 5.0,
         "options": {"expires": 5},
     },
     "purge-events": {

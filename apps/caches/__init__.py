@@ -3,6 +3,7 @@
 servers      the only module that imports redis and pymemcache; connections from the settings
 topology     which Memcached nodes there are, as a value; pure
 listener     the topology this process uses, kept up to date by a thread
+health       a round trip through a node, the figures of all servers
 envelope     checksum and compression around a value
 readthrough  ask the cache for many, load what is missing, store it
 window       a contiguous newest window of ids per reader, in Redis

@@ -4,13 +4,14 @@ Time-outs are short: a cache that does not answer in time is a miss. The only mo
 """
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import cache
 from typing import Any
 
 import redis
 from django.conf import settings
-from pymemcache.client.base import PooledClient
+from pymemcache.client.base import Client, PooledClient
 from pymemcache.exceptions import MemcacheError
 from redis.backoff import NoBackoff
 from redis.commands.core import Script
@@ -21,9 +22,11 @@ from apps.caches.topology import Sizes, Topology, configured
 logger = logging.getLogger(__name__)
 
 MAX_KEYS_PER_CALL = 1000
+PROBE_TIMEOUT_SECONDS = 0.3  # staff wait for the slowest node
 
 Redis = redis.Redis
 RedisError = redis.RedisError
+MEMCACHED_ERRORS = (MemcacheError, OSError)
 Pipeline = redis.client.Pipeline
 
 
@@ -104,6 +107,25 @@ def configured_topology() -> Topology:
 def listens() -> bool:
     """Whether processes follow changes of the topology; tests switch it off."""
     return bool(settings.CACHE_TOPOLOGY_LISTENS)
+
+
+@contextmanager
+def memcached_at(url: str) -> Iterator[Any]:
+    """A connection of its own to any Memcached, for looking after it; answers are waited for.
+
+    Raises one of MEMCACHED_ERRORS when used, not when made.
+    """
+    client = Client(
+        url,
+        connect_timeout=PROBE_TIMEOUT_SECONDS,
+        timeout=PROBE_TIMEOUT_SECONDS,
+        default_noreply=False,
+        no_delay=True,
+    )
+    try:
+        yield client
+    finally:
+        client.close()
 
 
 class Memcached:

@@ -18,6 +18,7 @@ from typing import Any
 MAX_NODES = 64  # of all pools together: every write goes to all L1 groups
 MAX_MEGABYTES = 1024 * 1024
 MAX_URL_CHARACTERS = 200
+MAX_NAME_CHARACTERS = 60
 L1_GROUPS = (4, 8)  # sources 000, 002: groups by volume of requests; 0 means two layers
 L1_SHARES = (6, 10)  # sources 000, 002: a group has 1/6 to 1/10 of Main
 BACKUP_SHARE = 2  # source 000: Backup has at most half of Main
@@ -51,8 +52,9 @@ class State(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """One Memcached."""
+    """One Memcached. `name` is what staff call it, wherever it stands."""
 
+    name: str
     url: str
     megabytes: int
     generation: int = 0
@@ -160,9 +162,12 @@ def configured(
     if not main:
         return Topology()
     return Topology(
-        main=tuple(Node(url, sizes.main) for url in main),
-        backup=tuple(Node(url, sizes.backup) for url in backup),
-        l1=tuple(tuple(Node(url, sizes.l1) for url in group) for group in l1),
+        main=tuple(Node(f"main-{n}", url, sizes.main) for n, url in enumerate(main)),
+        backup=tuple(Node(f"backup-{n}", url, sizes.backup) for n, url in enumerate(backup)),
+        l1=tuple(
+            tuple(Node(f"l1-{number}-{n}", url, sizes.l1) for n, url in enumerate(group))
+            for number, group in enumerate(l1)
+        ),
     )
 
 
@@ -183,20 +188,31 @@ def problems(topology: Topology) -> list[Finding]:
     places = list(topology.places())
     if len(places) > MAX_NODES:
         found.append(Finding("too_many", {"count": len(places), "most": MAX_NODES}))
-    seen: dict[str, Place] = {}
     for place, node in places:
-        if not is_address(node.url):
-            found.append(Finding("bad_address", {"place": place, "url": node.url}))
-        if not 1 <= node.megabytes <= MAX_MEGABYTES:
-            found.append(Finding("bad_size", {"place": place, "megabytes": node.megabytes}))
-        if node.url in seen:
-            found.append(
-                Finding("twice", {"url": node.url, "place": place, "other": seen[node.url]})
-            )
-        seen[node.url] = place
+        found += _problems_of(place, node)
+    found += _twice(places)
     if topology.main and not any(node.is_read for node in topology.main):
         found.append(Finding("main_unread"))
     return found
+
+
+def _problems_of(place: Place, node: Node) -> Iterator[Finding]:
+    if not is_address(node.url):
+        yield Finding("bad_address", {"place": place, "url": node.url})
+    if not 1 <= node.megabytes <= MAX_MEGABYTES:
+        yield Finding("bad_size", {"place": place, "megabytes": node.megabytes})
+    if not (0 < len(node.name) <= MAX_NAME_CHARACTERS and node.name.isprintable()):
+        yield Finding("bad_name", {"place": place})
+
+
+def _twice(places: Sequence[tuple[Place, Node]]) -> Iterator[Finding]:
+    seen: dict[str, Place] = {}
+    for place, node in places:
+        # an address and a name may be the same text, and then mean the same node
+        for text in {node.url, node.name}:
+            if text in seen:
+                yield Finding("twice", {"url": text, "place": place, "other": seen[text]})
+            seen[text] = place
 
 
 def warnings(topology: Topology) -> list[Finding]:
@@ -233,15 +249,17 @@ def _put(group: Group, slot: int, node: Node) -> Group:
 
 
 def _plain(group: Group) -> list[list[object]]:
-    return [[node.url, node.megabytes, node.generation, node.state.value] for node in group]
+    return [
+        [node.name, node.url, node.megabytes, node.generation, node.state.value] for node in group
+    ]
 
 
 def _group(nodes: object) -> Group:
     return tuple(_node(*_list(node)) for node in _list(nodes))
 
 
-def _node(url: Any, megabytes: Any, generation: Any, state: Any) -> Node:
-    return Node(_text(url), _number(megabytes), _number(generation), State(state))
+def _node(name: Any, url: Any, megabytes: Any, generation: Any, state: Any) -> Node:
+    return Node(_text(name), _text(url), _number(megabytes), _number(generation), State(state))
 
 
 def _number(value: Any) -> int:

@@ -17,7 +17,7 @@ SOON = 2.0  # what staff are promised
 
 
 def version(number):
-    return Topology(version=number, main=(Node("10.0.0.1:1", 64, number),))
+    return Topology(version=number, main=(Node("main-0", "10.0.0.1:1", 64, number),))
 
 
 @pytest.fixture
@@ -135,10 +135,10 @@ def test_a_process_that_ends_takes_its_report_back(start):
 def test_the_report_of_a_killed_process_runs_out(start):
     start()
     assert wait_for(lambda: len(processes()) == 1, SOON)
-    timelines().sadd(PROCESSES, "web 1 on nowhere")
-    assert [p.name for p in processes()] == [module._own_name("web")]
+    timelines().sadd(PROCESSES, "nowhere:1")
+    assert [p.name for p in processes()] == [module.own_name()]
     assert timelines().scard(PROCESSES) == 1
-    assert 0 < timelines().ttl(module.REPORT.format(module._own_name("web"))) <= 10
+    assert 0 < timelines().ttl(module.REPORT.format(module.own_name())) <= 10
 
 
 def test_a_listener_can_be_started_twice_and_again(start):

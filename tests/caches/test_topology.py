@@ -24,7 +24,8 @@ def make(main=2, backup=1, groups=4, *, sizes=(64, 64, 16), **fields):
     numbers = iter(range(20_000, 21_000))
 
     def nodes(count, megabytes):
-        return tuple(Node(f"10.0.0.1:{next(numbers)}", megabytes) for _ in range(count))
+        ports = [next(numbers) for _ in range(count)]
+        return tuple(Node(f"node {port}", f"10.0.0.1:{port}", megabytes) for port in ports)
 
     return Topology(
         main=nodes(main, sizes[0]),
@@ -74,18 +75,21 @@ def test_a_size_that_is_unusual_is_no_reason_to_refuse():
 def test_what_cannot_work_is_refused():
     good = make()
     main = Place(Pool.MAIN, 1)
-    twin = good.with_node(main, good.main[0])
-    assert codes(problems(twin)) == ["twice"]
+    assert codes(problems(good.with_node(main, good.main[0]))) == ["twice", "twice"]
+    assert codes(problems(good.with_node(main, Node("a", good.main[0].url, 64)))) == ["twice"]
+    assert codes(problems(good.with_node(main, Node(good.main[0].name, "a:1", 64)))) == ["twice"]
+    assert codes(problems(good.with_node(main, Node("", "a:1", 64)))) == ["bad_name"]
+    assert codes(problems(good.with_node(main, Node("a\n", "a:1", 64)))) == ["bad_name"]
     assert codes(problems(Topology())) == ["no_main"]
-    assert codes(problems(good.with_node(main, Node("nowhere", 64)))) == ["bad_address"]
-    assert codes(problems(good.with_node(main, Node("10.0.0.2:1", 0)))) == ["bad_size"]
+    assert codes(problems(good.with_node(main, Node("a", "nowhere", 64)))) == ["bad_address"]
+    assert codes(problems(good.with_node(main, Node("a", "10.0.0.2:1", 0)))) == ["bad_size"]
     assert codes(problems(Topology(main=good.main, l1=((),)))) == ["empty_group"]
     assert codes(problems(make(main=65, backup=0, groups=0))) == ["too_many"]
 
 
 def test_a_main_that_nobody_reads_is_refused():
     (node,) = make(main=1).main
-    unread = Topology(main=(Node(node.url, 64, state=State.DRAINING),))
+    unread = Topology(main=(Node("a", node.url, 64, state=State.DRAINING),))
     assert codes(problems(unread)) == ["main_unread"]
 
 
@@ -114,7 +118,7 @@ def test_addresses(text, fine):
 def test_the_settings_are_version_0():
     sizes = Sizes(main=64, backup=60, l1=16)
     topology = configured(["a:1", "b:1"], ["c:1"], [["d:1"], ["e:1"]], sizes=sizes)
-    assert (topology.version, topology.l1[1]) == (0, (Node("e:1", 16),))
+    assert (topology.version, topology.l1[1]) == (0, (Node("l1-1-0", "e:1", 16),))
     assert configured([], ["c:1"], [], sizes=sizes) == Topology()
 
 
@@ -125,17 +129,18 @@ def test_places_name_every_node_once():
     ]  # fmt: skip
     for place, node in topology.places():
         assert topology.node_at(place) == node
-        changed = topology.with_node(place, Node("new:1", 1))
+        changed = topology.with_node(place, Node("new", "new:1", 1))
         assert [p for p, n in changed.places() if n.url == "new:1"] == [place]
     assert topology.node_at(Place(Pool.L1, 0, 7)) is None
 
 
 def test_only_active_nodes_are_read():
-    assert [state for state in State if Node("a:1", 1, state=state).is_read] == [State.ACTIVE]
+    assert [state for state in State if Node("a", "a:1", 1, state=state).is_read] == [State.ACTIVE]
 
 
 nodes = st.builds(
     Node,
+    st.text(),
     st.text(),
     st.integers(0, 2**40),
     st.integers(0, 2**40),
@@ -174,9 +179,9 @@ def test_garbage_is_refused_as_such(text):
         '{"version":1.0,"main":[],"backup":[],"l1":[],"epochs":{}}',
         '{"version":true,"main":[],"backup":[],"l1":[],"epochs":{}}',
         '{"version":-1,"main":[],"backup":[],"l1":[],"epochs":{}}',
-        '{"version":1,"main":[["a:1",1,1]],"backup":[],"l1":[],"epochs":{}}',
-        '{"version":1,"main":[["a:1",1,1,"asleep"]],"backup":[],"l1":[],"epochs":{}}',
-        '{"version":1,"main":[["a:1","1",1,"active"]],"backup":[],"l1":[],"epochs":{}}',
+        '{"version":1,"main":[["a","a:1",1,1]],"backup":[],"l1":[],"epochs":{}}',
+        '{"version":1,"main":[["a","a:1",1,1,"asleep"]],"backup":[],"l1":[],"epochs":{}}',
+        '{"version":1,"main":[["a","a:1","1",1,"active"]],"backup":[],"l1":[],"epochs":{}}',
         '{"version":1,"main":"abc","backup":[],"l1":[],"epochs":{}}',
         '{"version":1,"main":[],"backup":[],"l1":[],"epochs":{"content":"x"}}',
         "[" * 100_000,
