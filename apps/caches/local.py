@@ -42,7 +42,11 @@ class LocalCache(Generic[K, V]):
         self._flights: dict[K, _Flight[V]] = {}
 
     def get(
-        self, key: K, load: Callable[[], V | None], *, fits: Callable[[V], bool] = lambda _value: True
+        self,
+        key: K,
+        load: Callable[[], V | None],
+        *,
+        fits: Callable[[V], bool] = lambda _value: True,
     ) -> V | None:
         """The value kept, if it fits; else what `load` gives, which is kept unless it is None."""
         with self._lock:
@@ -50,10 +54,9 @@ class LocalCache(Generic[K, V]):
             if found is not None and found[0] > self._clock() and fits(found[1]):
                 self._entries.move_to_end(key)
                 return found[1]
-            flight = self._flights.get(key)
-            if flight is None:
-                own = self._flights[key] = _Flight()
-        if flight is None:
+            own: _Flight[V] = _Flight()
+            flight = self._flights.setdefault(key, own)
+        if flight is own:
             return self._fly(key, own, load)
         if flight.done.wait(WAIT_SECONDS) and flight.value is not None and fits(flight.value):
             return flight.value

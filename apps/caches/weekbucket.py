@@ -194,9 +194,7 @@ class WeekBuckets:
 
     def drop(self, owner_id: int, weeks: Sequence[Week]) -> None:
         """Forget some weeks; the next reader builds them. RedisError is the caller's."""
-        timelines().unlink(
-            self._lock(owner_id), *[self._key(owner_id, week) for week in weeks]
-        )
+        timelines().unlink(self._lock(owner_id), *[self._key(owner_id, week) for week in weeks])
 
     def _scan(self, keys: list[str]) -> list[Bucket | None] | None:
         """All buckets, page by page; None when one changed between two of its pages."""

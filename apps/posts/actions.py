@@ -161,7 +161,8 @@ def delete_post(post_id: int, *, by: User) -> Post:
             deleted_at=timezone.now(), version=F("version") + 1, body="", content_warning=""
         )
         UserCounts.objects.filter(pk=owner).update(
-            posts=F("posts") - 1, outbox_revision=F("outbox_revision") + int(post.visibility in OPEN)
+            posts=F("posts") - 1,
+            outbox_revision=F("outbox_revision") + int(post.visibility in OPEN),
         )
         upkeep.deleted(counts, post)
         _count_links(post, -1)

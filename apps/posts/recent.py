@@ -64,9 +64,7 @@ class _Lately:
     revision: int
 
 
-def recent_posts(
-    author: User, cursor: Cursor, count: int, *, replies: bool = True
-) -> Recent:
+def recent_posts(author: User, cursor: Cursor, count: int, *, replies: bool = True) -> Recent:
     """Up to `count` open (public or quiet public) posts and reposts of an author inside a cursor, in reading order.
 
     `author` comes with its counts, as from `user_by_handle` or `users_by_id`: the answer is never older than their
@@ -117,7 +115,7 @@ def _select(
     posts = (read(post_id) for post_id in inside)
     wanted = posts if replies else (post for post in posts if post.reply_to_id is None)
     found = tuple(islice(wanted, count))
-    if len(found) == count and found and not cursor.ascending:
+    if found and len(found) == count and not cursor.ascending:
         return Recent(found, complete_to=found[-1].id)
     return Recent(found, complete_to)
 
@@ -200,15 +198,13 @@ def _build(
         return _wait(author, weeks)
     try:
         revision = UserCounts.objects.values_list("outbox_revision", flat=True).get(pk=author.pk)
-        buckets: list[Bucket | None] = []
-        for week, bucket in zip(weeks, found, strict=True):
-            if bucket is None:
-                made = _load(author.pk, week, revision)
-                RECENT.store(author.pk, token, week, made)
-            buckets.append(bucket or made)
+        missing = [week for week, bucket in zip(weeks, found, strict=True) if bucket is None]
+        built = {week: _load(author.pk, week, revision) for week in missing}
+        for week, bucket in built.items():
+            RECENT.store(author.pk, token, week, bucket)
     finally:
         RECENT.end(author.pk, token)
-    return buckets
+    return [built.get(week, bucket) for week, bucket in zip(weeks, found, strict=True)]
 
 
 def _wait(author: User, weeks: Sequence[Week]) -> list[Bucket | None]:
@@ -229,6 +225,10 @@ def _load(author_id: int, week: Week, revision: int) -> Bucket:
         return Bucket(revision, is_kept=False)
     values: dict[int, bytes] = {}
     for start in range(0, len(versions), LOADED_AT_ONCE):
-        found = CONTENT.get_many(versions[start : start + LOADED_AT_ONCE], load_contents)
+        batch = versions[start : start + LOADED_AT_ONCE]
+        found = CONTENT.get_many(batch, load_contents)
+        lacking = [version for version in batch if version not in found]
+        if lacking:  # edited or deleted meanwhile; nothing but PostgreSQL may say so
+            found |= load_contents(lacking)
         values |= {content.id: encode(content) for content in found.values()}
     return Bucket(revision, values)

@@ -49,8 +49,12 @@ def deleted(counts: UserCounts, post: Post) -> None:
 
 
 def _after_commit(counts: UserCounts, post_id: int, content: Content) -> None:
+    author_id, revision = counts.pk, counts.outbox_revision
     newest = max(counts.last_post_id, post_id)
-    tell = partial(_tell, counts.pk, counts.outbox_revision, newest, post_id, content)
+
+    def tell() -> None:  # no partial: Django looks for the name of what failed
+        _tell(author_id, revision, newest, post_id, content)
+
     transaction.on_commit(tell, robust=True)
 
 
