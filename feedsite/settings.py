@@ -126,6 +126,7 @@ MEMCACHED_L1_URLS = [  # groups divided by ";", their nodes by ","
 MEMCACHED_MAIN_MEGABYTES = env.int("MEMCACHED_MAIN_MEGABYTES", 64)  # of each node
 MEMCACHED_BACKUP_MEGABYTES = env.int("MEMCACHED_BACKUP_MEGABYTES", 64)
 MEMCACHED_L1_MEGABYTES = env.int("MEMCACHED_L1_MEGABYTES", 16)
+CACHE_REFILL_ALL_L1 = env.bool("CACHE_REFILL_ALL_L1", False)  # after a load; else the asked group
 CACHE_TOPOLOGY_LISTENS = env.bool("CACHE_TOPOLOGY_LISTENS", True)
 CACHE_KEY_PREFIX = env.str("CACHE_KEY_PREFIX", "")  # one prefix per site that shares a Memcached
 CACHES = {

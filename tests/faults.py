@@ -5,7 +5,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from apps.caches.servers import memcached
+from tests.memory import forget
 from tests.services import running
 
 
@@ -24,7 +24,7 @@ def dead_redis() -> Iterator[None]:
 
 @contextmanager
 def dead_memcached() -> Iterator[None]:
-    """Every Memcached is stopped; afterwards they run again, empty, and no connection is a stale one."""
+    """Every Memcached is stopped; afterwards they run again, empty, and nobody avoids them."""
     servers = running().memcached
     if not servers:
         pytest.skip("no memcached on this machine")
@@ -35,4 +35,4 @@ def dead_memcached() -> Iterator[None]:
     finally:
         for server in servers:
             server.start()
-        memcached()._client.close()
+        forget()

@@ -17,6 +17,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, cast
 
+from apps.caches import stats, totals
 from apps.caches.servers import (
     Redis,
     RedisError,
@@ -167,6 +168,7 @@ class Listener:
         if self.topology.version > (found.version if found else 0):
             publish(self.topology, by=by)
         self._report(by)
+        totals.add(stats.drain(), by=by)
         for callback in self._each_second:
             callback()
 

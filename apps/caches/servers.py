@@ -4,15 +4,16 @@ Time-outs are short: a cache that does not answer in time is a miss. The only mo
 """
 
 import logging
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
 from typing import Any
 
 import redis
 from django.conf import settings
-from pymemcache.client.base import Client, PooledClient
+from pymemcache.client.base import Client
 from pymemcache.exceptions import MemcacheError
+from pymemcache.pool import ObjectPool
 from redis.backoff import NoBackoff
 from redis.commands.core import Script
 from redis.retry import Retry
@@ -21,7 +22,7 @@ from apps.caches.topology import Sizes, Topology, configured
 
 logger = logging.getLogger(__name__)
 
-MAX_KEYS_PER_CALL = 1000
+RECEIVE_BYTES = 256 * 1024
 PROBE_TIMEOUT_SECONDS = 0.3  # staff wait for the slowest node
 
 Redis = redis.Redis
@@ -128,58 +129,92 @@ def memcached_at(url: str) -> Iterator[Any]:
         client.close()
 
 
-class Memcached:
-    """One Memcached node, or none: with no node every read is a miss and every write is dropped."""
+class Connection(Client):  # type: ignore[misc]  # pymemcache has no types
+    """A connection to a Memcached node on which a request is sent now and its answer is read later.
 
-    def __init__(self, url: str | None) -> None:
-        self._client: Any = url and PooledClient(
+    `owed`: generations under which writes without an answer were sent; each was followed by a question whose answer is
+    still to be read, and which proves that they arrived. `is_proved`: the node has answered on it.
+    """
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.owed: list[int] = []
+        self.is_proved = False
+
+    def send(self, data: bytes) -> None:
+        """Send all of it, connecting first if need be. OSError is the caller's."""
+        if self.sock is None:
+            self._connect()
+        else:
+            self.sock.settimeout(self.timeout)
+        self.sock.sendall(data)
+
+    def receive(self, *, seconds: float) -> bytes:
+        """What has come, waiting up to `seconds`. OSError is the caller's."""
+        if self.sock is None:
+            raise ConnectionResetError("closed")
+        self.sock.settimeout(seconds)
+        data: bytes = self.sock.recv(RECEIVE_BYTES)
+        if not data:
+            raise ConnectionResetError("closed by the node")
+        return data
+
+
+class Connections(ObjectPool):  # type: ignore[misc]  # as above
+    """The connections to one node, as many as threads use it at once.
+
+    The last used one comes first: a thread that works alone keeps to one, and so to the order of what it sends.
+    """
+
+    def get(self) -> Connection:
+        """One that nobody uses, or a new one."""
+        with self._lock:
+            self._free_objs.rotate(1)
+        found: Connection = super().get()
+        return found
+
+    def take_idle(self) -> list[Connection]:
+        """All that nobody uses; the caller closes them."""
+        with self._lock:
+            idle = list(self._free_objs)
+            self._free_objs.clear()
+        return idle
+
+    def take_owing(self) -> list[Connection]:
+        """All that nobody uses and that have answers to come; the caller releases them."""
+        with self._lock:
+            owing = [connection for connection in self._free_objs if connection.owed]
+            for connection in owing:
+                self._free_objs.remove(connection)
+                self._used_objs.append(connection)
+        return owing
+
+
+def memcached_connections(url: str) -> Connections:
+    """The pool of connections to a Memcached node; none is open yet."""
+
+    def connection() -> Connection:
+        return Connection(
             url,
-            max_pool_size=32,
             connect_timeout=settings.MEMCACHED_TIMEOUT_SECONDS,
             timeout=settings.MEMCACHED_TIMEOUT_SECONDS,
             no_delay=True,
-            key_prefix=settings.CACHE_KEY_PREFIX.encode(),
+            default_noreply=False,
         )
 
-    def get_many(self, keys: Sequence[str]) -> dict[str, bytes]:
-        """The values present; {} when the node does not answer. At most 1,000 keys a call."""
-        if not self._client or not keys:
-            return {}
-        if len(keys) > MAX_KEYS_PER_CALL:
-            raise ValueError(f"at most {MAX_KEYS_PER_CALL} keys a call, not {len(keys)}")
-        try:
-            found: dict[str, bytes] = self._client.get_many(keys)
-        except (MemcacheError, OSError) as error:
-            logger.warning("memcached read failed, taken as a miss: %s", error)
-            return {}
-        return found
-
-    def set_many(self, values: Mapping[str, bytes], *, ttl_seconds: int) -> None:
-        """Store values without waiting for an answer; a failure only costs later misses."""
-        if not self._client or not values:
-            return
-        try:
-            self._client.set_many(values, expire=ttl_seconds, noreply=True)
-        except (MemcacheError, OSError) as error:
-            logger.warning("memcached write dropped: %s", error)
-
-    @property
-    def is_configured(self) -> bool:
-        """Whether there is a node at all."""
-        return bool(self._client)
-
-    def ping(self) -> bool:
-        """Whether a node is configured and answers."""
-        if not self._client:
-            return False
-        try:
-            return bool(self._client.version())
-        except (MemcacheError, OSError):
-            return False
+    return Connections(connection, after_remove=Connection.close)
 
 
-@cache
-def memcached() -> Memcached:
-    """The content cache; a dead or absent node is a miss."""
-    urls = settings.MEMCACHED_URLS
-    return Memcached(urls[0] if urls else None)
+def memcached_timeout() -> float:
+    """How long a node may take to answer, in seconds."""
+    return float(settings.MEMCACHED_TIMEOUT_SECONDS)
+
+
+def key_prefix() -> bytes:
+    """What all keys of this site begin with."""
+    return bytes(settings.CACHE_KEY_PREFIX.encode())
+
+
+def refills_all_l1() -> bool:
+    """Whether what was loaded goes to every L1 group, not only to the one that was asked."""
+    return bool(settings.CACHE_REFILL_ALL_L1)

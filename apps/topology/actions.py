@@ -166,7 +166,7 @@ def _refuse_silent(urls: Sequence[str]) -> None:
     """A node that does not answer now would only be another dead one. What is no address is refused later, as such."""
     for url in filter(is_address, urls):
         if error := probe(url):
-            message = _("%(url)s does not work: %(error)s.") % {"url": url, "error": error}
+            message = _("The node %(url)s does not work: %(error)s.") % {"url": url, "error": error}
             raise Invalid(message)
 
 

@@ -36,7 +36,7 @@ def place_name(place: Place) -> str:
     """A place as people call it."""
     if place.pool is Pool.L1:
         return _("L1 group %(group)s, slot %(slot)s") % {"group": place.group, "slot": place.slot}
-    name = _("Main") if place.pool is Pool.MAIN else _("Backup")
+    name = "Main" if place.pool is Pool.MAIN else "Backup"  # the field's terms, in every language
     return _("%(pool)s, slot %(slot)s") % {"pool": name, "slot": place.slot}
 
 
