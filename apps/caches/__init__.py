@@ -10,6 +10,7 @@ envelope     checksum and compression around a value
 totals       what the caches of all processes answered, summed
 readthrough  ask the cache for many, load what is missing, store it
 window       a contiguous newest window of ids per reader, in Redis
+vector       the newest ids of one list, packed; pure
 weekbucket   an owner's values of one ISO week, in Redis
 local        a small cache inside the process
 ratelimit    exact limits in Redis

@@ -139,6 +139,8 @@ def edit_post(
         Mention.objects.bulk_create(
             (Mention(post=post, user_id=user_id) for user_id in mentioned), ignore_conflicts=True
         )
+        revision = _outbox_revision(post, counts)
+        UserCounts.objects.filter(pk=author.pk).update(outbox_revision=revision)
         upkeep.edited(counts, post)
         record("post_edited", post_id=post.pk)
     return post
@@ -161,8 +163,7 @@ def delete_post(post_id: int, *, by: User) -> Post:
             deleted_at=timezone.now(), version=F("version") + 1, body="", content_warning=""
         )
         UserCounts.objects.filter(pk=owner).update(
-            posts=F("posts") - 1,
-            outbox_revision=F("outbox_revision") + int(post.visibility in OPEN),
+            posts=F("posts") - 1, outbox_revision=_outbox_revision(post, counts)
         )
         upkeep.deleted(counts, post)
         _count_links(post, -1)
@@ -190,10 +191,18 @@ def _insert(post: Post, counts: UserCounts) -> None:
     UserCounts.objects.filter(pk=counts.pk).update(
         posts=F("posts") + 1,
         last_post_id=post.pk,
-        outbox_revision=F("outbox_revision") + int(post.visibility in OPEN),
+        outbox_revision=_outbox_revision(post, counts),
     )
     _count_links(post, +1)
     record("post_published", post_id=post.pk)
+
+
+def _outbox_revision(post: Post, counts: UserCounts) -> int:
+    # of the locked row; it fences the ids and the contents of the author's open posts: restricted ones do not move it
+    if post.visibility not in OPEN:
+        return counts.outbox_revision
+    post.outbox_revision = counts.outbox_revision + 1
+    return post.outbox_revision
 
 
 def _count_links(post: Post, delta: int) -> None:

@@ -11,7 +11,6 @@ from collections.abc import Callable
 from functools import partial
 
 from django.db import transaction
-from django.db.models import F
 
 from apps.accounts.models import UserCounts
 from apps.caches.servers import RedisError
@@ -36,9 +35,8 @@ def published(counts: UserCounts, content: PostContent) -> None:
 
 
 def edited(counts: UserCounts, post: Post) -> None:
-    """A post has a new version, which is read after the commit. This makes the revision grow: the old text is behind."""
+    """A post has a new version, which is read after the commit."""
     if post.visibility in OPEN:
-        UserCounts.objects.filter(pk=counts.pk).update(outbox_revision=F("outbox_revision") + 1)
         _after_commit(counts, post.pk, partial(_loaded, post.pk, post.version))
 
 
