@@ -33,10 +33,6 @@ class LocalCache(Generic[K, V]):
         self, *, most: int, ttl_seconds: float, clock: Callable[[], float] = time.monotonic
     ) -> None:
         self._most, self._ttl, self._clock = most, ttl_seconds, clock
-        self.reset()
-
-    def reset(self) -> None:
-        """Empty, with a lock of its own: for a forked child, whose lock may be held by a thread that it does not have."""
         self._lock = threading.Lock()
         self._entries: OrderedDict[K, tuple[float, V]] = OrderedDict()
         self._flights: dict[K, _Flight[V]] = {}
@@ -103,10 +99,6 @@ class Rate(Generic[K]):
 
     def __init__(self, *, threshold: int, clock: Callable[[], float] = time.monotonic) -> None:
         self._threshold, self._clock = threshold, clock
-        self.reset()
-
-    def reset(self) -> None:
-        """Start anew, also in a forked child."""
         self._lock = threading.Lock()
         self._second = 0
         self._counts: dict[K, int] = {}

@@ -2,10 +2,8 @@
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from functools import partial
 from time import time
 
-from django.core.files.storage import default_storage
 from django.db import transaction
 from django.db.models import F
 from django.utils import timezone
@@ -17,7 +15,8 @@ from apps.accounts.queries import user_ids_by_handle
 from apps.events.actions import record
 from apps.ids import next_post_id, second_of
 from apps.posts import upkeep
-from apps.posts.content import Picture, PostContent
+from apps.posts.attachments import attach, detach
+from apps.posts.content import PostContent
 from apps.posts.drafts import Draft, NewPicture, check_labels, checked_body, invalid
 from apps.posts.models import (
     OPEN,
@@ -29,7 +28,7 @@ from apps.posts.models import (
     PostCounts,
     Visibility,
 )
-from apps.posts.queries import content_of, picture_of, visible_posts
+from apps.posts.queries import visible_posts
 from apps.posts.text import mentioned_handles
 from apps.refusals import NotAllowed, NotFound
 
@@ -70,8 +69,8 @@ def publish_post(author: User, draft: Draft, *, idempotency_key: str = "") -> Po
         _insert(post, counts)
         named = mentioned.values()
         Mention.objects.bulk_create(Mention(post=post, user_id=user_id) for user_id in named)
-        pictures = _attach(post, draft.pictures)
-        upkeep.published(counts, content_of(post, pictures=pictures, mentions=mentioned))
+        pictures = attach(post, draft.pictures)
+        upkeep.published(counts, PostContent.of(post, pictures=pictures, mentions=mentioned))
         if idempotency_key:
             IdempotencyKey.objects.create(user=author, key=idempotency_key, post=post)
     return post
@@ -95,7 +94,7 @@ def repost(author: User, post_id: int) -> Post:
         post = Post(id=_next_id(counts), author=author, kind=Kind.REPOST, source_id=source.id)
         post.thread_id = post.pk
         _insert(post, counts)
-        upkeep.published(counts, content_of(post))
+        upkeep.published(counts, PostContent.of(post))
     return post
 
 
@@ -167,7 +166,7 @@ def delete_post(post_id: int, *, by: User) -> Post:
         )
         upkeep.deleted(counts, post)
         _count_links(post, -1)
-        _detach(post)
+        detach(post)
         record("post_deleted", post_id=post_id)
     return post
 
@@ -274,28 +273,3 @@ def _narrowest(asked: str, parent: PostContent | None) -> str:
     if parent is None or parent.is_open:
         return asked
     return max(asked, parent.visibility, key=list(Visibility.values).index)
-
-
-def _attach(post: Post, pictures: Sequence[NewPicture]) -> list[Picture]:
-    return [
-        picture_of(
-            Attachment.objects.create(
-                post=post,
-                position=position,
-                file=picture.file,
-                width=picture.width,
-                height=picture.height,
-                alt=picture.alt,
-            )
-        )
-        for position, picture in enumerate(pictures)
-    ]
-
-
-def _detach(post: Post) -> None:
-    attachments = Attachment.objects.filter(post=post)
-    names = set(attachments.values_list("file", flat=True))
-    attachments.delete()
-    shared = set(Attachment.objects.filter(file__in=names).values_list("file", flat=True))
-    for name in names - shared:
-        transaction.on_commit(partial(default_storage.delete, name))

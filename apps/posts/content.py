@@ -1,12 +1,13 @@
 """The content of a post: what is the same for every viewer. Immutable per version. Its byte form is in `codec`."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
 
 from django.utils.safestring import SafeString
 
-from apps.posts.models import OPEN, Kind
+from apps.posts.models import OPEN, Attachment, Kind, Post
 from apps.posts.text import html
 
 
@@ -19,6 +20,13 @@ class Picture:
     width: int
     height: int
     alt: str
+
+    @classmethod
+    def of(cls, attachment: Attachment) -> "Picture":
+        """An attachment as part of a content."""
+        return cls(
+            attachment.pk, attachment.file.url, attachment.width, attachment.height, attachment.alt
+        )
 
 
 @dataclass(frozen=True)
@@ -40,6 +48,29 @@ class PostContent:
     edited_ms: int | None
     pictures: tuple[Picture, ...]
     mentions: dict[str, int]
+
+    @classmethod
+    def of(
+        cls, post: Post, *, pictures: Iterable[Picture] = (), mentions: dict[str, int] | None = None
+    ) -> "PostContent":
+        """The content of a row and what belongs to it."""
+        return cls(
+            id=post.pk,
+            version=post.version,
+            author_id=post.author_id,
+            kind=post.kind,
+            body=post.body,
+            content_warning=post.content_warning,
+            language=post.language,
+            visibility=post.visibility,
+            source_id=post.source_id,
+            reply_to_id=post.reply_to_id,
+            thread_id=post.thread_id,
+            created_ms=round(post.created_at.timestamp() * 1000),
+            edited_ms=round(post.edited_at.timestamp() * 1000) if post.edited_at else None,
+            pictures=tuple(pictures),
+            mentions=mentions or {},
+        )
 
     @property
     def is_repost(self) -> bool:

@@ -65,16 +65,16 @@ class HotAuthors:
         else:
             self._heads.clear()
 
-    def after_fork(self) -> None:
-        """In a forked child, where locks may be held for ever."""
-        self._heads.reset()
-        self._reads.reset()
-
 
 @cache
 def hot_authors() -> HotAuthors:
-    """Those of this process."""
-    made = HotAuthors()
-    listener().hear(RECENT.channel, made.heard)
-    os.register_at_fork(after_in_child=made.after_fork)
-    return made
+    """Those of this process. A forked child begins anew: a lock may be held there by a thread it does not have."""
+    listener().hear(RECENT.channel, _heard)
+    return HotAuthors()
+
+
+def _heard(message: bytes | None) -> None:
+    hot_authors().heard(message)  # whichever is in use now
+
+
+os.register_at_fork(after_in_child=hot_authors.cache_clear)

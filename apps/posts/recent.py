@@ -69,7 +69,7 @@ def recent_posts(author: User, cursor: Cursor, count: int, *, replies: bool = Tr
 
     `author` comes with its counts, as from `user_by_handle` or `users_by_id`: the answer is never older than their
     `outbox_revision`. Warm, it costs one round trip to Redis and no SQL, also for an author who was silent for two weeks;
-    hot authors mostly cost nothing. Cold, one reader builds the buckets (5 queries), others wait for 0.3 s at most.
+    hot authors mostly cost nothing. Cold, one reader builds the buckets (3 to 9 queries), others wait for 0.3 s at most.
 
     `rest(cursor, count)` of the answer says what is left to the next level (the outbox, then SQL): all of it when
     Redis does not answer, the page lies below last week, a week is too large to be kept, or the walk is an ascending one that

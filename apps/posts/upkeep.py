@@ -1,8 +1,8 @@
 """Keeps the caches of an author's open posts up with PostgreSQL, after the commit and never before (source 004).
 
-Each function is called inside the transaction of the change, with the author's counts row as it was locked: before
-`outbox_revision` grew by one, in that transaction. A write that fails is logged and forgotten; readers know the newer revision. Nothing
-happens for restricted posts, which are in no cache.
+Each function is called inside the transaction of the change, with the author's counts row as it was locked, which is
+before `outbox_revision` grew by one. A write that fails is logged and forgotten: readers know the newer revision.
+Nothing happens for restricted posts, which are in no cache.
 """
 
 import logging
@@ -61,7 +61,6 @@ def _tell(author_id: int, revision: int, newest: int, post_id: int, content: Con
     if found is not None:
         CONTENT.set_many({(found.id, found.version): found})
     change = Change(revision, revision + 1, post_id, encode(found) if found else b"")
-    hot_authors().forget(author_id)  # here at once, elsewhere when the message arrives
     this = Week.of_second(max(int(time.time()), second_of(newest)))
     # a reader whose clock is ahead of ours may have begun the next week
     weeks = [this.before(-1), this, this.before()]
@@ -69,6 +68,7 @@ def _tell(author_id: int, revision: int, newest: int, post_id: int, content: Con
         RECENT.change(author_id, weeks, change)
     except RedisError as error:
         logger.warning("recent posts of %s are behind: %s", author_id, error)
+    hot_authors().forget(author_id)  # here at once, elsewhere when the message arrives
 
 
 def _loaded(post_id: int, version: int) -> PostContent | None:

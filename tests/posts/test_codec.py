@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from apps.caches.envelope import COMPRESS_FROM, pack, unpack
-from apps.caches.servers import memcached
+from apps.caches.tiers import tiers
 from apps.ids import MAX_ID
 from apps.posts.cache import CONTENT
 from apps.posts.codec import MAX_BYTES, decode, encode, from_protobuf, to_protobuf
@@ -257,26 +257,26 @@ def test_the_longest_post_fits():
     ids=["nothing", "garbage", "json", "bomb", "other"],
 )
 def test_what_somebody_planted_in_the_cache_is_loaded_anew_and_written_over(alice, planted):
-    if not memcached().ping():
+    if not tiers().ping():
         pytest.skip("no memcached on this machine")
     post = publish(alice, "The real one.")
-    name = f"post:2:{post.pk}:1"
-    memcached()._client.set(name, planted, noreply=False)
+    name = CONTENT._name((post.pk, 1), tiers())
+    tiers().set_many({name: planted}, ttl_seconds=60)
     found = CONTENT.get_many([(post.pk, 1)], load_contents)
     assert found[post.pk, 1].body == "The real one."
-    assert unpack(memcached().get_many([name])[name], max_bytes=MAX_BYTES)
+    assert unpack(tiers().get_many([name])[name], max_bytes=MAX_BYTES)
     assert CONTENT.get_many([(post.pk, 1)], lambda _missing: {}) == found
 
 
 @pytest.mark.django_db
 def test_plain_and_compressed_values_stand_side_by_side(alice):
-    if not memcached().ping():
+    if not tiers().ping():
         pytest.skip("no memcached on this machine")
     bodies = ["short", "word after word " * 31]
     posts = [publish(alice, body) for body in bodies]
     keys = [(post.pk, 1) for post in posts]
     CONTENT.get_many(keys, load_contents)
-    stored = memcached().get_many([f"post:2:{post.pk}:1" for post in posts])
+    stored = tiers().get_many([CONTENT._name(key, tiers()) for key in keys])
     assert sorted(value[0] for value in stored.values()) == [0, 1]
     found = CONTENT.get_many(keys, lambda _missing: {})
     assert [found[key].body for key in keys] == [body.strip() for body in bodies]

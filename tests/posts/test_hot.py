@@ -1,11 +1,14 @@
 """A hot profile costs a read a second or two, and no reader who knows better is shown the old one."""
 
+import os
+
 import pytest
 
 from apps.accounts.models import UserCounts
 from apps.accounts.queries import user_by_id
 from apps.caches import listener as listening
 from apps.caches.listener import Listener
+from apps.caches.local import LocalCache
 from apps.caches.servers import timelines
 from apps.caches.topology import Topology
 from apps.paging import Cursor
@@ -38,7 +41,7 @@ class Clock:
 def clock(monkeypatch):
     """The clock of the heads kept in this process."""
     clock = Clock()
-    made = hot.LocalCache
+    made = LocalCache
     monkeypatch.setattr(hot, "LocalCache", lambda **options: made(**options, clock=clock))
     hot_authors.cache_clear()
     yield clock
@@ -243,3 +246,14 @@ def test_a_crowd_reads_once(alice, clock):
     before = commands()
     assert together(8, lambda _number: bodies(author)) == [["First."]] * 8
     assert commands() - before == 4
+
+
+def test_a_forked_child_begins_anew(star):
+    bodies(star)
+    inherited = hot_authors()
+    inherited._heads._lock.acquire()  # by a thread that the child does not have
+    child = os.fork()
+    if child == 0:  # nothing but this may happen here
+        os._exit(0 if hot_authors() is not inherited and not len(hot_authors()._heads) else 1)
+    inherited._heads._lock.release()
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
