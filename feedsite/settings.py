@@ -151,6 +151,12 @@ HOME_WINDOW_TTL_SECONDS = env.int(
 )  # sliding; existing = online
 FANOUT_CHUNK_SIZE = env.int("FANOUT_CHUNK_SIZE", 2000)  # followers per chunk task
 
+# --- hot authors: their newest posts are kept inside every process ---------------------------------
+HOT_AUTHOR_FOLLOWERS = env.int("HOT_AUTHOR_FOLLOWERS", 10_000)  # from so many on
+HOT_AUTHOR_READS_PER_SECOND = env.int("HOT_AUTHOR_READS_PER_SECOND", 20)  # or so often, in a process
+HOT_AUTHOR_TTL_SECONDS = env.float("HOT_AUTHOR_TTL_SECONDS", 2.0)  # 1 to 5: when a message was lost
+HOT_AUTHORS_KEPT = env.int("HOT_AUTHORS_KEPT", 100)  # of 60 posts each, in a process
+
 # --- limits: (how many, in how many seconds) ------------------------------------------------------
 RATE_LIMITS = {
     "sign_up": (env.int("LIMIT_SIGN_UP", 30), 1800),  # per address

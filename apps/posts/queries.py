@@ -115,15 +115,7 @@ def load_contents(versions: list[PostVersion]) -> dict[PostVersion, PostContent]
     posts = list(Post.objects.filter(pk__in=ids, deleted_at=None))
     pictures: dict[int, list[Picture]] = defaultdict(list)
     for attachment in Attachment.objects.filter(post__in=ids).order_by("post_id", "position"):
-        pictures[attachment.post_id].append(
-            Picture(
-                attachment.pk,
-                attachment.file.url,
-                attachment.width,
-                attachment.height,
-                attachment.alt,
-            )
-        )
+        pictures[attachment.post_id].append(Picture.of(attachment))
     mentions: dict[int, dict[str, int]] = defaultdict(dict)
     for post_id, handle, user_id in Mention.objects.filter(post__in=ids).values_list(
         "post", "user__handle", "user"
@@ -131,30 +123,10 @@ def load_contents(versions: list[PostVersion]) -> dict[PostVersion, PostContent]
         mentions[post_id][handle] = user_id
     contents = {}
     for post in posts:
-        contents[post.pk, post.version] = _content(
-            post, tuple(pictures[post.pk]), mentions[post.pk]
+        contents[post.pk, post.version] = PostContent.of(
+            post, pictures=pictures[post.pk], mentions=mentions[post.pk]
         )
     return contents
-
-
-def _content(post: Post, pictures: tuple[Picture, ...], mentions: dict[str, int]) -> PostContent:
-    return PostContent(
-        id=post.pk,
-        version=post.version,
-        author_id=post.author_id,
-        kind=post.kind,
-        body=post.body,
-        content_warning=post.content_warning,
-        language=post.language,
-        visibility=post.visibility,
-        source_id=post.source_id,
-        reply_to_id=post.reply_to_id,
-        thread_id=post.thread_id,
-        created_ms=round(post.created_at.timestamp() * 1000),
-        edited_ms=round(post.edited_at.timestamp() * 1000) if post.edited_at else None,
-        pictures=pictures,
-        mentions=mentions,
-    )
 
 
 def reposted_ids(viewer_id: int | None, post_ids: Collection[int]) -> dict[int, int]:
