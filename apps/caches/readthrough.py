@@ -11,7 +11,7 @@ from apps.caches.layers import Items, make
 from apps.caches.reads import Read
 from apps.caches.singleflight import fly
 from apps.caches.tiers import CAS_TRIES, TieredCache, tiers
-from apps.caches.wire import Kind
+from apps.caches.wire import Item, Kind
 
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
@@ -53,7 +53,7 @@ class ReadThrough(Generic[K, V]):
 
         `load` is called with the missing ones; of those that another caller is loading, with what that one did not
         bring in time: so seldom more than once. A stored value that `accept` refuses, because its revision is not the
-        present one, is a miss.
+        present one, is a miss that is written over.
         """
         cache = tiers()
         names = {self._name(key, cache): key for key in keys}
@@ -130,11 +130,11 @@ class _Filling(Generic[K, V]):
         self.found: dict[K, V] = {}
         self.keys = {raw: self.names[name] for raw, name in self.read.names.items()}
         self.garbage: list[bytes] = []
-        self.stale: list[bytes] = []
+        self.stale: set[bytes] = set()
         missing = [raw for raw in self.keys if not self._take(raw)]
         self._count(len(missing))
-        if self.garbage or self.stale:
-            self._clear_away([*self.garbage, *self.stale])
+        if self.garbage:
+            self._clear_away()
         unfit = [key for name, key in self.names.items() if name.encode() not in self.keys]
         if unfit:  # Memcached takes no such key
             self.found |= self.load(unfit)
@@ -142,6 +142,7 @@ class _Filling(Generic[K, V]):
             fly(self.cache, self.read, missing, load=self._load, accept=self._take)
         elif missing:
             self.cache.fill(self.read, self._load(missing))
+        self._renew_l1()
         return self.found
 
     def _take(self, raw: bytes) -> bool:
@@ -158,7 +159,7 @@ class _Filling(Generic[K, V]):
             self.garbage.append(raw)
             return False
         if self.accept is not None and not self.accept(key, value):
-            self.stale.append(raw)
+            self.stale.add(raw)
             return False
         self.found[key] = value
         return True
@@ -174,14 +175,34 @@ class _Filling(Generic[K, V]):
                 items[raw] = make(Kind.VALUE, self.kind.encode(loaded[key]), ttl_seconds)
             elif self.kind.negative_ttl_seconds:
                 items[raw] = make(Kind.ABSENT, b"", self.kind.negative_ttl_seconds)
+        return self._without_stale(items)
+
+    def _without_stale(self, items: dict[bytes, Item]) -> Items:
+        """Nothing is added where something stale lies: that is written over, and the rest is left to add.
+
+        Not cleared away before the load, as garbage is: somebody else may have written the present value since.
+        """
+        over = [raw for raw in self.stale if raw in items and items[raw].kind == Kind.VALUE]
+        if over:
+            values = {self.read.names[raw]: items.pop(raw).data for raw in over}
+            self.cache.set_many(values, ttl_seconds=self.kind.jittered_ttl())
+            self.stale.difference_update(over)
         return items
 
-    def _clear_away(self, refused: list[bytes]) -> None:
+    def _renew_l1(self) -> None:
+        """What was stale in L1 and right in Main would be a miss again and again."""
+        group = self.read.group
+        right = [raw for raw in self.stale if self.keys[raw] in self.found]
+        if group and right:
+            items = {raw: self.read.items[raw]._replace(token=0) for raw in right}
+            group.tell(items, ttl_seconds=self.kind.jittered_ttl())
+
+    def _clear_away(self) -> None:
         """Nothing may be added where garbage lies: make it a tombstone, and know its token."""
-        names = [self.read.names[raw] for raw in refused]
+        names = [self.read.names[raw] for raw in self.garbage]
         self.cache.delete_many(names)
         again = self.cache.read(names)
-        for raw in refused:
+        for raw in self.garbage:
             self.read.items.pop(raw, None)
         self.read.nodes |= again.nodes
         for layer, tokens in again.tombs.items():
