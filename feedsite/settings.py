@@ -146,6 +146,9 @@ COUNTERS_HOT_DAYS = env.int(
 COUNTERS_HEAT_SECONDS = env.int(
     "COUNTERS_HEAT_SECONDS", 3600
 )  # and kept this long after the last read
+COUNTERS_RECONCILE_DAYS = env.int(
+    "COUNTERS_RECONCILE_DAYS", 7
+)  # posts compared with their rows again and again
 COUNTERS_MEMORY_LIMIT_BYTES = env.int("COUNTERS_MEMORY_LIMIT_BYTES", 0)  # of posts' counts; 0: none
 
 # --- timelines ----------------------------------------------------------------------------------
@@ -219,6 +222,11 @@ CELERY_BEAT_SCHEDULE = {
         "task": "apps.posts.tasks.cool_counts",
         "schedule": 300.0,
         "options": {"expires": 300},
+    },
+    "reconcile-counts": {
+        "task": "apps.engagement.tasks.reconcile_counts",
+        "schedule": 30.0,
+        "options": {"expires": 30},
     },
     "purge-events": {
         "task": "apps.events.tasks.purge",

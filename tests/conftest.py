@@ -19,10 +19,16 @@ def _empty_redis():
     timelines().flushdb()
     limits().flushdb()
     counters().flushdb()
-    for service in (POST_COUNTS, USER_COUNTS):  # as after a rebuild from the empty database
-        turn = begin_build(service.store, service.floor_now)
-        assert turn is not None
-        end_build(service.store, turn, whole=True)
+
+
+@pytest.fixture(autouse=True)
+def _whole_counters(_empty_redis, request):
+    """As after a rebuild from the empty database."""
+    if "django_db_setup" in request.fixturenames:
+        for service in (POST_COUNTS, USER_COUNTS):
+            turn = begin_build(service.store, service.floor_now)
+            assert turn is not None
+            end_build(service.store, turn, whole=True)
 
 
 @pytest.fixture(autouse=True)

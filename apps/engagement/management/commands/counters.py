@@ -1,0 +1,143 @@
+"""`manage counters`: are all counts right, put them right, build the counters in Redis anew."""
+
+import json
+import time
+from argparse import ArgumentParser, RawDescriptionHelpFormatter
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from apps.caches.counters import building, upkeep
+from apps.caches.servers import RedisError
+from apps.engagement import reconcile
+from apps.engagement.management.count_progress import walk
+from apps.engagement.truth import SUBJECTS, Subject
+
+WAIT_SECONDS = 1.0  # for another builder to finish its turn
+TURN_SECONDS = 20.0
+MOST_RECORDS = 512  # hash-max-listpack-entries: more in a bucket take five times the memory
+EXAMPLES = """
+Counts are kept three times: the rows themselves (likes, replies, follows ...), a row of counts per post and account,
+and packed records in Redis. Beside all writers, at any time:
+
+examples:
+  ./run manage counters status                        what the counters in Redis hold
+  ./run manage counters reconcile                     compare all counts; exit code 1 when one is wrong
+  ./run manage counters reconcile --fix               and put them right
+  ./run manage counters reconcile --fix --since 7     only posts of the last seven days
+  ./run manage counters rebuild                       drop the records in Redis and write them anew
+"""
+
+
+class Command(BaseCommand):
+    """Look after counts."""
+
+    help = "Compare and repair the counts of posts and accounts, and build the counters in Redis."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        """Name the options."""
+        parser.formatter_class = RawDescriptionHelpFormatter
+        parser.epilog = EXAMPLES
+        parser.add_argument("what", choices=["status", "reconcile", "rebuild"], help="what to do")
+        parser.add_argument("--fix", action="store_true", help="reconcile: put right what is wrong")
+        parser.add_argument(
+            "--since", type=float, metavar="DAYS", help="reconcile: only posts of the last days"
+        )
+        parser.add_argument("--json", action="store_true", help="print one JSON object")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Do it; CommandError when Redis does not answer."""
+        act = {"status": self._status, "reconcile": self._reconcile, "rebuild": self._rebuild}
+        try:
+            act[options["what"]](options)
+        except RedisError as error:
+            raise CommandError(f"Redis does not answer: {error}") from None
+
+    def _status(self, options: dict[str, Any]) -> None:
+        found = {subject.name: _status_of(subject) for subject in SUBJECTS}
+        if options["json"]:
+            self.stdout.write(json.dumps(found))
+            return
+        for name, status in found.items():
+            self.stdout.write(f"{name}:")
+            for key, value in status.items():
+                self.stdout.write(
+                    f"{value:>18,}  {key}" if isinstance(value, int) else f"{value:>18}  {key}"
+                )
+
+    def _reconcile(self, options: dict[str, Any]) -> None:
+        report = reconcile.Report()
+        for subject in SUBJECTS:
+            first = reconcile.first_of(subject, options["since"])
+            with walk(
+                f"Comparing {subject.name}",
+                max(first, subject.table.ends()[0]),
+                subject.table.ends()[1],
+            ) as reached:
+                at: int | None = first
+                while (at := reconcile.step(subject, at, report, fix=options["fix"])) is not None:
+                    reached(at)
+        self._say(report, options)
+        if report.drifts and not options["fix"]:
+            raise SystemExit(1)
+
+    def _say(self, report: reconcile.Report, options: dict[str, Any]) -> None:
+        rows = [
+            {"counts": f"{name}.{field}", "in": where, "wrong": tally.number,
+             "worst": {"id": str(tally.worst.id), "has": tally.worst.has, "should": tally.worst.should}}
+            for (name, where, field), tally in sorted(report.tallies.items())
+        ]  # fmt: skip
+        unseen = [subject.name for subject in SUBJECTS if not _is_whole(subject)]
+        if options["json"]:
+            summary = {
+                "looked_at": report.looked_at,
+                "repaired": report.repaired,
+                "not_whole": unseen,
+            }
+            self.stdout.write(json.dumps({**summary, "drift": rows}))
+            return
+        for row in rows:
+            worst = row["worst"]
+            self.stdout.write(
+                f"{row['wrong']:>10,}  {row['counts']} in {row['in']}; "
+                f"worst: {worst['id']} has {worst['has']:,}, should have {worst['should']:,}"
+            )
+        for name in unseen:
+            self.stdout.write(
+                f"The counters of {name} in Redis are being rebuilt and were not compared."
+            )
+        self.stdout.write(
+            f"{report.looked_at:,} rows compared, {report.drifts:,} counts wrong, {report.repaired:,} put right"
+        )
+
+    def _rebuild(self, options: dict[str, Any]) -> None:
+        began = time.monotonic()
+        for subject in SUBJECTS:
+            first, last = subject.table.ends()
+            upkeep.start_over(subject.service)
+            with walk(f"Building {subject.name}", first, last) as reached:
+                while not upkeep.rebuild(subject.service, seconds=TURN_SECONDS, advance=reached):
+                    if _is_whole(subject):
+                        break  # somebody else has done it
+                    time.sleep(WAIT_SECONDS)
+        self.stdout.write(f"The counters were built in {time.monotonic() - began:.1f} s.")
+
+
+def _is_whole(subject: Subject) -> bool:
+    return building.state(subject.service.store).is_whole
+
+
+def _status_of(subject: Subject) -> dict[str, Any]:
+    state = building.state(subject.service.store)
+    sample = upkeep.sample(subject.service, subject.table.ends()[1])
+    advice = "yes" if sample.most_records <= MOST_RECORDS else "no: make buckets smaller"
+    return {
+        "complete": "yes" if state.is_whole else "no: pages ask PostgreSQL",
+        "records": sample.records,
+        "bytes": sample.size,
+        "bytes a record": f"{sample.size / sample.records:.1f}" if sample.records else "-",
+        "buckets": sample.buckets,
+        "records in the fullest bucket seen": sample.most_records,
+        "buckets in compact form": advice,
+        "buckets to be written back": upkeep.waiting(subject.service),
+    }
