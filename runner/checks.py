@@ -1,4 +1,4 @@
-"""`./run test` and `./run check`."""
+"""`./run test`, `./run check` and `./run bench`."""
 
 import os
 import subprocess
@@ -18,13 +18,24 @@ from runner.services.group import throwaway_services
 
 # What the tests must not take over from the shell: they bring their own servers.
 SERVER_SETTINGS = (
-    "DATABASE_URL", "REDIS_URL", "REDIS_LIMITS_URL", "REDIS_CACHE_URL", "CELERY_BROKER_URL", "MEMCACHED_URLS",
+    "DATABASE_URL", "REDIS_URL", "REDIS_GRAPH_URL", "REDIS_COUNTERS_URL", "REDIS_EXISTENCE_URL", "REDIS_LIMITS_URL",
+    "REDIS_CACHE_URL", "CELERY_BROKER_URL", "MEMCACHED_URLS", "MEMCACHED_BACKUP_URLS", "MEMCACHED_L1_URLS",
+    "MEMCACHED_MAIN_MEGABYTES", "MEMCACHED_BACKUP_MEGABYTES", "MEMCACHED_L1_MEGABYTES",
 )  # fmt: skip
 
 
 def test(arguments: list[str]) -> NoReturn:
     """Replace this process by pytest."""
-    command = [*_module("pytest"), *arguments]
+    _become("pytest", arguments)
+
+
+def bench(arguments: list[str]) -> NoReturn:
+    """Replace this process by the benchmarks."""
+    _become("bench", arguments)
+
+
+def _become(module: str, arguments: list[str]) -> NoReturn:
+    command = [*_module(module), *arguments]
     os.chdir(ROOT)
     os.execve(command[0], command, _environment())  # noqa: S606 -- no shell is wanted
 
@@ -83,7 +94,7 @@ def _checks_with_servers(directory: Path) -> list[str]:
         steps = [
             (
                 "types",
-                [*_module("mypy"), "apps", "feedsite", "runner", "tests"],
+                [*_module("mypy"), "apps", "feedsite", "runner", "bench", "tests"],
             ),  # reads the settings
             ("system", manage_command("check", "--fail-level", "WARNING")),
             ("migrations", manage_command("makemigrations", "--check", "--dry-run")),

@@ -24,7 +24,8 @@ def _empty_redis():
 @pytest.fixture(autouse=True)
 def _whole_counters(_empty_redis, request):
     """As after a rebuild from the empty database."""
-    if "django_db_setup" in request.fixturenames:
+    fixtures = {"db", "transactional_db"} & set(request.fixturenames)
+    if fixtures or request.node.get_closest_marker("django_db"):
         for service in (POST_COUNTS, USER_COUNTS):
             turn = begin_build(service.store, service.floor_now)
             assert turn is not None

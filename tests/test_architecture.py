@@ -11,7 +11,7 @@ ROOT = Path(__file__).resolve().parent.parent
 MOST_LINES = 300
 MODULES = sorted(
     path
-    for folder in ("apps", "feedsite", "runner")
+    for folder in ("apps", "bench", "feedsite", "runner")
     for path in (ROOT / folder).rglob("*.py")
     if "migrations" not in path.parts
 )
@@ -21,7 +21,17 @@ TEMPLATES = sorted(
 )
 LONG = {"feedsite/settings.py"}  # every setting in one file
 # Low to high; `feedsite` owns the templates at the top level.
-APPS = ["events", "accounts", "graph", "posts", "engagement", "timeline", "notifications", "demo"]
+APPS = [
+    "events",
+    "topology",
+    "accounts",
+    "graph",
+    "posts",
+    "engagement",
+    "timeline",
+    "notifications",
+    "demo",
+]
 
 
 def name_of(path):

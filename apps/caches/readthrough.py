@@ -1,16 +1,24 @@
-"""Read through a cache: ask for many, load what is missing, store it."""
+"""Read through the tiers: ask for many, load what is missing, store it."""
 
 import random
+from collections import Counter
 from collections.abc import Callable, Collection, Hashable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from apps.caches.servers import memcached
+from apps.caches import stats
+from apps.caches.layers import Items, make
+from apps.caches.reads import ABSENT, Read
+from apps.caches.singleflight import fly
+from apps.caches.tiers import CAS_TRIES, TieredCache, tiers
+from apps.caches.wire import Kind
 
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
 
 TTL_JITTER = 0.1  # entries written together do not expire together
+NEGATIVE_TTL_SECONDS = 5
 
 
 @dataclass(frozen=True)
@@ -19,6 +27,10 @@ class ReadThrough(Generic[K, V]):
 
     `version` is that of the byte form: raise it when the codec changes, never flush. `key_of` must yield
     ASCII without blanks, made of typed ids only; a key that contains the value's own version can never be stale.
+
+    `family` is the class of data of the topology that this belongs to: staff flush all of a class by its epoch.
+    That a key has nothing is remembered for `negative_ttl_seconds` (0: not at all); whatever is stored later
+    takes the place. `single_flight`: of many who miss a key at once, one loads (see `singleflight`).
     """
 
     name: str
@@ -27,33 +39,157 @@ class ReadThrough(Generic[K, V]):
     key_of: Callable[[K], str]
     encode: Callable[[V], bytes]
     decode: Callable[[bytes], V]
+    family: str = ""
+    negative_ttl_seconds: int = NEGATIVE_TTL_SECONDS
+    single_flight: bool = True
 
-    def get_many(self, keys: Collection[K], load: Callable[[list[K]], dict[K, V]]) -> dict[K, V]:
-        """The values of all keys that exist; `load` is called at most once, with the missing ones."""
-        names = {self._name(key): key for key in keys}
-        found = self._decoded(memcached().get_many(list(names)), names)
-        missing = [key for key in keys if key not in found]
-        if missing:
-            loaded = load(missing)
-            self.set_many(loaded)
-            found |= loaded
-        return found
+    def get_many(
+        self,
+        keys: Collection[K],
+        load: Callable[[list[K]], dict[K, V]],
+        *,
+        accept: Callable[[K, V], bool] | None = None,
+    ) -> dict[K, V]:
+        """The values of all keys that exist. At most 1,000 keys.
 
-    def set_many(self, values: dict[K, V]) -> None:
-        """Store values known to be committed."""
-        ttl = round(self.ttl_seconds * random.uniform(1 - TTL_JITTER, 1))  # noqa: S311 -- not a secret
-        memcached().set_many(
-            {self._name(key): self.encode(value) for key, value in values.items()}, ttl_seconds=ttl
-        )
+        `load` is called with the missing ones; of those that another caller is loading, with what that one did not
+        bring in time: so seldom more than once. A stored value that `accept` refuses, because its revision is not the
+        present one, is a miss.
+        """
+        cache = tiers()
+        names = {self._name(key, cache): key for key in keys}
+        if not names:
+            return {}
+        return _Filling(self, cache, cache.read(names), names, load, accept).run()
 
-    def _name(self, key: K) -> str:
-        return f"{self.name}:{self.version}:{self.key_of(key)}"
+    def set_many(self, values: dict[K, V]) -> bool:
+        """Store values known to be committed; whether all are in Main or Backup."""
+        cache = tiers()
+        named = {self._name(key, cache): self.encode(value) for key, value in values.items()}
+        return cache.set_many(named, ttl_seconds=self.jittered_ttl())
 
-    def _decoded(self, raw: dict[str, bytes], names: dict[str, K]) -> dict[K, V]:
+    def delete_many(self, keys: Collection[K]) -> bool:
+        """Forget values after a committed change; nothing older than now will be read."""
+        cache = tiers()
+        return cache.delete_many([self._name(key, cache) for key in keys])
+
+    def peek_many(self, keys: Collection[K]) -> dict[K, V]:
+        """What is stored, whatever its revision; nothing is loaded, garbage is left out. At most 1,000 keys."""
+        cache = tiers()
+        names = {self._name(key, cache): key for key in keys}
         values = {}
-        for name, data in raw.items():
-            try:
+        for name, data in cache.get_many(names).items():
+            with suppress(ValueError):
                 values[names[name]] = self.decode(data)
-            except (ValueError, KeyError, TypeError):
-                continue  # garbage is a miss: it is loaded and written over
         return values
+
+    def change(self, key: K, step: Callable[[V], V | None]) -> bool:
+        """Replace a value that is stored by what `step` makes of it, by gets and cas; whether that was done.
+
+        Not done when `step` gives None or raises ValueError, or when others were quicker every time.
+        """
+        cache = tiers()
+        name = self._name(key, cache)
+        for _try in range(CAS_TRIES):
+            found = cache.gets(name)
+            changed = self._stepped(found[0], step) if found else None
+            if found is None or changed is None:
+                return False
+            data = self.encode(changed)
+            if cache.cas(name, data, found[1], ttl_seconds=self.jittered_ttl()):
+                return True
+        return False
+
+    def _stepped(self, data: bytes, step: Callable[[V], V | None]) -> V | None:
+        try:
+            return step(self.decode(data))
+        except ValueError:
+            return None
+
+    def jittered_ttl(self) -> int:
+        """A time to live for what is stored now."""
+        return max(round(self.ttl_seconds * random.uniform(1 - TTL_JITTER, 1)), 1)  # noqa: S311 -- not a secret
+
+    def _name(self, key: K, cache: TieredCache) -> str:
+        epoch = cache.topology.epoch_of(self.family or self.name)
+        return f"{self.name}:{self.version}.{epoch}:{self.key_of(key)}"
+
+
+@dataclass
+class _Filling(Generic[K, V]):
+    """One call of `get_many`."""
+
+    kind: ReadThrough[K, V]
+    cache: TieredCache
+    read: Read
+    names: dict[str, K]
+    load: Callable[[list[K]], dict[K, V]]
+    accept: Callable[[K, V], bool] | None
+
+    def run(self) -> dict[K, V]:
+        """What there is of all keys."""
+        self.found: dict[K, V] = {}
+        self.keys = {raw: self.names[name] for raw, name in self.read.names.items()}
+        self.outcomes: Counter[str] = Counter()
+        missing = self._take_all()
+        self._count(len(missing))
+        if len(self.keys) < len(self.names):
+            known = set(self.read.names.values())
+            unfit = [key for name, key in self.names.items() if name not in known]
+            self.found |= self.load(unfit)  # Memcached takes no such key
+        if missing and self.kind.single_flight:
+            fly(self.cache, self.read, missing, load=self._load, accept=self._take)
+        elif missing:
+            self.cache.fill(self.read, self._load(missing))
+        self.cache.refill(self.read)
+        return self.found
+
+    def _take_all(self) -> list[bytes]:
+        """Take what was read, looking further down where that is of no use; the keys for which there is nothing."""
+        missing: list[bytes] = []
+        pending: Collection[bytes] = self.keys
+        while pending:
+            missing += [raw for raw in pending if raw not in self.read.items]
+            pending = [raw for raw in pending if raw in self.read.items and not self._take(raw)]
+            if pending:
+                self.cache.read_below(self.read, pending)
+        return missing
+
+    def _take(self, raw: bytes) -> bool:
+        """Whether what was read for a key answers for it."""
+        item = self.read.items[raw]
+        if item.flags & ABSENT:
+            self.outcomes[stats.NEGATIVE] += 1
+            return True
+        key = self.keys[raw]
+        try:
+            value = self.kind.decode(item.data)
+        except Exception:  # noqa: BLE001 -- whatever a codec makes of garbage, it is a miss
+            self.outcomes[stats.GARBAGE] += 1
+            return False
+        if self.accept is not None and not self.accept(key, value):
+            self.outcomes[stats.STALE] += 1
+            return False
+        self.found[key] = value
+        return True
+
+    def _load(self, missing: list[bytes]) -> Items:
+        """Load, and say what to store."""
+        loaded = self.load([self.keys[raw] for raw in missing])
+        self.found |= loaded
+        ttl_seconds, items = self.kind.jittered_ttl(), {}
+        for raw in missing:
+            key = self.keys[raw]
+            if key in loaded:
+                items[raw] = make(Kind.VALUE, self.kind.encode(loaded[key]), ttl_seconds)
+            elif self.kind.negative_ttl_seconds:
+                items[raw] = make(Kind.ABSENT, b"", self.kind.negative_ttl_seconds)
+        return items
+
+    def _count(self, missing: int) -> None:
+        """A key whose entries were all of no use counts as such, not as a miss besides."""
+        name, of_no_use = self.kind.name, self.outcomes[stats.GARBAGE] + self.outcomes[stats.STALE]
+        stats.count(name, stats.HIT, len(self.found))
+        stats.count(name, stats.MISS, max(missing - of_no_use, 0))
+        for outcome, number in self.outcomes.items():
+            stats.count(name, outcome, number)

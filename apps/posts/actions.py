@@ -21,6 +21,7 @@ from apps.posts.content import PostContent
 from apps.posts.counts import change_post_counts
 from apps.posts.drafts import Draft, NewPicture, check_labels, checked_body, invalid
 from apps.posts.models import (
+    OPEN,
     Attachment,
     IdempotencyKey,
     Kind,
@@ -148,14 +149,14 @@ def delete_post(post_id: int, *, by: User) -> Post:
     if owner is None or (owner != by.pk and not by.is_staff):
         raise NotFound(_("This post isn't here."))
     with transaction.atomic():
-        UserCounts.objects.select_for_update().get(pk=owner)
+        counts = UserCounts.objects.select_for_update().get(pk=owner)
         post = Post.objects.select_for_update().get(pk=post_id)
         if post.deleted_at is not None:
             raise NotFound(_("This post isn't here."))
         Post.objects.filter(pk=post_id).update(
             deleted_at=timezone.now(), version=F("version") + 1, body="", content_warning=""
         )
-        change_user_counts(owner, {"posts": -1})
+        change_user_counts(owner, {"posts": -1}, outbox_revision=_outbox_revision(post, counts))
         _count_links(post, -1)
         _detach(post)
         record("post_deleted", post_id=post_id)
@@ -178,9 +179,18 @@ def _insert(post: Post, counts: UserCounts) -> None:
     post.created_at = _created_at(post.pk)
     post.save(force_insert=True)
     PostCounts.objects.create(post=post)
-    change_user_counts(counts.pk, {"posts": +1}, last_post_id=post.pk)
+    revision = _outbox_revision(post, counts)
+    change_user_counts(counts.pk, {"posts": +1}, last_post_id=post.pk, outbox_revision=revision)
     _count_links(post, +1)
     record("post_published", post_id=post.pk)
+
+
+def _outbox_revision(post: Post, counts: UserCounts) -> int:
+    # of the locked row; it fences the vectors of the author's open posts, so restricted ones do not move it
+    if post.visibility not in OPEN:
+        return counts.outbox_revision
+    post.outbox_revision = counts.outbox_revision + 1
+    return post.outbox_revision
 
 
 def _count_links(post: Post, delta: int) -> None:

@@ -253,6 +253,7 @@ def test_the_floor_is_where_ids_grow_cold():
 
 def test_a_turn_that_was_overtaken_makes_nothing_whole(lost):
     turn = begin_build(lost.store, 0)
+    assert turn is not None
     assert begin_build(lost.store, 0) is None
     counters().flushdb()
     assert not lost.store.put([Row(post_id(), (1, 0, 0), 1)], turn=turn, cursor=5)

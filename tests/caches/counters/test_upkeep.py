@@ -54,7 +54,7 @@ def test_a_store_that_is_sound_is_left_alone(rows):
 def test_a_rebuild_goes_on_where_the_last_turn_ended(rows, monkeypatch):
     monkeypatch.setattr(upkeep, "ROWS", 7)
     service = make_service(rows=rows)
-    reached = []
+    reached: list[int] = []
     turns = 0
     while not upkeep.rebuild(service, seconds=0, advance=reached.append):
         assert service.get_many([post_id()])[post_id()] == (0, 0, 0)
@@ -68,6 +68,7 @@ def test_a_rebuild_goes_on_where_the_last_turn_ended(rows, monkeypatch):
 def test_one_builder_at_a_time(rows):
     service = make_service(rows=rows)
     turn = building.begin_build(service.store, service.floor_now)
+    assert turn is not None
     assert not upkeep.rebuild(service)
     building.end_build(service.store, turn, whole=False)
     assert upkeep.rebuild(service)
@@ -83,10 +84,14 @@ def test_a_builder_that_died_is_followed_by_another_one(rows):
 def test_a_flush_in_the_middle_of_a_rebuild_is_noticed(rows, monkeypatch):
     monkeypatch.setattr(upkeep, "ROWS", 7)
     service = make_service(rows=rows)
-    assert not upkeep.rebuild(service, advance=lambda _id: counters().flushdb())
+    assert not upkeep.rebuild(service, advance=flush)
     assert not building.state(service.store).is_whole
     assert service.get_many([post_id(50)])[post_id(50)] == (1, 0, 2)
     assert upkeep.rebuild(service)
+
+
+def flush(_id):
+    counters().flushdb()
 
 
 def test_puts_while_it_is_rebuilt_are_not_lost(rows, monkeypatch):
@@ -123,7 +128,7 @@ def test_what_another_server_built_is_built_again(rows, monkeypatch):
     service = make_service(rows=rows)
     upkeep.rebuild(service, seconds=0)
     counters().hset(service.store.meta_key, "on", "another")
-    first = []
+    first: list[int] = []
     upkeep.rebuild(service, seconds=0, advance=first.append)
     assert first == [sorted(id_ for id_ in rows.kept if id_ > post_id(DAY))[6]]
 
@@ -351,5 +356,5 @@ def test_a_put_that_is_under_way_is_no_drift(rows, monkeypatch):
     service = make_service(rows=rows)
     upkeep.rebuild(service)
     row = rows.put(post_id(50), 70, 0, 0, revision=60)
-    monkeypatch.setattr(upkeep.time, "sleep", lambda _seconds: service.put_many([row]))
+    monkeypatch.setattr("time.sleep", lambda _seconds: service.put_many([row]))
     assert upkeep.behind(service, [row]) == []

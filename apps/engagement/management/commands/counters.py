@@ -14,7 +14,6 @@ from apps.engagement.management.count_progress import walk
 from apps.engagement.truth import SUBJECTS, Subject
 
 WAIT_SECONDS = 1.0  # for another builder to finish its turn
-TURN_SECONDS = 20.0
 MOST_RECORDS = 512  # hash-max-listpack-entries: more in a bucket take five times the memory
 EXAMPLES = """
 Counts are kept three times: the rows themselves (likes, replies, follows ...), a row of counts per post and account,
@@ -66,61 +65,55 @@ class Command(BaseCommand):
                 )
 
     def _reconcile(self, options: dict[str, Any]) -> None:
-        report = reconcile.Report()
+        report, fix = reconcile.Report(), options["fix"]
         for subject in SUBJECTS:
-            first = reconcile.first_of(subject, options["since"])
-            with walk(
-                f"Comparing {subject.name}",
-                max(first, subject.table.ends()[0]),
-                subject.table.ends()[1],
-            ) as reached:
-                at: int | None = first
-                while (at := reconcile.step(subject, at, report, fix=options["fix"])) is not None:
-                    reached(at)
-        self._say(report, options)
-        if report.drifts and not options["fix"]:
-            raise SystemExit(1)
-
-    def _say(self, report: reconcile.Report, options: dict[str, Any]) -> None:
-        rows = [
-            {"counts": f"{name}.{field}", "in": where, "wrong": tally.number,
-             "worst": {"id": str(tally.worst.id), "has": tally.worst.has, "should": tally.worst.should}}
-            for (name, where, field), tally in sorted(report.tallies.items())
-        ]  # fmt: skip
-        unseen = [subject.name for subject in SUBJECTS if not _is_whole(subject)]
-        if options["json"]:
-            summary = {
-                "looked_at": report.looked_at,
-                "repaired": report.repaired,
-                "not_whole": unseen,
-            }
-            self.stdout.write(json.dumps({**summary, "drift": rows}))
-            return
-        for row in rows:
-            worst = row["worst"]
-            self.stdout.write(
-                f"{row['wrong']:>10,}  {row['counts']} in {row['in']}; "
-                f"worst: {worst['id']} has {worst['has']:,}, should have {worst['should']:,}"
-            )
-        for name in unseen:
-            self.stdout.write(
-                f"The counters of {name} in Redis are being rebuilt and were not compared."
-            )
+            at = reconcile.first_of(subject, options["since"])
+            first, last = subject.table.ends()
+            with walk(f"Comparing {subject.name}", max(at, first), last) as reached:
+                while (upto := reconcile.step(subject, at, report, fix=fix)) is not None:
+                    reached(upto)
+                    at = upto
+        building = [subject.name for subject in SUBJECTS if not _is_whole(subject)]
         self.stdout.write(
-            f"{report.looked_at:,} rows compared, {report.drifts:,} counts wrong, {report.repaired:,} put right"
+            _as_json(report, building) if options["json"] else _as_text(report, building)
         )
+        if report.drifts and not fix:
+            raise SystemExit(1)
 
     def _rebuild(self, options: dict[str, Any]) -> None:
         began = time.monotonic()
         for subject in SUBJECTS:
-            first, last = subject.table.ends()
             upkeep.start_over(subject.service)
-            with walk(f"Building {subject.name}", first, last) as reached:
-                while not upkeep.rebuild(subject.service, seconds=TURN_SECONDS, advance=reached):
-                    if _is_whole(subject):
-                        break  # somebody else has done it
+            with walk(f"Building {subject.name}", *subject.table.ends()) as reached:
+                while not upkeep.rebuild(subject.service, advance=reached) and not _is_whole(
+                    subject
+                ):
                     time.sleep(WAIT_SECONDS)
         self.stdout.write(f"The counters were built in {time.monotonic() - began:.1f} s.")
+
+
+def _as_json(report: reconcile.Report, building: list[str]) -> str:
+    drift = [
+        {"counts": f"{name}.{field}", "in": where, "wrong": tally.number,
+         "worst": {"id": str(tally.worst.id), "has": tally.worst.has, "should": tally.worst.should}}
+        for (name, where, field), tally in sorted(report.tallies.items())
+    ]  # fmt: skip
+    summary = {"compared": report.looked_at, "repaired": report.repaired, "not_compared": building}
+    return json.dumps({**summary, "drift": drift})
+
+
+def _as_text(report: reconcile.Report, building: list[str]) -> str:
+    lines = [
+        f"{tally.number:>10,}  {name}.{field} in {where}; worst: {tally.worst.id}"
+        f" has {tally.worst.has:,}, should have {tally.worst.should:,}"
+        for (name, where, field), tally in sorted(report.tallies.items())
+    ]
+    lines += [
+        f"The counters of {name} in Redis are being built, and were not compared."
+        for name in building
+    ]
+    sums = f"{report.looked_at:,} rows compared, {report.drifts:,} counts wrong, {report.repaired:,} put right"
+    return "\n".join([*lines, sums])
 
 
 def _is_whole(subject: Subject) -> bool:
