@@ -10,6 +10,7 @@ tiers        L1, Main and Backup of Memcached behind one face
 layers       one of them: fixed slots; `nodes`, `flights`, `suspicion`, `breaker`, `generations`, `wire`: one node
 readthrough  ask the cache for many, load what is missing, store it
 window       a contiguous newest window of ids per reader, in Redis
+counters     several counts per id in packed records in Redis
 vector       the newest ids of one list, packed; pure
 weekbucket   an owner's values of one ISO week, in Redis
 local        a small cache inside the process

@@ -4,10 +4,10 @@ Time-outs are short: a cache that does not answer in time is a miss. The only mo
 """
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import redis
 from django.conf import settings
@@ -88,6 +88,38 @@ def _redis(url: str) -> redis.Redis:
 def script(client: redis.Redis, source: str) -> Script:
     """A Lua script bound to a client; sent by digest, loaded again when Redis has forgotten it."""
     return client.register_script(source)
+
+
+class Request(NamedTuple):
+    """A Lua script to be run on keys."""
+
+    source: str
+    keys: Sequence[str]
+    args: Sequence[Any]
+
+
+def run_script(client: redis.Redis, request: Request) -> Any:
+    """What a script answers."""
+    return script(client, request.source)(keys=request.keys, args=request.args)
+
+
+def run_together(client: redis.Redis, requests: Sequence[Request]) -> list[Any]:
+    """What several scripts answer, in one round trip; they may run twice when Redis has forgotten one of them."""
+    try:
+        return _run_pipeline(client, requests)
+    except redis.exceptions.NoScriptError:
+        for request in requests:
+            client.script_load(request.source)
+        return _run_pipeline(client, requests)
+
+
+def _run_pipeline(client: redis.Redis, requests: Sequence[Request]) -> list[Any]:
+    pipeline = client.pipeline(transaction=False)
+    for request in requests:
+        digest = script(client, request.source).sha
+        pipeline.evalsha(digest, len(request.keys), *request.keys, *request.args)
+    answers: list[Any] = pipeline.execute()
+    return answers
 
 
 def configured_topology() -> Topology:
