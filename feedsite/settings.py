@@ -140,6 +140,16 @@ HOME_WINDOW_TTL_SECONDS = env.int(
 )  # sliding; existing = online
 FANOUT_CHUNK_SIZE = env.int("FANOUT_CHUNK_SIZE", 2000)  # followers per chunk task
 
+# --- existence filters ----------------------------------------------------------------------------
+# 1.2 bytes a record: 1 % false positives; 1.8: 0.1 %. Hashes 0: the best number for the bytes.
+# A change of any of these begins new filters: until they are rebuilt, PostgreSQL answers.
+EXISTENCE_BYTES_PER_RECORD = env.float("EXISTENCE_BYTES_PER_RECORD", 1.2)
+EXISTENCE_HASHES = env.int("EXISTENCE_HASHES", 0)
+EXISTENCE_SEGMENT_RECORDS = env.int("EXISTENCE_SEGMENT_RECORDS", 50_000)
+EXISTENCE_SEGMENT_SECONDS = env.int("EXISTENCE_SEGMENT_SECONDS", 7 * 24 * 3600)
+EXISTENCE_HORIZON_DAYS = env.int("EXISTENCE_HORIZON_DAYS", 90)  # older posts: PostgreSQL answers
+EXISTENCE_READ_HORIZON_DAYS = env.int("EXISTENCE_READ_HORIZON_DAYS", 30)  # older: not known as read
+
 # --- limits: (how many, in how many seconds) ------------------------------------------------------
 RATE_LIMITS = {
     "sign_up": (env.int("LIMIT_SIGN_UP", 30), 1800),  # per address
@@ -184,6 +194,11 @@ CELERY_BEAT_SCHEDULE = {
         "task": "apps.timeline.tasks.sweep",
         "schedule": 1.0,
         "options": {"expires": 5},
+    },
+    "tend-existence-filters": {
+        "task": "apps.engagement.tasks.tend_filters",
+        "schedule": 15.0,
+        "options": {"expires": 15},
     },
     "purge-events": {
         "task": "apps.events.tasks.purge",

@@ -1,8 +1,10 @@
 """The connections to Redis and Memcached, one pool per process, from the settings.
 
 Time-outs are short: a cache that does not answer in time is a miss. The only module that imports the client libraries.
+An address `redis+cluster://host:port,host:port` is that of a Redis Cluster, with the same interface.
 """
 
+import hashlib
 import logging
 from collections.abc import Mapping, Sequence
 from functools import cache
@@ -14,6 +16,7 @@ from pymemcache.client.base import PooledClient
 from pymemcache.exceptions import MemcacheError
 from redis.backoff import NoBackoff
 from redis.commands.core import Script
+from redis.exceptions import NoScriptError
 from redis.retry import Retry
 
 logger = logging.getLogger(__name__)
@@ -22,6 +25,7 @@ MAX_KEYS_PER_CALL = 1000
 
 RedisError = redis.RedisError
 Pipeline = redis.client.Pipeline
+Command = tuple[Any, ...]
 
 
 @cache
@@ -73,6 +77,47 @@ def _redis(url: str) -> redis.Redis:
 def script(client: redis.Redis, source: str) -> Script:
     """A Lua script bound to a client; sent by digest, loaded again when Redis has forgotten it."""
     return client.register_script(source)
+
+
+_sources: dict[str, str] = {}  # digest -> Lua
+
+
+def call(source: str, keys: Sequence[str], args: Sequence[Any]) -> Command:
+    """A call of a script as one command of a `trip`. In a cluster all its keys are in one slot."""
+    digest = hashlib.sha1(source.encode(), usedforsecurity=False).hexdigest()
+    _sources[digest] = source
+    return ("EVALSHA", digest, len(keys), *keys, *args)
+
+
+def trip(client: redis.Redis, commands: Sequence[Command]) -> list[Any]:
+    """The answers to commands sent together, in one round trip per server. Scripts that Redis forgot are sent again.
+
+    RedisError when one of them failed; the others may have been carried out.
+    """
+    answers = _send(client, commands)
+    forgotten = [at for at, answer in enumerate(answers) if isinstance(answer, NoScriptError)]
+    if forgotten:
+        for digest in {commands[at][1] for at in forgotten}:
+            client.script_load(_sources[digest])
+        again = _send(client, [commands[at] for at in forgotten])
+        answers = [again.pop(0) if at in forgotten else one for at, one in enumerate(answers)]
+    for answer in answers:
+        if isinstance(answer, Exception):
+            raise answer
+    return answers
+
+
+def may_evict(client: redis.Redis) -> bool:
+    """Whether a server may throw keys away when its memory is full."""
+    answer: dict[str, Any] = client.info("memory")
+    return answer.get("maxmemory_policy") != "noeviction"
+
+
+def _send(client: redis.Redis, commands: Sequence[Command]) -> list[Any]:
+    pipeline = client.pipeline(transaction=False)
+    for command in commands:
+        pipeline.execute_command(*command)  # type: ignore[no-untyped-call]  # as the library has it
+    return pipeline.execute(raise_on_error=False)
 
 
 class Memcached:

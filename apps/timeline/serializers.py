@@ -47,6 +47,7 @@ def status_json(item: FeedItem) -> Json:
         "muted": False,
         "pinned": False,
         "filtered": [],
+        "read": shown.flags.read,
     }
 
 
