@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from apps.caches import generations
-from apps.caches.bloom import POSITIONS, PRESENT_BIT, Record, record_of
+from apps.caches.bloom import MEASURE_EVERY, POSITIONS, PRESENT_BIT, Record, record_of
 from apps.caches.generations import Generation, State
 from apps.caches.segments import Marks, lose, open_layer
 from apps.caches.servers import Command, RedisError, call, existence, trip
@@ -23,6 +23,7 @@ from apps.ids import second_of
 logger = logging.getLogger(__name__)
 
 TRIES = 8  # what is known of the filters may change while one looks
+GROUP_MOST = 100  # records in one call of a script; a layer takes no more than so many beyond its design load
 
 # KEYS: chunk. ARGV: number of hashes, positions. For each record 1 or 0; "" when the chunk was lost.
 _CHECK = f"""
@@ -39,9 +40,12 @@ end
 return table.concat(found)
 """
 
-# KEYS: chunk. ARGV: number of hashes, positions, whether to count. For each record 1 when it was there before.
+# KEYS: chunk. ARGV: number of hashes, positions, most bits (0: any). For each record 1 when it was there before;
+# "" when the chunk was lost, "full" when it took nothing because it holds more bits than that.
 _MARK = f"""
-if redis.call('GETBIT', KEYS[1], {PRESENT_BIT}) == 0 then return {{'', 0}} end
+if redis.call('GETBIT', KEYS[1], {PRESENT_BIT}) == 0 then return '' end
+local most = tonumber(ARGV[3])
+if most > 0 and redis.call('BITCOUNT', KEYS[1]) > most then return 'full' end
 local step, blob, found = 4 * tonumber(ARGV[1]), ARGV[2], {{}}
 for at = 1, #blob, step do
   local all = '1'
@@ -51,8 +55,9 @@ for at = 1, #blob, step do
   end
   found[#found + 1] = all
 end
-return {{table.concat(found), ARGV[3] == '1' and redis.call('BITCOUNT', KEYS[1]) or 0}}
+return table.concat(found)
 """
+_FULL = b"full"
 
 Pair = tuple[int, int]  # user id, post id
 
@@ -108,8 +113,9 @@ def mark_many(marks: Marks, pairs: Iterable[Pair]) -> set[Pair]:
     While nothing is believed nor built, marks of rows are left to the rebuild that will find the rows.
     """
     wanted = _within(marks, pairs)
+    new: set[Pair] = set()
     for _ in range(TRIES):
-        if (new := _mark(marks, wanted)) is not None:
+        if _mark(marks, wanted, new):
             return new
     raise RedisError("the existence filters change faster than they can be marked")
 
@@ -157,55 +163,53 @@ def _found(
     return {post for group, answer in results for _user, post in _present(group, answer)}
 
 
-def _mark(marks: Marks, wanted: list[_Wanted]) -> set[Pair] | None:
-    """One round trip when the segments are open; the pairs that were new. None when it has to be done again."""
+def _mark(marks: Marks, wanted: list[_Wanted], new: set[Pair]) -> bool:
+    """One round trip when the segments are open. Adds what was new; False when it has to be done again."""
     state = _known.get(marks.name, State())
     filters = [(one, _groups(marks, one, wanted)) for one in state.all]
     commands = [generations.ask(marks.name)]
     for generation, groups in filters:
         commands += [_check_or_set(marks, generation, group) for group in groups]
     answers = iter(trip(existence(), commands))
-    if not _confirmed({marks: state}, answers):
-        return None
+    is_known = _confirmed({marks: state}, answers)
+    results = [[(group, next(answers)) for group in groups] for _generation, groups in filters]
+    if results:
+        new |= _new(filters[0][0], results[0])
+    if not is_known:
+        return False
     if not filters and not marks.has_rows:
         generations.start(marks.name)
-        return None
-    results = [
-        _marked(marks, generation, [(group, next(answers)) for group in groups])
-        for generation, groups in filters
+        return False
+    ready = [
+        _is_ready(marks, generation, wanted, result)
+        for (generation, _), result in zip(filters, results, strict=True)
     ]
-    opened = [_open_missing(marks, generation, wanted) for generation, _groups_of in filters]
-    if None in results or any(opened):
-        return None
-    return {one.pair for one in wanted} - (results[0] or set()) if results else set()
+    return all(ready)
 
 
-def _marked(
-    marks: Marks, generation: Generation, results: list[tuple[_Group, Any]]
-) -> set[Pair] | None:
-    """What a filter held before; None when it lost something. Opens another layer where the newest one is full."""
+def _new(generation: Generation, results: list[tuple[_Group, Any]]) -> set[Pair]:
+    """What the newest layers took and no layer held."""
     held: set[Pair] = set()
-    lost, full = set(), set()
+    taken: set[Pair] = set()
     for group, answer in results:
-        bits, count = answer if isinstance(answer, list) else (answer, 0)
-        held |= _present(group, bits)
-        if not bits:
-            lost.add(group.segment)
-        if count > marks.sizing.full_at * POSITIONS:
-            full.add((group.segment, group.layer + 1))
-    if lost:
+        held |= _present(group, answer)
+        if _is_newest(generation, group) and answer not in {b"", _FULL}:
+            taken |= {one.pair for one in group.members}
+    return taken - held
+
+
+def _is_ready(
+    marks: Marks, generation: Generation, wanted: list[_Wanted], results: list[tuple[_Group, Any]]
+) -> bool:
+    """Whether a filter took everything; else what it lacked is made, or it is given up."""
+    if lost := {group.segment for group, answer in results if not answer}:
         lose(marks, generation, lost)
-        return None
-    for segment, layer in full:
+        return False
+    missing = {(one.segment, 0) for one in wanted if one.segment not in generation.layers}
+    missing |= {(group.segment, group.layer + 1) for group, answer in results if answer == _FULL}
+    for segment, layer in missing:
         open_layer(marks, generation, segment, layer)
-    return held
-
-
-def _open_missing(marks: Marks, generation: Generation, wanted: list[_Wanted]) -> set[int]:
-    missing = {one.segment for one in wanted} - generation.layers.keys()
-    for segment in missing:
-        open_layer(marks, generation, segment, 0)
-    return missing
+    return not missing
 
 
 def _groups(marks: Marks, generation: Generation | None, wanted: list[_Wanted]) -> list[_Group]:
@@ -217,8 +221,14 @@ def _groups(marks: Marks, generation: Generation | None, wanted: list[_Wanted]) 
         for layer in range(generation.layers.get(one.segment, 0)):
             groups[one.segment, layer, one.record.rest % marks.sizing.chunks_of(layer)].append(one)
     return [
-        _Group(marks.key(generation, segment, layer, chunk), segment, layer, members)
+        _Group(
+            marks.key(generation, segment, layer, chunk),
+            segment,
+            layer,
+            members[at : at + GROUP_MOST],
+        )
         for (segment, layer, chunk), members in groups.items()
+        for at in range(0, len(members), GROUP_MOST)
     ]
 
 
@@ -227,11 +237,18 @@ def _check(marks: Marks, group: _Group) -> Command:
 
 
 def _check_or_set(marks: Marks, generation: Generation, group: _Group) -> Command:
-    """Only the newest layer of a segment is marked."""
-    if group.layer + 1 < generation.layers[group.segment]:
+    if not _is_newest(generation, group):
         return _check(marks, group)
-    measures = any(one.record.measures for one in group.members)
-    return call(_MARK, [group.key], [*_positions(marks, group), int(measures)])
+    counts = len(group.members) >= MEASURE_EVERY or any(
+        one.record.measures for one in group.members
+    )
+    most = int(marks.sizing.full_at * POSITIONS) if counts else 0
+    return call(_MARK, [group.key], [*_positions(marks, group), most])
+
+
+def _is_newest(generation: Generation, group: _Group) -> bool:
+    """Only the newest layer of a segment is marked."""
+    return group.layer + 1 == generation.layers[group.segment]
 
 
 def _positions(marks: Marks, group: _Group) -> tuple[int, bytes]:

@@ -33,9 +33,13 @@ LOOK_BACK_SECONDS = 120  # longer than a transaction of a mark lives
 LONGEST_GAP_SECONDS = 6 * 3600  # a store that was away for longer is rebuilt
 WAIT_SECONDS, POLL_SECONDS = 2, 0.05
 
-_NEWEST_TRANSACTION = "SELECT pg_snapshot_xmax(pg_current_snapshot())::text"
+# Every transaction that marked before has a smaller number: it inserted its row first. A snapshot's own upper end would
+# not do, since it is one past the last transaction that ENDED.
+_BARRIER = "SELECT pg_current_xact_id()::text"
 _STILL_RUNNING = """
-SELECT count(*) FROM pg_snapshot_xip(pg_current_snapshot()) AS running WHERE running < %s::xid8
+SELECT (pg_snapshot_xmax(now.seen) < %(barrier)s::xid8)
+    OR EXISTS (SELECT FROM pg_snapshot_xip(now.seen) AS running WHERE running < %(barrier)s::xid8)
+FROM (SELECT pg_current_snapshot() AS seen) AS now
 """
 
 
@@ -80,7 +84,7 @@ def _build(marks: Marks, builder: str, deadline: float, *, anew: bool) -> Outcom
         free(marks, abandoned)
     phase, reached = _reached(marks)
     if phase == "wait":
-        barrier = reached or _one(_NEWEST_TRANSACTION)
+        barrier = reached or str(_one(_BARRIER))
         if not generations.progress(marks.name, generation, builder, f"wait {barrier}"):
             return Outcome.LOST
         if not _older_ones_ended(barrier):
@@ -98,7 +102,7 @@ def _reached(marks: Marks) -> tuple[str, str]:
 def _older_ones_ended(barrier: str) -> bool:
     """Wait a little until no transaction is left that began before the filter was registered."""
     deadline = time.monotonic() + WAIT_SECONDS
-    while _one(_STILL_RUNNING, barrier) != "0":
+    while _one(_STILL_RUNNING, barrier=barrier):
         if time.monotonic() > deadline:
             return False
         time.sleep(POLL_SECONDS)
@@ -109,16 +113,16 @@ def _fill(
     marks: Marks, generation: Generation, builder: str, reached: int, deadline: float
 ) -> Outcome:
     began = time.time()
-    more = True
-    while more:
-        if time.monotonic() > deadline:
-            return Outcome.UNFINISHED
+    while True:
         rows = _rows(marks, after=reached)
         _mark(marks, [(user, post) for _pk, user, post in rows])
         reached = rows[-1][0] if rows else reached
-        more = len(rows) == ROWS_PER_QUERY
         if not generations.progress(marks.name, generation, builder, f"rows {reached}"):
             return Outcome.LOST
+        if len(rows) < ROWS_PER_QUERY:
+            break
+        if time.monotonic() > deadline:
+            return Outcome.UNFINISHED
     generations.set_whole_until(marks.name, int(began))
     done, old = generations.finish(marks.name, generation, builder)
     free(marks, [old] if old else [])
@@ -175,8 +179,8 @@ def _mark(marks: Marks, pairs: list[Pair]) -> None:
         mark_many(marks, pairs[start : start + PAIRS_PER_TRIP])
 
 
-def _one(statement: str, *args: Any) -> str:
+def _one(statement: str, **values: Any) -> Any:
     with connection.cursor() as sql:
-        sql.execute(statement, args)
+        sql.execute(statement, values or None)
         row = sql.fetchone()
-    return str(row[0]) if row else ""
+    return row and row[0]
