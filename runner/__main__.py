@@ -13,7 +13,7 @@ def main(command_line: list[str]) -> int:
     """Do what the command line asks; returns the exit status."""
     request = arguments.parse(command_line)
     try:
-        if request.verb in ("serve", "manage", "test", "check"):
+        if request.verb in ("serve", "manage", "test", "check", "bench"):
             packages.enter(development=request.verb in ("test", "check"))
         return perform(request)
     except LaunchError as error:
@@ -34,6 +34,7 @@ def perform(request: arguments.Request) -> int:
         "manage": lambda: joining.manage(data, request.rest),
         "test": lambda: checks.test(request.rest),
         "check": checks.check,
+        "bench": lambda: checks.bench(request.rest),
     }
     return verbs[request.verb]()
 

@@ -11,7 +11,7 @@ from runner.site import ServeOptions
 
 DEMO_SIZES = ("small", "medium", "large", "none")
 MOST_WORKERS = 64
-VERBS = ("serve", "stop", "reset", "manage", "test", "check")
+VERBS = ("serve", "stop", "reset", "manage", "test", "check", "bench")
 SUMMARY = """\
 Starts the site with everything it needs, and its tools.
 
@@ -21,6 +21,7 @@ Starts the site with everything it needs, and its tools.
   ./run manage COMMAND ...   a Django management command in the site's environment
   ./run test [ARGUMENTS]     the tests; arguments go to pytest
   ./run check                format, lint, imports, types, migrations, schema, and the tests
+  ./run bench SUITE          our figures beside what one would do otherwise; --help says more
 """
 EXAMPLES = """\
 examples:
@@ -56,7 +57,8 @@ def parse(arguments: Sequence[str]) -> Request:
     if verb in (
         "test",
         "manage",
-    ):  # everything after these belongs to pytest and Django, --help included
+        "bench",
+    ):  # everything after these belongs to pytest, Django and the benchmarks, --help included
         return Request(verb, data_dir=_default_data_dir(), rest=rest)
     if not verb.startswith("-") and verb not in VERBS:
         _parser().error(f"{verb!r} is not a verb; choose from {', '.join(VERBS)}")

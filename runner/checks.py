@@ -1,4 +1,4 @@
-"""`./run test` and `./run check`."""
+"""`./run test`, `./run check` and `./run bench`."""
 
 import os
 import subprocess
@@ -24,7 +24,16 @@ SERVER_SETTINGS = (
 
 def test(arguments: list[str]) -> NoReturn:
     """Replace this process by pytest."""
-    command = [*_module("pytest"), *arguments]
+    _become("pytest", arguments)
+
+
+def bench(arguments: list[str]) -> NoReturn:
+    """Replace this process by the benchmarks."""
+    _become("bench", arguments)
+
+
+def _become(module: str, arguments: list[str]) -> NoReturn:
+    command = [*_module(module), *arguments]
     os.chdir(ROOT)
     os.execve(command[0], command, _environment())  # noqa: S606 -- no shell is wanted
 
@@ -83,7 +92,7 @@ def _checks_with_servers(directory: Path) -> list[str]:
         steps = [
             (
                 "types",
-                [*_module("mypy"), "apps", "feedsite", "runner", "tests"],
+                [*_module("mypy"), "apps", "feedsite", "runner", "bench", "tests"],
             ),  # reads the settings
             ("system", manage_command("check", "--fail-level", "WARNING")),
             ("migrations", manage_command("makemigrations", "--check", "--dry-run")),

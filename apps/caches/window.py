@@ -126,9 +126,9 @@ class Windows:
         pipeline.zrangebylex(key, start, "+", start=0, num=count + 1)
         try:
             exists, members = pipeline.execute()
-        except RedisError:
+            return _range(members, oldest=oldest, count=count) if exists else None
+        except (RedisError, ValueError):  # dead, or garbage: the rebuild writes over it
             return None
-        return _range(members, oldest=oldest, count=count) if exists else None
 
     def read_up(
         self, reader_id: int, *, oldest: int, newest: int | None, count: int
@@ -142,12 +142,11 @@ class Windows:
         pipeline.zrevrangebylex(key, f"({_member(oldest)}", start, start=0, num=count)
         try:
             exists, last, members = pipeline.execute()
-        except RedisError:
+            reaches = bool(last) and (last[0] == NO_MORE or _id(last[0]) <= oldest)
+            ids = [_id(member) for member in members if member != NO_MORE]
+        except (RedisError, ValueError):
             return None
-        if not exists:
-            return None
-        reaches = bool(last) and (last[0] == NO_MORE or _id(last[0]) <= oldest)
-        return WindowRange([_id(member) for member in members if member != NO_MORE], reaches)
+        return WindowRange(ids, reaches) if exists else None
 
     def push(self, reader_ids: Sequence[int], post_ids: Sequence[int]) -> tuple[int, int]:
         """Add ids to the windows that exist, live or being built; (readers online, readers dormant).

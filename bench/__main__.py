@@ -1,0 +1,62 @@
+"""Entry point of `./run bench`."""
+
+import argparse
+import sys
+from pathlib import Path
+
+from rich.console import Console
+
+from bench import report
+from bench.servers import site_servers
+
+ROOT = Path(__file__).resolve().parent.parent
+SUITES = ("caches",)
+EXAMPLES = """\
+examples:
+  ./run bench caches                     every comparison of the cache classes; writes docs/bench/
+  ./run bench caches --only longset      one of them
+  ./run bench caches --no-write          look, and leave docs/bench/ as it is
+"""
+
+
+def main(command_line: list[str]) -> int:
+    """Run a suite; 1 when a line falls short of its bar."""
+    options = _parser().parse_args(command_line)
+    console = Console()
+    with site_servers() as (services, directory):
+        from bench import caches  # noqa: PLC0415 -- it imports models, which need Django set up
+
+        chosen = {name: run for name, run in caches.PARTS.items() if options.only in (None, name)}
+        if not chosen:
+            console.print(f"There is no part {options.only!r}: {', '.join(caches.PARTS)}.")
+            return 2
+        lines = []
+        for name, run in chosen.items():
+            with console.status(f"Measuring {name}"):
+                lines += run(directory)
+        report.show(console, lines)
+        if options.write and options.only is None:
+            for place in report.write(options.directory, options.suite, lines, services.describe()):
+                console.print(f"wrote {place}")
+    return 1 if any(line.passed is False for line in lines) else 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="./run bench",
+        description="Compares feedsite with what one would do otherwise, on servers of its own, in one run.",
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("suite", choices=SUITES, help="what to measure")
+    parser.add_argument("--only", metavar="PART", help="one part of the suite")
+    parser.add_argument(
+        "--directory", type=Path, default=ROOT / "docs" / "bench", metavar="DIR",
+        help="where JSON and SVG go (default: docs/bench)",
+    )  # fmt: skip
+    parser.add_argument("--no-write", dest="write", action="store_false", help="only print")
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,53 @@
+"""Servers of the benchmark's own, and Django on top of them. Everything ends with the run."""
+
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+import django
+from django.core.management import call_command
+
+from runner.services.debian import find_memcached
+from runner.services.group import Services, throwaway_services
+from runner.services.memcached import Memcached
+
+SETTINGS = {
+    "SECRET_KEY": "only-for-benchmarks",
+    "DEBUG": "0",
+    "ALLOWED_HOSTS": "testserver,localhost",
+    "SITE_URL": "http://testserver",
+    "SECURE_COOKIES": "0",
+    "STATICFILES_BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage",
+    "DJANGO_SETTINGS_MODULE": "feedsite.settings",
+}
+
+
+@contextmanager
+def site_servers() -> Iterator[tuple[Services, Path]]:
+    """PostgreSQL, Redis and Memcached in a directory that goes away, with Django set up and migrated."""
+    with ExitStack() as stack:
+        directory = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="feedsite-bench-")))
+        services = stack.enter_context(throwaway_services(directory))
+        places = {"MEDIA_ROOT": str(directory / "media"), "STATIC_ROOT": str(directory / "static")}
+        os.environ.update({**SETTINGS, **places, **services.settings()})
+        for place in places.values():
+            Path(place).mkdir()
+        django.setup()
+        call_command("migrate", verbosity=0)
+        yield services, directory
+
+
+@contextmanager
+def memcached_nodes(directory: Path, labels: list[str]) -> Iterator[list[Memcached]]:
+    """Memcached nodes beside those of the site, stopped at the end."""
+    program = find_memcached(directory / "memcached")
+    if program is None:
+        raise SystemExit("there is no memcached to measure; install it and run again")
+    nodes = [Memcached(program, label, directory, directory / "log") for label in labels]
+    with ExitStack() as stack:
+        for node in nodes:
+            node.start()
+            stack.callback(node.stop)
+        yield nodes

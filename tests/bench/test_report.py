@@ -1,0 +1,47 @@
+import json
+from itertools import pairwise
+from xml.etree import ElementTree
+
+from rich.console import Console
+
+from bench.measure import Spread, compare, ratio
+from bench.report import Line, show, write
+
+LINES = [
+    Line("load & read", "us", Spread(10, 9, 12), {"SADD <one by one>": Spread(4000, 3900, 4100)}, "10x", True),
+    Line("stale reads", "reads", Spread.exact(0), {"HashClient": Spread.exact(992)}, "0", False),
+    Line("only shown", "bytes", Spread.exact(21.5)),
+]  # fmt: skip
+
+
+def test_the_files_hold_every_line(tmp_path):
+    places = write(tmp_path / "bench", "caches", LINES, "Redis 7")
+    data = json.loads(places[0].read_text())
+    assert [line["what"] for line in data["lines"]] == ["load & read", "stale reads", "only shown"]
+    assert data["lines"][0]["others"]["SADD <one by one>"]["median"] == 4000
+    plot = ElementTree.fromstring(places[1].read_text())
+    texts = [node.text for node in plot.iter("{http://www.w3.org/2000/svg}text")]
+    assert "SADD <one by one>" in texts
+    assert texts.count("feedsite") == 3
+
+
+def test_the_table_says_what_falls_short(capsys):
+    show(Console(width=200), LINES)
+    printed = capsys.readouterr().out
+    assert "falls short" in printed
+    assert printed.count("pass") == 1
+
+
+def test_ways_are_timed_in_turn():
+    order = []
+    spreads = compare({"a": lambda: order.append("a"), "b": lambda: order.append("b")}, rounds=3)
+    assert set(spreads) == {"a", "b"}
+    assert order[-1] == "b"
+    changes = sum(one != other for one, other in pairwise(order))
+    assert changes == 2 * 3 - 1 + 2  # three rounds of both, and one calibration of each before
+
+
+def test_a_spread_orders_its_values():
+    spread = Spread.of([5, 1, 3, 2, 4, 9, 8, 7, 6, 10])
+    assert (spread.low, spread.median, spread.high) == (2, 5.5, 9)
+    assert ratio(Spread.exact(30), Spread.exact(10)) == 3
