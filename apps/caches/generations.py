@@ -16,11 +16,21 @@ NAME = "phantom:1"
 META = f"{{{NAME}}}"  # the braces: everything about generations is in one slot of a cluster
 LOCK_SECONDS = 60
 
+# Garbage is nothing.
+_READ = """
+local function read(name)
+  local raw = redis.call('HGET', KEYS[1], ARGV[1] .. ':' .. name)
+  local ok, state = pcall(cjson.decode, raw or '')
+  if ok and type(state) == 'table' and type(state.layers) == 'table' then return state, raw end
+end
+"""
+
 # KEYS: meta. ARGV: field, token, segment, layers, oldest segment to keep.
-_OPEN = """
-for _, name in ipairs({ARGV[1] .. ':live', ARGV[1] .. ':building'}) do
-  local raw = redis.call('HGET', KEYS[1], name)
-  local state = raw and cjson.decode(raw)
+_OPEN = (
+    _READ
+    + """
+for _, name in ipairs({'live', 'building'}) do
+  local state = read(name)
   if state and state.token == ARGV[2] then
     local layers = {}
     for segment, number in pairs(state.layers) do
@@ -28,51 +38,74 @@ for _, name in ipairs({ARGV[1] .. ':live', ARGV[1] .. ':building'}) do
     end
     layers[ARGV[3]] = math.max(layers[ARGV[3]] or 0, tonumber(ARGV[4]))
     state.layers = layers
-    redis.call('HSET', KEYS[1], name, cjson.encode(state))
+    redis.call('HSET', KEYS[1], ARGV[1] .. ':' .. name, cjson.encode(state))
     return 1
   end
 end
 return 0
 """
+)
 
 # KEYS: meta. ARGV: field, token or '' for whatever there is. Takes back the trust; answers what was there.
-_DROP = """
+_DROP = (
+    _READ
+    + """
 local gone = {}
-for _, name in ipairs({ARGV[1] .. ':live', ARGV[1] .. ':building'}) do
-  local raw = redis.call('HGET', KEYS[1], name)
-  if raw and (ARGV[2] == '' or cjson.decode(raw).token == ARGV[2]) then
-    redis.call('HDEL', KEYS[1], name)
-    gone[#gone + 1] = raw
+for _, name in ipairs({'live', 'building'}) do
+  local state, raw = read(name)
+  if ARGV[2] == '' or (state and state.token == ARGV[2]) then
+    redis.call('HDEL', KEYS[1], ARGV[1] .. ':' .. name)
+    if raw then gone[#gone + 1] = raw end
   end
 end
 return gone
 """
+)
 
 # KEYS: meta, lock. ARGV: field, token, the builder's name, new cursor, seconds. 0: lost, or somebody else builds.
-_PROGRESS = """
-local raw = redis.call('HGET', KEYS[1], ARGV[1] .. ':building')
-if not raw or cjson.decode(raw).token ~= ARGV[2] then return 0 end
-if redis.call('GET', KEYS[2]) ~= ARGV[3] then return 0 end
+_PROGRESS = (
+    _READ
+    + """
+local state = read('building')
+if not state or state.token ~= ARGV[2] or redis.call('GET', KEYS[2]) ~= ARGV[3] then return 0 end
 redis.call('EXPIRE', KEYS[2], ARGV[5])
 redis.call('HSET', KEYS[1], ARGV[1] .. ':cursor', ARGV[4])
 return 1
 """
+)
 
-# KEYS: meta, lock. ARGV: field, token, the builder's name. Answers the old live state, or '' , or 0 when it was lost.
-_FINISH = """
-local raw = redis.call('HGET', KEYS[1], ARGV[1] .. ':building')
-if not raw or cjson.decode(raw).token ~= ARGV[2] then return 0 end
-if redis.call('GET', KEYS[2]) ~= ARGV[3] then return 0 end
-local old = redis.call('HGET', KEYS[1], ARGV[1] .. ':live') or ''
+# KEYS: meta, lock. ARGV: field, token, the builder's name. Answers the old live state, or '', or 0 when it was lost.
+_FINISH = (
+    _READ
+    + """
+local state, raw = read('building')
+if not state or state.token ~= ARGV[2] or redis.call('GET', KEYS[2]) ~= ARGV[3] then return 0 end
+local _, old = read('live')
 redis.call('HSET', KEYS[1], ARGV[1] .. ':live', raw)
 redis.call('HDEL', KEYS[1], ARGV[1] .. ':building', ARGV[1] .. ':cursor')
-return old
+return old or ''
 """
+)
+
+# KEYS: meta. ARGV: field, state.
+_START = (
+    _READ
+    + "if not read('live') then redis.call('HSET', KEYS[1], ARGV[1] .. ':live', ARGV[2]) end return 0"
+)
 
 # KEYS: lock. ARGV: the builder's name.
 _RELEASE = (
     "if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end return 0"
 )
+
+# KEYS: meta, lock. Clears away what is of another type: it would stop everything for ever.
+_CLEAR = """
+for at, kind in ipairs({'hash', 'string'}) do
+  local found = redis.call('TYPE', KEYS[at]).ok
+  if found ~= kind and found ~= 'none' then redis.call('DEL', KEYS[at]) end
+end
+return 0
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +165,12 @@ def read(name: str) -> State:
 def start(name: str) -> None:
     """Begin a filter that is believed from the start: of marks that have no rows behind them."""
     fresh = Generation(secrets.token_hex(6)).dump()
-    trip(existence(), [("HSETNX", META, f"{name}:live", fresh)])
+    trip(existence(), [call(_START, [META], [name, fresh])])
+
+
+def clear_garbage(name: str) -> None:
+    """Delete what is of another type than it should be."""
+    trip(existence(), [call(_CLEAR, [META, _lock(name)], [])])
 
 
 def open_layers(name: str, generation: Generation, segment: int, layers: int, oldest: int) -> None:
@@ -170,7 +208,7 @@ def whole_until(name: str) -> int:
     It is lost, or goes back in time, together with the marks.
     """
     found: bytes | None = trip(existence(), [("HGET", META, f"{name}:whole")])[0]
-    return int(found or 0)
+    return int(found) if found and found.isdigit() else 0
 
 
 def set_whole_until(name: str, second: int) -> None:

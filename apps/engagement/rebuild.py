@@ -57,6 +57,7 @@ class Outcome(Enum):
 
 def tend(marks: Marks, *, seconds: float) -> Outcome:
     """What has to be done now and then: rebuild a filter that is missing, else mark again what is new."""
+    generations.clear_garbage(marks.name)
     state = generations.read(marks.name)
     if state.live is None or state.building is not None:
         return rebuild(marks, seconds=seconds)
@@ -96,7 +97,8 @@ def _build(marks: Marks, builder: str, deadline: float, *, anew: bool) -> Outcom
 def _reached(marks: Marks) -> tuple[str, str]:
     """The phase, and the transaction waited for or the last row that was read."""
     phase, _, reached = generations.cursor(marks.name).partition(" ")
-    return phase or "wait", reached
+    known = phase in {"wait", "rows"} and reached.isdecimal()
+    return (phase, reached) if known else ("wait", "")
 
 
 def _older_ones_ended(barrier: str) -> bool:

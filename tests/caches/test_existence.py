@@ -259,7 +259,7 @@ def test_redis_cli_reads_a_filter_with_plain_commands():
         pytest.skip("no redis-cli beside the server")
 
     def cli(*words):
-        command = [program, "-s", socket, *map(str, words)]
+        command = [str(program), "-s", str(socket), *map(str, words)]
         return subprocess.run(command, capture_output=True, check=True).stdout.decode().strip()
 
     for position in record_of("rows", *pair).positions(7):

@@ -315,6 +315,42 @@ def test_likes_during_rebuilds_and_flushes_are_never_denied(transactional_db):
         assert filters.check_many(fan.pk, {LIKES: posts})[LIKES].perhaps == set(posts)
 
 
+def wrong_type(key):
+    existence().delete(key)
+    existence().rpush(key, "x")
+
+
+def spoiled(key):
+    if existence().type(key) == b"hash":
+        existence().hset(key, mapping=dict.fromkeys(existence().hkeys(key), b"\x00x"))
+    else:
+        existence().set(key, b"\x00garbage")
+
+
+@pytest.mark.parametrize("plant", [wrong_type, spoiled])
+@pytest.mark.parametrize("what", ["*phantom*", "phantom:1:*", "{phantom:1}*"])
+def test_garbage_in_any_key_is_unknown_and_goes_away(alice, bob, whole, plant, what):
+    post, other = publish(alice).pk, publish(alice).pk
+    like_post(bob, post)
+    read_post(bob, post)
+    builder_of(LIKES)
+    generations.begin(LIKES.name)
+    existence().hset(generations.META, f"{LIKES.name}:cursor", "rows 7")
+    for key in list(existence().scan_iter(what)):
+        plant(key)
+    assert engaged(bob.pk, [post, other]).liked == {post}
+    like_post(bob, other)
+    read_post(bob, other)
+    existence().delete(f"{generations.META}:lock:{LIKES.name}")  # as time would
+    for _ in range(3):
+        tend_filters()
+        deliver()
+    assert all(is_believed(marks) for marks in (LIKES, BOOKMARKS))
+    assert engaged(bob.pk, [post, other]).liked == {post, other}
+    read_post(bob, other)
+    assert other in engaged(bob.pk, [other]).read
+
+
 # --- marks that failed ------------------------------------------------------------------------------
 
 
