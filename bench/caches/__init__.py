@@ -3,7 +3,16 @@
 from collections.abc import Callable
 from pathlib import Path
 
-from bench.caches import content, counters, existence, flapping, longsets, single_flight, steady, tiers
+from bench.caches import (
+    content,
+    counters,
+    existence,
+    flapping,
+    longsets,
+    single_flight,
+    steady,
+    tiers,
+)
 from bench.report import Line
 
 Part = Callable[[Path], list[Line]]

@@ -74,7 +74,9 @@ def _post() -> PostContent:
 def _to_xml(fields: dict[str, object]) -> bytes:
     root = ElementTree.Element("post")
     for name, value in fields.items():
-        ElementTree.SubElement(root, name).text = json.dumps(value) if not isinstance(value, str) else value
+        ElementTree.SubElement(root, name).text = (
+            json.dumps(value) if not isinstance(value, str) else value
+        )
     return ElementTree.tostring(root, encoding="utf-8")
 
 

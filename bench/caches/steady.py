@@ -19,7 +19,12 @@ from bench.measure import Spread
 from bench.report import Line
 from bench.servers import memcached_nodes
 
-LABELS = ["bench-site-main-1", "bench-site-main-2", "bench-site-backup", *(f"bench-site-l1-{n}" for n in range(1, 5))]
+LABELS = [
+    "bench-site-main-1",
+    "bench-site-main-2",
+    "bench-site-backup",
+    *(f"bench-site-l1-{n}" for n in range(1, 5)),
+]
 READERS, WARM, REQUESTS, READS_PER_WRITE = 40, 3000, 6000, 100
 BAR = 0.99
 
