@@ -9,7 +9,7 @@ import hashlib
 import struct
 from dataclasses import dataclass
 from functools import cached_property
-from math import ceil, exp, log
+from math import ceil, exp, log, sqrt
 
 CHUNK_BYTES = 65_528  # with Redis' header just inside the 64 KiB class
 POSITIONS = 524_203  # the largest prime that leaves room for the last bit
@@ -17,6 +17,7 @@ PRESENT_BIT = (
     CHUNK_BYTES * 8 - 1
 )  # set when a chunk is made: without it, what is read there was lost
 EXTRA_HASHES = 5  # of every further layer: it adds a thirtieth of the rate of the one before
+NEARLY = 0.995  # of the design load: nobody has to guess on which side of it a filter is
 MEASURE_EVERY = 64  # one record in so many has the fill of its chunk counted
 
 
@@ -47,13 +48,18 @@ class Sizing:
 
     @cached_property
     def capacity(self) -> int:
-        """The records for which the first layer keeps its promise."""
-        return int(self.chunks * POSITIONS / (8 * self.bytes_per_record))
+        """The records for which the first layer is made."""
+        return int(self.chunks * POSITIONS / (8 * self.bytes_per_record) * NEARLY)
 
     @cached_property
     def full_at(self) -> float:
-        """The share of bits set at the design load; a layer that reaches it is followed by another one."""
-        return 1 - exp(-self.first_hashes / (8 * self.bytes_per_record))
+        """The share of bits set at which a chunk calls for another layer.
+
+        The one of the design load; and of many chunks the fullest may be ahead of the average by as much as chance does.
+        """
+        records = POSITIONS / (8 * self.bytes_per_record)
+        ahead = sqrt(2 * log(20 * self.chunks) / records) if self.chunks > 1 else 0
+        return self._filled(1 + ahead)
 
     @cached_property
     def signature(self) -> str:
@@ -63,7 +69,10 @@ class Sizing:
     @property
     def rate(self) -> float:
         """The false-positive rate of a first layer at its design load."""
-        return self.full_at**self.first_hashes
+        return self._filled(1) ** self.first_hashes
+
+    def _filled(self, load: float) -> float:
+        return 1 - exp(-load * self.first_hashes / (8 * self.bytes_per_record))
 
     def hashes_of(self, layer: int) -> int:
         """k of a layer."""

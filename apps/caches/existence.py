@@ -27,7 +27,7 @@ GROUP_MOST = 100  # records in one call of a script; a layer takes no more than 
 
 # KEYS: chunk. ARGV: number of hashes, positions. For each record 1 or 0; "" when the chunk was lost.
 _CHECK = f"""
-if redis.call('GETBIT', KEYS[1], {PRESENT_BIT}) == 0 then return '' end
+if redis.pcall('GETBIT', KEYS[1], {PRESENT_BIT}) ~= 1 then return '' end
 local step, blob, found = 4 * tonumber(ARGV[1]), ARGV[2], {{}}
 for at = 1, #blob, step do
   local all = '1'
@@ -43,7 +43,7 @@ return table.concat(found)
 # KEYS: chunk. ARGV: number of hashes, positions, most bits (0: any). For each record 1 when it was there before;
 # "" when the chunk was lost, "full" when it took nothing because it holds more bits than that.
 _MARK = f"""
-if redis.call('GETBIT', KEYS[1], {PRESENT_BIT}) == 0 then return '' end
+if redis.pcall('GETBIT', KEYS[1], {PRESENT_BIT}) ~= 1 then return '' end
 local most = tonumber(ARGV[3])
 if most > 0 and redis.call('BITCOUNT', KEYS[1]) > most then return 'full' end
 local step, blob, found = 4 * tonumber(ARGV[1]), ARGV[2], {{}}
@@ -157,7 +157,7 @@ def _found(
     results = [(group, next(answers)) for group in groups]
     if live is None:
         return None
-    if lost := {group.segment for group, answer in results if not answer}:
+    if lost := {group.key: group.segment for group, answer in results if not answer}:
         lose(marks, live, lost)
         return None
     return {post for group, answer in results for _user, post in _present(group, answer)}
@@ -202,7 +202,7 @@ def _is_ready(
     marks: Marks, generation: Generation, wanted: list[_Wanted], results: list[tuple[_Group, Any]]
 ) -> bool:
     """Whether a filter took everything; else what it lacked is made, or it is given up."""
-    if lost := {group.segment for group, answer in results if not answer}:
+    if lost := {group.key: group.segment for group, answer in results if not answer}:
         lose(marks, generation, lost)
         return False
     missing = {(one.segment, 0) for one in wanted if one.segment not in generation.layers}

@@ -6,7 +6,7 @@ lost, and what was marked there with it.
 
 import logging
 import time
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from apps.caches import generations
@@ -74,31 +74,31 @@ class Fill:
 
 def open_layer(marks: Marks, generation: Generation, segment: int, layer: int) -> None:
     """Make the chunks of a layer, then make the layer known: nobody marks what is not known to exist."""
-    _make(marks, generation, segment, layer)
+    _make(marks, segment, marks.keys(generation, segment, layer))
     oldest = marks.segment_of(marks.horizon - SLACK_SECONDS)
     generations.open_layers(marks.name, generation, segment, layer + 1, oldest)
 
 
-def _make(marks: Marks, generation: Generation, segment: int, layer: int) -> None:
+def lose(marks: Marks, generation: Generation, lost: Mapping[str, int]) -> None:
+    """Chunks (key -> segment) are gone or garbage: believe the filter no more; or, without rows, make them anew."""
+    logger.warning("the existence filter of %s lost %s of its chunks", marks.kind, len(lost))
+    if marks.has_rows:
+        free(marks, generations.drop(marks.name, token=generation.token))
+        return
+    _in_batches(("UNLINK", key) for key in lost)
+    for key, segment in lost.items():
+        _make(marks, segment, [key])
+
+
+def _make(marks: Marks, segment: int, keys: Iterable[str]) -> None:
     end = EPOCH + (segment + 1) * marks.sizing.segment_seconds
     expires = end + marks.horizon_days * DAY + SLACK_SECONDS
     # the last bit first: Redis allocates exactly as far as the first bit that is written
     _in_batches(
         command
-        for key in marks.keys(generation, segment, layer)
+        for key in keys
         for command in (("SETBIT", key, PRESENT_BIT, 1), ("EXPIREAT", key, expires))
     )
-
-
-def lose(marks: Marks, generation: Generation, segments: Collection[int]) -> None:
-    """Chunks are gone: believe the filter no more; or, when the marks are all there is, make the chunks anew."""
-    logger.warning("the existence filter of %s lost chunks of segments %s", marks.kind, segments)
-    if marks.has_rows:
-        free(marks, generations.drop(marks.name, token=generation.token))
-        return
-    for segment in segments:
-        for layer in range(generation.layers.get(segment, 0)):
-            _make(marks, generation, segment, layer)
 
 
 def free(marks: Marks, gone: Iterable[Generation]) -> None:

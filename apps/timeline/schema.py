@@ -86,9 +86,6 @@ class StatusSchema(serializers.Serializer[Any]):
     muted = serializers.BooleanField()
     pinned = serializers.BooleanField()
     filtered = serializers.ListField(child=serializers.DictField())
-    read = serializers.BooleanField(
-        help_text="Ours: you opened it before. Kept for some weeks, and wrong once in a hundred times."
-    )
 
 
 class DeletedStatusSchema(StatusSchema):

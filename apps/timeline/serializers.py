@@ -47,7 +47,6 @@ def status_json(item: FeedItem) -> Json:
         "muted": False,
         "pinned": False,
         "filtered": [],
-        "read": shown.flags.read,
     }
 
 

@@ -478,7 +478,7 @@ def test_what_cannot_be_seen_is_not_read(alice, carol, page_of):
     assert reads_of(post) == 0
 
 
-def test_the_home_timeline_keeps_what_was_read_and_says_so(alice, bob, page_of, api_of):
+def test_the_home_timeline_keeps_what_was_read_and_says_so(alice, bob, page_of):
     read, unread = publish(alice, "one"), publish(alice, "two")
     own = publish(bob, "three")
     deliver()
@@ -487,8 +487,6 @@ def test_the_home_timeline_keeps_what_was_read_and_says_so(alice, bob, page_of, 
     flags = {item.id: item.flags.read for item in home_timeline(bob, Cursor()).items}
     assert flags == {read.pk: True, unread.pk: False, own.pk: False}
     assert page_of(bob).get("/").content.decode().count('<span class="read">Read</span>') == 1
-    statuses = api_of(bob).get("/api/v1/timelines/home").json()
-    assert {int(one["id"]): one["read"] for one in statuses} == flags
 
 
 def test_a_repost_is_read_as_what_it_shares(alice, bob, carol, page_of):
@@ -520,7 +518,7 @@ def test_the_command_shows_and_rebuilds(alice, bob, capsys):
     assert said(capsys, "status").count("not believed") >= 2
     like_post(bob, publish(alice).pk)
     assert said(capsys, "rebuild", "like").strip() == "like: rebuilt"
-    assert "1 of 54,604 records" in said(capsys, "status")
+    assert "1 of 54,331 records" in said(capsys, "status")
     assert said(capsys, "rebuild").splitlines() == ["like: rebuilt", "bookmark: rebuilt"]
     assert "0.997%" in said(capsys, "status")
 
