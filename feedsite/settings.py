@@ -133,6 +133,21 @@ CACHES = {
 }
 DJANGO_REDIS_LOG_IGNORED_EXCEPTIONS = True
 
+# --- counters -----------------------------------------------------------------------------------
+# A bucket should hold about a hundred counted posts, and less than 512: `manage.py counters status` says what it holds.
+COUNTERS_BUCKET_SECONDS = env.int("COUNTERS_BUCKET_SECONDS", 3600)
+COUNTERS_BUCKET_SPLIT = env.int(
+    "COUNTERS_BUCKET_SPLIT", 1
+)  # a power of two, for sites with hundreds of posts a second
+COUNTERS_USERS_PER_BUCKET = env.int("COUNTERS_USERS_PER_BUCKET", 128)
+COUNTERS_HOT_DAYS = env.int(
+    "COUNTERS_HOT_DAYS", 60
+)  # older posts' counts are loaded when they are read
+COUNTERS_HEAT_SECONDS = env.int(
+    "COUNTERS_HEAT_SECONDS", 3600
+)  # and kept this long after the last read
+COUNTERS_MEMORY_LIMIT_BYTES = env.int("COUNTERS_MEMORY_LIMIT_BYTES", 0)  # of posts' counts; 0: none
+
 # --- timelines ----------------------------------------------------------------------------------
 HOME_WINDOW_LENGTH = env.int("HOME_WINDOW_LENGTH", 800)  # entries kept in Redis per reader
 HOME_WINDOW_TTL_SECONDS = env.int(
@@ -199,6 +214,26 @@ CELERY_BEAT_SCHEDULE = {
         "task": "apps.engagement.tasks.tend_filters",
         "schedule": 15.0,
         "options": {"expires": 15},
+    },
+    "tend-post-counts": {
+        "task": "apps.posts.tasks.tend_counts",
+        "schedule": 5.0,
+        "options": {"expires": 5},
+    },
+    "tend-user-counts": {
+        "task": "apps.accounts.tasks.tend_counts",
+        "schedule": 5.0,
+        "options": {"expires": 5},
+    },
+    "write-back-reads": {
+        "task": "apps.posts.tasks.write_back_reads",
+        "schedule": 10.0,
+        "options": {"expires": 10},
+    },
+    "cool-post-counts": {
+        "task": "apps.posts.tasks.cool_counts",
+        "schedule": 300.0,
+        "options": {"expires": 300},
     },
     "purge-events": {
         "task": "apps.events.tasks.purge",

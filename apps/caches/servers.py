@@ -8,7 +8,7 @@ import hashlib
 import logging
 from collections.abc import Mapping, Sequence
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import redis
 from django.conf import settings
@@ -118,6 +118,24 @@ def _send(client: redis.Redis, commands: Sequence[Command]) -> list[Any]:
     for command in commands:
         pipeline.execute_command(*command)  # type: ignore[no-untyped-call]  # as the library has it
     return pipeline.execute(raise_on_error=False)
+
+
+class Request(NamedTuple):
+    """A Lua script to be run on keys."""
+
+    source: str
+    keys: Sequence[str]
+    args: Sequence[Any]
+
+
+def run_script(client: redis.Redis, request: Request) -> Any:
+    """What a script answers."""
+    return script(client, request.source)(keys=request.keys, args=request.args)
+
+
+def run_together(client: redis.Redis, requests: Sequence[Request]) -> list[Any]:
+    """What several scripts answer, in one round trip."""
+    return trip(client, [call(*request) for request in requests])
 
 
 class Memcached:

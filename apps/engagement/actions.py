@@ -4,7 +4,6 @@ The existence filter is marked before the commit, so it never lacks a row that c
 """
 
 from django.db import transaction
-from django.db.models import F
 from django.utils.translation import gettext as _
 
 from apps.accounts.models import User
@@ -15,6 +14,7 @@ from apps.engagement.cache import BOOKMARKS, LIKES, READS
 from apps.engagement.models import Bookmark, Like
 from apps.events.actions import record
 from apps.ids import author_of
+from apps.posts.counts import change_post_counts, count_reads
 from apps.posts.models import Kind, Post, PostCounts
 from apps.posts.queries import visible_posts
 from apps.refusals import NotFound
@@ -52,7 +52,7 @@ def read_post(user: User, post_id: int) -> None:
     except RedisError:
         return
     if new:
-        PostCounts.objects.filter(pk=post_id).update(reads=F("reads") + 1)
+        count_reads([post_id])
 
 
 def _add(model: type[Like] | type[Bookmark], column: str, user: User, post_id: int) -> None:
@@ -64,7 +64,7 @@ def _add(model: type[Like] | type[Bookmark], column: str, user: User, post_id: i
             return
         model.objects.create(user=user, post_id=target)
         _mark(LIKES if model is Like else BOOKMARKS, user.pk, target)
-        PostCounts.objects.filter(pk=target).update(**{column: F(column) + 1})
+        change_post_counts(target, {column: +1})
         if model is Like:
             record("post_liked", user_id=user.pk, post_id=target)
 
@@ -76,7 +76,7 @@ def _remove(model: type[Like] | type[Bookmark], column: str, user: User, post_id
         list(PostCounts.objects.select_for_update().filter(pk=target))
         deleted, _by_model = model.objects.filter(user=user, post=target).delete()
         if deleted:
-            PostCounts.objects.filter(pk=target).update(**{column: F(column) - 1})
+            change_post_counts(target, {column: -1})
 
 
 def _mark(marks: Marks, user_id: int, post_id: int) -> None:

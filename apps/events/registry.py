@@ -19,6 +19,7 @@ EVENTS = {
     "mark_missed": "kind, user_id, post_id",
     "filter_outdated": "kind",
     "graph_loaded": "user_ids (at most as many as a batch has lines)",
+    "counts_missed": "kind, ids",
 }
 
 _handlers: dict[str, dict[str, Handler]] = defaultdict(dict)

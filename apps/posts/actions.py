@@ -11,12 +11,14 @@ from django.db.models import F
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
+from apps.accounts.counts import change_user_counts
 from apps.accounts.limits import count_or_refuse
 from apps.accounts.models import User, UserCounts
 from apps.accounts.queries import user_ids_by_handle
 from apps.events.actions import record
 from apps.ids import next_post_id, second_of
 from apps.posts.content import PostContent
+from apps.posts.counts import change_post_counts
 from apps.posts.drafts import Draft, NewPicture, check_labels, checked_body, invalid
 from apps.posts.models import (
     Attachment,
@@ -153,7 +155,7 @@ def delete_post(post_id: int, *, by: User) -> Post:
         Post.objects.filter(pk=post_id).update(
             deleted_at=timezone.now(), version=F("version") + 1, body="", content_warning=""
         )
-        UserCounts.objects.filter(pk=owner).update(posts=F("posts") - 1)
+        change_user_counts(owner, {"posts": -1})
         _count_links(post, -1)
         _detach(post)
         record("post_deleted", post_id=post_id)
@@ -176,7 +178,7 @@ def _insert(post: Post, counts: UserCounts) -> None:
     post.created_at = _created_at(post.pk)
     post.save(force_insert=True)
     PostCounts.objects.create(post=post)
-    UserCounts.objects.filter(pk=counts.pk).update(posts=F("posts") + 1, last_post_id=post.pk)
+    change_user_counts(counts.pk, {"posts": +1}, last_post_id=post.pk)
     _count_links(post, +1)
     record("post_published", post_id=post.pk)
 
@@ -187,7 +189,7 @@ def _count_links(post: Post, delta: int) -> None:
     for target_id, column in sorted(
         (target, column) for target, column in links if target is not None
     ):
-        PostCounts.objects.filter(pk=target_id).update(**{column: F(column) + delta})
+        change_post_counts(target_id, {column: delta})
 
 
 def _created_at(post_id: int) -> datetime:

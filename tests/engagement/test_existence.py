@@ -30,6 +30,7 @@ from apps.events.models import Event
 from apps.paging import Cursor
 from apps.posts.actions import repost
 from apps.posts.models import PostCounts
+from apps.posts.tasks import write_back_reads
 from apps.timeline.home import home_timeline
 from tests.factories import deliver, make_user, publish
 from tests.faults import dead_redis
@@ -83,6 +84,7 @@ def restore(keys: dict[bytes, bytes]):
 
 
 def reads_of(post):
+    write_back_reads()
     return PostCounts.objects.get(pk=post.pk).reads
 
 

@@ -100,6 +100,10 @@ TASKS = {
     "apps.events.tasks.dispatch": run_dispatch,
     "apps.events.tasks.sweep": run_plain,
     "apps.events.tasks.purge": run_plain,
+    "apps.accounts.tasks.tend_counts": run_plain,
+    "apps.posts.tasks.tend_counts": run_plain,
+    "apps.posts.tasks.write_back_reads": run_plain,
+    "apps.posts.tasks.cool_counts": run_plain,
     "apps.timeline.tasks.deliver_chunk": run_chunks,
     "apps.timeline.tasks.sweep": run_plain,
 }
