@@ -13,7 +13,8 @@ from django.views.decorators.http import require_safe
 from kombu import Connection
 from kombu.exceptions import OperationalError
 
-from apps.caches.servers import RedisError, memcached, timelines
+from apps.caches.servers import RedisError, timelines
+from apps.caches.tiers import tiers
 from feedsite.celery import app
 
 
@@ -27,8 +28,8 @@ def live(_request: HttpRequest) -> JsonResponse:
 def ready(_request: HttpRequest) -> JsonResponse:
     """Each dependency with its state and milliseconds; 503 only when PostgreSQL is down."""
     checks = {name: _timed(check) for name, check in _CHECKS.items()}
-    if memcached().is_configured:  # running without is a choice, not a fault
-        checks["memcached"] = _timed(memcached().ping)
+    if tiers().is_configured:  # running without is a choice, not a fault
+        checks["memcached"] = _timed(tiers().ping)
     ok = checks["postgresql"]["ok"]
     degraded = sorted(name for name, check in checks.items() if not check["ok"])
     status = "unavailable" if not ok else "degraded" if degraded else "ready"

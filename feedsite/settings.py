@@ -34,6 +34,7 @@ INSTALLED_APPS = [
     "drf_spectacular",
     "drf_spectacular_sidecar",
     "apps.events",
+    "apps.topology",
     "apps.accounts",
     "apps.graph",
     "apps.posts",
@@ -116,7 +117,17 @@ REDIS_TIMEOUT_SECONDS = env.float(
     "REDIS_TIMEOUT_SECONDS", 0.5
 )  # what does not answer in time is a miss
 MEMCACHED_TIMEOUT_SECONDS = env.float("MEMCACHED_TIMEOUT_SECONDS", 0.05)
-MEMCACHED_URLS = env.list("MEMCACHED_URLS", default=[])  # empty: every read goes to PostgreSQL
+# The topology until staff change it. Each address is a slot; without Main every read goes to PostgreSQL.
+MEMCACHED_URLS = env.list("MEMCACHED_URLS", default=[])  # Main
+MEMCACHED_BACKUP_URLS = env.list("MEMCACHED_BACKUP_URLS", default=[])
+MEMCACHED_L1_URLS = [  # groups divided by ";", their nodes by ","
+    group.split(",") for group in env.str("MEMCACHED_L1_URLS", "").split(";") if group
+]
+MEMCACHED_MAIN_MEGABYTES = env.int("MEMCACHED_MAIN_MEGABYTES", 64)  # of each node
+MEMCACHED_BACKUP_MEGABYTES = env.int("MEMCACHED_BACKUP_MEGABYTES", 64)
+MEMCACHED_L1_MEGABYTES = env.int("MEMCACHED_L1_MEGABYTES", 16)
+CACHE_REFILL_ALL_L1 = env.bool("CACHE_REFILL_ALL_L1", False)  # after a load; else the asked group
+CACHE_TOPOLOGY_LISTENS = env.bool("CACHE_TOPOLOGY_LISTENS", True)
 CACHE_KEY_PREFIX = env.str("CACHE_KEY_PREFIX", "")  # one prefix per site that shares a Memcached
 CACHES = {
     "default": {
@@ -234,6 +245,11 @@ CELERY_BEAT_SCHEDULE = {
         "task": "apps.posts.tasks.cool_counts",
         "schedule": 300.0,
         "options": {"expires": 300},
+    },
+    "publish-topology": {
+        "task": "apps.topology.tasks.publish",
+        "schedule": 5.0,
+        "options": {"expires": 5},
     },
     "purge-events": {
         "task": "apps.events.tasks.purge",

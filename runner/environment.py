@@ -11,7 +11,9 @@ from runner.problems import LaunchError
 
 # What `manage` takes over from a running site, beside what the servers themselves set.
 SITE_SETTINGS = (
-    "DATABASE_URL", "REDIS_URL", "REDIS_LIMITS_URL", "REDIS_CACHE_URL", "CELERY_BROKER_URL", "MEMCACHED_URLS",
+    "DATABASE_URL", "REDIS_URL", "REDIS_GRAPH_URL", "REDIS_COUNTERS_URL", "REDIS_EXISTENCE_URL", "REDIS_LIMITS_URL",
+    "REDIS_CACHE_URL", "CELERY_BROKER_URL", "MEMCACHED_URLS", "MEMCACHED_BACKUP_URLS", "MEMCACHED_L1_URLS",
+    "MEMCACHED_MAIN_MEGABYTES", "MEMCACHED_BACKUP_MEGABYTES", "MEMCACHED_L1_MEGABYTES",
     "SECRET_KEY", "ALLOWED_HOSTS", "SITE_URL", "MEDIA_ROOT", "STATIC_ROOT", "SECURE_COOKIES", "DEBUG", "STATICFILES_BACKEND",
 )  # fmt: skip
 # Settings of the web server and of libpq that a shell may hold for something else.
@@ -22,6 +24,9 @@ UNCOMPRESSED = "django.contrib.staticfiles.storage.ManifestStaticFilesStorage"
 ADDRESSES = (
     "DATABASE_URL",
     "REDIS_URL",
+    "REDIS_GRAPH_URL",
+    "REDIS_COUNTERS_URL",
+    "REDIS_EXISTENCE_URL",
     "REDIS_LIMITS_URL",
     "REDIS_CACHE_URL",
     "CELERY_BROKER_URL",

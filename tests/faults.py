@@ -1,11 +1,13 @@
 """Servers that are really dead for a while."""
 
+import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 import pytest
 
-from apps.caches.servers import memcached
+from runner.services.shape import Service
+from tests.memory import forget
 from tests.services import running
 
 
@@ -24,7 +26,7 @@ def dead_redis() -> Iterator[None]:
 
 @contextmanager
 def dead_memcached() -> Iterator[None]:
-    """Every Memcached is stopped; afterwards they run again, empty, and no connection is a stale one."""
+    """Every Memcached is stopped; afterwards they run again, empty, and nobody avoids them."""
     servers = running().memcached
     if not servers:
         pytest.skip("no memcached on this machine")
@@ -35,4 +37,25 @@ def dead_memcached() -> Iterator[None]:
     finally:
         for server in servers:
             server.start()
-        memcached()._client.close()
+        forget()
+
+
+@contextmanager
+def frozen(server: Service) -> Iterator[None]:
+    """A server that holds its connections and does not answer."""
+    assert server.child is not None
+    server.child.popen.send_signal(signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        server.child.popen.send_signal(signal.SIGCONT)
+
+
+@contextmanager
+def stopped(server: Service) -> Iterator[None]:
+    """A server that is not there; afterwards it runs again."""
+    server.stop()
+    try:
+        yield
+    finally:
+        server.start()

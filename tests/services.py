@@ -19,8 +19,8 @@ import pytest
 from runner.problems import LaunchError
 from runner.services import redis
 from runner.services.debian import find_memcached
-from runner.services.group import MEMCACHED_LABELS, Services, throwaway_services
-from runner.services.memcached import Memcached
+from runner.services.group import Services, throwaway_services
+from runner.services.memcached import TESTS, Tiers
 from runner.services.redis import Redis
 
 SHARED_DIRECTORY = "FEEDSITE_TEST_DIR"  # set by the controlling process for its xdist workers
@@ -33,10 +33,14 @@ SETTINGS = {
     # A busy machine is no dead server: tests that need one stop it.
     "REDIS_TIMEOUT_SECONDS": "5",
     "MEMCACHED_TIMEOUT_SECONDS": "2",
+    # Tests say which topology they use; real processes of the flows listen.
+    "CACHE_TOPOLOGY_LISTENS": "0",
     # Without a manifest: tests run before anything is collected.
     "STATICFILES_BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage",
     "DJANGO_SETTINGS_MODULE": "feedsite.settings",
 }
+
+NO_MEMCACHED = {"MEMCACHED_URLS": "", "MEMCACHED_BACKUP_URLS": "", "MEMCACHED_L1_URLS": ""}
 
 
 @dataclass
@@ -98,9 +102,7 @@ def _start_in_worker(name: str) -> None:
     _run.services = Services(
         postgres=None,
         redis=Redis(directory / "redis", directory, log, keep=redis.THROWAWAY),
-        memcached=[Memcached(program, label, directory, log) for label in MEMCACHED_LABELS]
-        if program
-        else [],
+        tiers=Tiers(program, TESTS, directory, log) if program else None,
     )
     _run.services.start()
     _run.undo.callback(_run.services.stop)
@@ -109,7 +111,7 @@ def _start_in_worker(name: str) -> None:
 
 def _export(directory: Path, services: Services) -> None:
     places = {"MEDIA_ROOT": str(directory / "media"), "STATIC_ROOT": str(directory / "static")}
-    os.environ.update({"MEMCACHED_URLS": "", **SETTINGS, **places, **services.settings()})
+    os.environ.update({**NO_MEMCACHED, **SETTINGS, **places, **services.settings()})
     os.environ.setdefault(SHARED_DIRECTORY, str(directory))
     (directory / "media").mkdir()
     (directory / "static").mkdir()

@@ -21,7 +21,17 @@ TEMPLATES = sorted(
 )
 LONG = {"feedsite/settings.py"}  # every setting in one file
 # Low to high; `feedsite` owns the templates at the top level.
-APPS = ["events", "accounts", "graph", "posts", "engagement", "timeline", "notifications", "demo"]
+APPS = [
+    "events",
+    "topology",
+    "accounts",
+    "graph",
+    "posts",
+    "engagement",
+    "timeline",
+    "notifications",
+    "demo",
+]
 
 
 def name_of(path):

@@ -3,7 +3,7 @@
 "No" is certain, "yes" means "ask the truth". A record's segment follows from the POST's time, so one look answers and
 old segments go whole. A segment is some chunks of just under 64 KiB, plain strings for GETBIT and BITCOUNT
 (`segments`); at its design load it gets a further layer with more hashes, so that the rate of false positives stays
-what was promised. Where no whole filter is known (`generations`) or a chunk was lost, the answer is "unknown".
+what was promised. Where no whole filter is known (`trust`) or a chunk was lost, the answer is "unknown".
 """
 
 import logging
@@ -13,11 +13,11 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from apps.caches import generations
+from apps.caches import trust
 from apps.caches.bloom import MEASURE_EVERY, POSITIONS, PRESENT_BIT, Record, record_of
-from apps.caches.generations import Generation, State
 from apps.caches.segments import Marks, lose, open_layer
 from apps.caches.servers import Command, RedisError, call, existence, trip
+from apps.caches.trust import Generation, State
 from apps.ids import second_of
 
 logger = logging.getLogger(__name__)
@@ -143,7 +143,7 @@ def _look(asked: Mapping[Marks, list[_Wanted]]) -> dict[Marks, set[int] | None] 
     """One round trip: the posts whose bits are all set. None when this process did not know the filters as they are."""
     states = {marks: _known.get(marks.name, State()) for marks in asked}
     groups = {marks: _groups(marks, states[marks].live, wanted) for marks, wanted in asked.items()}
-    commands = [generations.ask(marks.name) for marks in asked]
+    commands = [trust.ask(marks.name) for marks in asked]
     commands += [_check(marks, group) for marks in asked for group in groups[marks]]
     answers = iter(trip(existence(), commands))
     if not _confirmed(states, answers):
@@ -167,7 +167,7 @@ def _mark(marks: Marks, wanted: list[_Wanted], new: set[Pair]) -> bool:
     """One round trip when the segments are open. Adds what was new; False when it has to be done again."""
     state = _known.get(marks.name, State())
     filters = [(one, _groups(marks, one, wanted)) for one in state.all]
-    commands = [generations.ask(marks.name)]
+    commands = [trust.ask(marks.name)]
     for generation, groups in filters:
         commands += [_check_or_set(marks, generation, group) for group in groups]
     answers = iter(trip(existence(), commands))
@@ -178,7 +178,7 @@ def _mark(marks: Marks, wanted: list[_Wanted], new: set[Pair]) -> bool:
     if not is_known:
         return False
     if not filters and not marks.has_rows:
-        generations.start(marks.name)
+        trust.start(marks.name)
         return False
     ready = [
         _is_ready(marks, generation, wanted, result)
@@ -263,6 +263,6 @@ def _present(group: _Group, answer: bytes) -> set[Pair]:
 
 def _confirmed(states: Mapping[Marks, State], answers: Iterator[Any]) -> bool:
     """Whether the store says of these kinds what this process thought."""
-    now = {marks: generations.parse(next(answers)) for marks in states}
+    now = {marks: trust.parse(next(answers)) for marks in states}
     _known.update({marks.name: state for marks, state in now.items()})
     return now == dict(states)

@@ -9,10 +9,10 @@ import time
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from apps.caches import generations
+from apps.caches import trust
 from apps.caches.bloom import POSITIONS, PRESENT_BIT, Sizing, records_in
-from apps.caches.generations import NAME, Generation
 from apps.caches.servers import Command, existence, trip
+from apps.caches.trust import NAME, Generation
 from apps.ids import EPOCH
 
 logger = logging.getLogger(__name__)
@@ -76,14 +76,14 @@ def open_layer(marks: Marks, generation: Generation, segment: int, layer: int) -
     """Make the chunks of a layer, then make the layer known: nobody marks what is not known to exist."""
     _make(marks, segment, marks.keys(generation, segment, layer))
     oldest = marks.segment_of(marks.horizon - SLACK_SECONDS)
-    generations.open_layers(marks.name, generation, segment, layer + 1, oldest)
+    trust.open_layers(marks.name, generation, segment, layer + 1, oldest)
 
 
 def lose(marks: Marks, generation: Generation, lost: Mapping[str, int]) -> None:
     """Chunks (key -> segment) are gone or garbage: believe the filter no more; or, without rows, make them anew."""
     logger.warning("the existence filter of %s lost %s of its chunks", marks.kind, len(lost))
     if marks.has_rows:
-        free(marks, generations.drop(marks.name, token=generation.token))
+        free(marks, trust.drop(marks.name, token=generation.token))
         return
     _in_batches(("UNLINK", key) for key in lost)
     for key, segment in lost.items():

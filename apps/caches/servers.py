@@ -6,24 +6,31 @@ An address `redis+cluster://host:port,host:port` is that of a Redis Cluster, wit
 
 import hashlib
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from functools import cache
 from typing import Any, NamedTuple
 
 import redis
 from django.conf import settings
-from pymemcache.client.base import PooledClient
+from pymemcache.client.base import Client
 from pymemcache.exceptions import MemcacheError
+from pymemcache.pool import ObjectPool
 from redis.backoff import NoBackoff
 from redis.commands.core import Script
 from redis.exceptions import NoScriptError
 from redis.retry import Retry
 
+from apps.caches.topology import Sizes, Topology, configured
+
 logger = logging.getLogger(__name__)
 
-MAX_KEYS_PER_CALL = 1000
+RECEIVE_BYTES = 256 * 1024
+PROBE_TIMEOUT_SECONDS = 0.3  # staff wait for the slowest node
 
+Redis = redis.Redis
 RedisError = redis.RedisError
+MEMCACHED_ERRORS = (MemcacheError, OSError)
 Pipeline = redis.client.Pipeline
 Command = tuple[Any, ...]
 
@@ -31,6 +38,14 @@ Command = tuple[Any, ...]
 @cache
 def timelines() -> redis.Redis:
     """The Redis of the readers' windows; evictable, rebuilt from PostgreSQL."""
+    return _redis(settings.REDIS_URL)
+
+
+def timelines_apart() -> redis.Redis:
+    """The same server by connections of the caller's own.
+
+    For a thread that lives beside forks: a pool's lock that it holds at that moment is locked in the child for ever.
+    """
     return _redis(settings.REDIS_URL)
 
 
@@ -138,58 +153,131 @@ def run_together(client: redis.Redis, requests: Sequence[Request]) -> list[Any]:
     return trip(client, [call(*request) for request in requests])
 
 
-class Memcached:
-    """One Memcached node, or none: with no node every read is a miss and every write is dropped."""
+def configured_topology() -> Topology:
+    """The topology of the settings, which holds until staff change it."""
+    sizes = Sizes(
+        main=settings.MEMCACHED_MAIN_MEGABYTES,
+        backup=settings.MEMCACHED_BACKUP_MEGABYTES,
+        l1=settings.MEMCACHED_L1_MEGABYTES,
+    )
+    return configured(
+        settings.MEMCACHED_URLS,
+        settings.MEMCACHED_BACKUP_URLS,
+        settings.MEMCACHED_L1_URLS,
+        sizes=sizes,
+    )
 
-    def __init__(self, url: str | None) -> None:
-        self._client: Any = url and PooledClient(
+
+def listens() -> bool:
+    """Whether processes follow changes of the topology; tests switch it off."""
+    return bool(settings.CACHE_TOPOLOGY_LISTENS)
+
+
+@contextmanager
+def memcached_at(url: str) -> Iterator[Any]:
+    """A connection of its own to any Memcached, for looking after it; answers are waited for.
+
+    Raises one of MEMCACHED_ERRORS when used, not when made.
+    """
+    client = Client(
+        url,
+        connect_timeout=PROBE_TIMEOUT_SECONDS,
+        timeout=PROBE_TIMEOUT_SECONDS,
+        default_noreply=False,
+        no_delay=True,
+    )
+    try:
+        yield client
+    finally:
+        client.close()
+
+
+class Connection(Client):  # type: ignore[misc]  # pymemcache has no types
+    """A connection to a Memcached node on which a request is sent now and its answer is read later.
+
+    `owed`: generations under which writes without an answer were sent; each was followed by a question whose answer is
+    still to be read, and which proves that they arrived. `is_proved`: the node has answered on it.
+    """
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.owed: list[int] = []
+        self.is_proved = False
+
+    def send(self, data: bytes) -> None:
+        """Send all of it, connecting first if need be. OSError is the caller's."""
+        if self.sock is None:
+            self._connect()
+        else:
+            self.sock.settimeout(self.timeout)
+        self.sock.sendall(data)
+
+    def receive(self, *, seconds: float) -> bytes:
+        """What has come, waiting up to `seconds`. OSError is the caller's."""
+        if self.sock is None:
+            raise ConnectionResetError("closed")
+        self.sock.settimeout(seconds)
+        data: bytes = self.sock.recv(RECEIVE_BYTES)
+        if not data:
+            raise ConnectionResetError("closed by the node")
+        return data
+
+
+class Connections(ObjectPool):  # type: ignore[misc]  # as above
+    """The connections to one node, as many as threads use it at once.
+
+    The last used one comes first: a thread that works alone keeps to one, and so to the order of what it sends.
+    """
+
+    def get(self) -> Connection:
+        """One that nobody uses, or a new one."""
+        with self._lock:
+            self._free_objs.rotate(1)
+        found: Connection = super().get()
+        return found
+
+    def take_idle(self) -> list[Connection]:
+        """All that nobody uses; the caller closes them."""
+        with self._lock:
+            idle = list(self._free_objs)
+            self._free_objs.clear()
+        return idle
+
+    def take_owing(self) -> list[Connection]:
+        """All that nobody uses and that have answers to come; the caller releases them."""
+        with self._lock:
+            owing = [connection for connection in self._free_objs if connection.owed]
+            for connection in owing:
+                self._free_objs.remove(connection)
+                self._used_objs.append(connection)
+        return owing
+
+
+def memcached_connections(url: str) -> Connections:
+    """The pool of connections to a Memcached node; none is open yet."""
+
+    def connection() -> Connection:
+        return Connection(
             url,
-            max_pool_size=32,
             connect_timeout=settings.MEMCACHED_TIMEOUT_SECONDS,
             timeout=settings.MEMCACHED_TIMEOUT_SECONDS,
             no_delay=True,
-            key_prefix=settings.CACHE_KEY_PREFIX.encode(),
+            default_noreply=False,
         )
 
-    def get_many(self, keys: Sequence[str]) -> dict[str, bytes]:
-        """The values present; {} when the node does not answer. At most 1,000 keys a call."""
-        if not self._client or not keys:
-            return {}
-        if len(keys) > MAX_KEYS_PER_CALL:
-            raise ValueError(f"at most {MAX_KEYS_PER_CALL} keys a call, not {len(keys)}")
-        try:
-            found: dict[str, bytes] = self._client.get_many(keys)
-        except (MemcacheError, OSError) as error:
-            logger.warning("memcached read failed, taken as a miss: %s", error)
-            return {}
-        return found
-
-    def set_many(self, values: Mapping[str, bytes], *, ttl_seconds: int) -> None:
-        """Store values without waiting for an answer; a failure only costs later misses."""
-        if not self._client or not values:
-            return
-        try:
-            self._client.set_many(values, expire=ttl_seconds, noreply=True)
-        except (MemcacheError, OSError) as error:
-            logger.warning("memcached write dropped: %s", error)
-
-    @property
-    def is_configured(self) -> bool:
-        """Whether there is a node at all."""
-        return bool(self._client)
-
-    def ping(self) -> bool:
-        """Whether a node is configured and answers."""
-        if not self._client:
-            return False
-        try:
-            return bool(self._client.version())
-        except (MemcacheError, OSError):
-            return False
+    return Connections(connection, after_remove=Connection.close)
 
 
-@cache
-def memcached() -> Memcached:
-    """The content cache; a dead or absent node is a miss."""
-    urls = settings.MEMCACHED_URLS
-    return Memcached(urls[0] if urls else None)
+def memcached_timeout() -> float:
+    """How long a node may take to answer, in seconds."""
+    return float(settings.MEMCACHED_TIMEOUT_SECONDS)
+
+
+def key_prefix() -> bytes:
+    """What all keys of this site begin with."""
+    return bytes(settings.CACHE_KEY_PREFIX.encode())
+
+
+def refills_all_l1() -> bool:
+    """Whether what was loaded goes to every L1 group, not only to the one that was asked."""
+    return bool(settings.CACHE_REFILL_ALL_L1)

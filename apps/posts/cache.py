@@ -23,6 +23,8 @@ CONTENT: ReadThrough[PostVersion, PostContent] = ReadThrough(
     key_of=lambda key: f"{key[0]}:{key[1]}",
     encode=encode,
     decode=decode,
+    family="content",
+    negative_ttl_seconds=0,  # an absent version was edited away, and those who still ask for it get the newer one
 )
 
 _FIELDS = (  # new ones at the end

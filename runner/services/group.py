@@ -7,12 +7,10 @@ from pathlib import Path
 
 from runner.services import postgres, redis
 from runner.services.debian import find_memcached
-from runner.services.memcached import Memcached
+from runner.services.memcached import SITE, TESTS, Memcached, Tiers
 from runner.services.postgres import Postgres
 from runner.services.redis import Redis
 from runner.services.shape import Service
-
-MEMCACHED_LABELS = ("main",)
 
 
 class Services:
@@ -23,12 +21,13 @@ class Services:
         *,
         postgres: Postgres | None,
         redis: Redis | None,
-        memcached: list[Memcached],
+        tiers: Tiers | None,
         memcached_missing: bool = False,
     ) -> None:
         self.postgres = postgres
         self.redis = redis
-        self.memcached = memcached
+        self.tiers = tiers
+        self.memcached: list[Memcached] = tiers.all() if tiers else []
         self.memcached_missing = memcached_missing
 
     def all(self) -> list[Service]:
@@ -54,8 +53,7 @@ class Services:
         for service in (self.postgres, self.redis):
             if service is not None:
                 found |= service.settings()
-        addresses = [server.settings()["MEMCACHED_URLS"] for server in self.memcached]
-        return found | ({"MEMCACHED_URLS": ",".join(addresses)} if addresses else {})
+        return found | (self.tiers.settings() if self.tiers else {})
 
     def describe(self) -> str:
         """Their names and versions for the terminal."""
@@ -64,7 +62,7 @@ class Services:
             for server in (self.postgres, self.redis, *self.memcached[:1])
             if server is not None
         ]
-        return ", ".join(names)
+        return ", ".join(names) + (f" x {len(self.memcached)}" if self.memcached else "")
 
 
 def plan_services(
@@ -86,13 +84,9 @@ def plan_services(
     memory = None if given.get("REDIS_URL") else Redis(data / "redis", sockets, log, site=site)
     wanted = "MEMCACHED_URLS" not in given
     program = find_memcached(data / "memcached") if wanted else None
-    caches = (
-        [Memcached(program, label, sockets, log, site=site) for label in MEMCACHED_LABELS]
-        if program
-        else []
-    )
+    tiers = Tiers(program, SITE, sockets, log, site=site, given=given) if program else None
     return Services(
-        postgres=database, redis=memory, memcached=caches, memcached_missing=wanted and not program
+        postgres=database, redis=memory, tiers=tiers, memcached_missing=wanted and not program
     )
 
 
@@ -105,9 +99,7 @@ def throwaway_services(directory: Path) -> Iterator[Services]:
     services = Services(
         postgres=Postgres(directory / "postgres", directory, log, options=postgres.THROWAWAY),
         redis=Redis(directory / "redis", directory, log, keep=redis.THROWAWAY),
-        memcached=[Memcached(program, label, directory, log) for label in MEMCACHED_LABELS]
-        if program
-        else [],
+        tiers=Tiers(program, TESTS, directory, log) if program else None,
     )
     services.start()
     try:

@@ -1,38 +1,75 @@
-"""Memcached servers on Unix sockets; the site works without any, reading PostgreSQL instead."""
+"""Memcached servers on Unix sockets, and how many make up the layers; the site works without any, reading PostgreSQL.
+
+Sizes as in the articles: an L1 group has a tenth to a sixth of Main, Backup at most half of it.
+"""
 
 import os
 import signal
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
+from runner.problems import LaunchError
 from runner.processes import MARK, Child, spawn, wait_until
 from runner.services.binaries import version
 from runner.services.redis import ask
 
-MEGABYTES = 64
 THREADS = 2
 CONNECTIONS = 1024
 START_SECONDS = 10
 STOP_SECONDS = 5
 
 
+@dataclass(frozen=True)
+class Layer:
+    """How many nodes of a layer are run here, and where the site is told. L1 has one node a group."""
+
+    name: str
+    nodes: int
+    megabytes: int  # of each node; another number by the setting `size`
+    setting: str
+    size: str
+    divided_by: str = ","
+
+
+MAIN = Layer("main", 2, 64, "MEMCACHED_URLS", "MEMCACHED_MAIN_MEGABYTES")
+BACKUP = Layer("backup", 1, 64, "MEMCACHED_BACKUP_URLS", "MEMCACHED_BACKUP_MEGABYTES")
+L1 = Layer("l1", 4, 16, "MEMCACHED_L1_URLS", "MEMCACHED_L1_MEGABYTES", divided_by=";")
+SITE = (MAIN, BACKUP, L1)
+TESTS = (MAIN, BACKUP)  # tests that want L1 start it themselves
+
+
 class Memcached:
     """One Memcached; several make the tiers."""
 
     def __init__(
-        self, program: Path, label: str, sockets: Path, log: Path, *, site: str = ""
+        self,
+        program: Path,
+        label: str,
+        sockets: Path,
+        log: Path,
+        *,
+        site: str = "",
+        megabytes: int = MAIN.megabytes,
     ) -> None:
         self.name = f"Memcached {label}"
         self.program = program
         self.socket = sockets / f"memcached-{label}.sock"
         self.log = log / f"memcached-{label}.log"
         self.site = site
+        self.megabytes = megabytes
         self.child: Child | None = None
 
     def describe(self) -> str:
         return f"Memcached {version(self.program, library_path=library_path(self.program))}"
 
+    @property
+    def address(self) -> str:
+        """As the site's settings name it."""
+        return f"unix:{self.socket}"
+
     def settings(self) -> dict[str, str]:
-        return {"MEMCACHED_URLS": f"unix:{self.socket}"}
+        return {MAIN.setting: self.address}
 
     def start(self) -> None:
         self.socket.unlink(missing_ok=True)
@@ -43,7 +80,7 @@ class Memcached:
         self.child = spawn(
             self.name,
             [
-                self.program, "-s", self.socket, "-a", "0700", "-m", str(MEGABYTES), "-t", str(THREADS),
+                self.program, "-s", self.socket, "-a", "0700", "-m", str(self.megabytes), "-t", str(THREADS),
                 "-c", str(CONNECTIONS), "-U", "0", *as_root,
             ],
             log=self.log,
@@ -59,6 +96,49 @@ class Memcached:
 
     def _ready(self) -> bool:
         return ask(self.socket, b"version\r\n").startswith(b"VERSION")
+
+
+class Tiers:
+    """The Memcached servers of a site, by layer."""
+
+    def __init__(
+        self,
+        program: Path,
+        layers: Sequence[Layer],
+        sockets: Path,
+        log: Path,
+        *,
+        site: str = "",
+        given: Mapping[str, str] | None = None,
+    ) -> None:
+        self.sizes = {layer: _size(layer, given or {}) for layer in layers}
+        self.nodes = {
+            layer: [
+                Memcached(
+                    program, f"{layer.name}-{number}", sockets, log, site=site, megabytes=size
+                )
+                for number in range(layer.nodes)
+            ]
+            for layer, size in self.sizes.items()
+        }
+
+    def all(self) -> list[Memcached]:
+        return [node for nodes in self.nodes.values() for node in nodes]
+
+    def settings(self) -> dict[str, str]:
+        """The addresses and sizes of all layers."""
+        addresses = {
+            layer.setting: layer.divided_by.join(node.address for node in nodes)
+            for layer, nodes in self.nodes.items()
+        }
+        return addresses | {layer.size: str(size) for layer, size in self.sizes.items()}
+
+
+def _size(layer: Layer, given: Mapping[str, str]) -> int:
+    text = given.get(layer.size) or str(layer.megabytes)
+    if not (text.isascii() and text.isdecimal() and int(text) > 0):
+        raise LaunchError(f"{layer.size} takes a number of megabytes, not {text!r}.")
+    return int(text)
 
 
 def library_path(program: Path) -> str:

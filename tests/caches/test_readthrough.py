@@ -1,9 +1,12 @@
 import pytest
 
+from apps.caches.reads import MAX_KEYS_PER_CALL
 from apps.caches.readthrough import ReadThrough
-from apps.caches.servers import MAX_KEYS_PER_CALL, Memcached, memcached
+from apps.caches.tiers import tiers
+from apps.caches.topology import Node, Topology
 from runner.services.shape import restart
 from tests.faults import dead_memcached
+from tests.memory import another, flush
 from tests.services import running
 
 NUMBERS = ReadThrough(
@@ -18,9 +21,9 @@ NUMBERS = ReadThrough(
 
 @pytest.fixture(autouse=True)
 def _memcached_runs():
-    if not memcached().ping():
+    if not tiers().ping():
         pytest.skip("no memcached on this machine")
-    memcached()._client.flush_all(noreply=False)
+    flush()
 
 
 class Loader:
@@ -35,11 +38,11 @@ class Loader:
 
 
 def stored(key):
-    return memcached().get_many([f"test-number:1:{key}"])
+    return tiers().get_many([NUMBERS._name(key, tiers())])
 
 
 def store(key, data):
-    memcached()._client.set(f"test-number:1:{key}", data, noreply=False)
+    tiers().set_many({NUMBERS._name(key, tiers()): data}, ttl_seconds=60)
 
 
 def test_what_is_missing_is_loaded_once_and_stored():
@@ -94,29 +97,30 @@ def test_a_dead_memcached_is_a_miss():
     with dead_memcached():
         assert NUMBERS.get_many([2], load) == {2: 4}
         assert NUMBERS.get_many([2], load) == {2: 4}
-        assert not memcached().ping()
+        assert not tiers().ping()
     assert load.asked == [[2], [2]]
 
 
 def test_no_memcached_at_all_is_always_a_miss():
-    nowhere = Memcached(None)
-    nowhere.set_many({"key": b"value"}, ttl_seconds=5)
+    nowhere = another(Topology())
+    assert not nowhere.set_many({"key": b"value"}, ttl_seconds=5)
     assert nowhere.get_many(["key"]) == {}
     assert not nowhere.ping()
+    assert not nowhere.is_configured
 
 
 def test_an_address_where_nobody_listens_is_a_miss():
-    nobody = Memcached("unix:/nonexistent/memcached.sock")
-    nobody.set_many({"key": b"value"}, ttl_seconds=5)
+    nobody = another(Topology(main=(Node("nobody", "unix:/nonexistent/memcached.sock", 64),)))
+    assert not nobody.set_many({"key": b"value"}, ttl_seconds=5)
     assert nobody.get_many(["key"]) == {}
     assert not nobody.ping()
 
 
 def test_a_batch_is_bounded():
     with pytest.raises(ValueError, match="at most"):
-        memcached().get_many([f"key{number}" for number in range(MAX_KEYS_PER_CALL + 1)])
+        tiers().get_many([f"key{number}" for number in range(MAX_KEYS_PER_CALL + 1)])
 
 
 @pytest.mark.parametrize("key", ["with blank", "new\nline", "x" * 251])
 def test_a_key_memcached_would_not_take_is_a_miss(key):
-    assert memcached().get_many([key]) == {}
+    assert tiers().get_many([key]) == {}

@@ -10,7 +10,7 @@ from django.db import connections, transaction
 from django.utils import timezone
 
 from apps.caches import existence as filters
-from apps.caches import generations
+from apps.caches import trust
 from apps.caches.bloom import CHUNK_BYTES
 from apps.caches.servers import existence
 from apps.engagement import rebuild
@@ -55,7 +55,7 @@ def build():
 
 
 def is_believed(marks):
-    return generations.read(marks.name).live is not None
+    return trust.read(marks.name).live is not None
 
 
 def chunk_keys():
@@ -66,7 +66,7 @@ def chunk_keys():
 
 def builder_of(marks) -> str:
     """The name of the only builder."""
-    builder = generations.take(marks.name)
+    builder = trust.take(marks.name)
     assert builder is not None
     return builder
 
@@ -211,8 +211,8 @@ def test_what_is_done_while_a_filter_is_built_is_in_it(alice, bob, carol, whole)
     post, other = publish(alice).pk, publish(alice).pk
     like_post(bob, post)
     builder = builder_of(LIKES)
-    generations.begin(LIKES.name)
-    generations.release(LIKES.name, builder)
+    trust.begin(LIKES.name)
+    trust.release(LIKES.name, builder)
     like_post(carol, other)
     assert engaged(carol.pk, [other]).liked == {other}  # the old filter still answers
     assert rebuild.tend(LIKES, seconds=5) is Outcome.DONE
@@ -226,7 +226,7 @@ def test_what_is_done_while_a_filter_is_built_is_in_it(alice, bob, carol, whole)
 def test_there_is_one_builder(whole):
     builder = builder_of(LIKES)
     assert rebuild.rebuild(LIKES, seconds=1) is Outcome.BUSY
-    generations.release(LIKES.name, builder)
+    trust.release(LIKES.name, builder)
     assert rebuild.rebuild(LIKES, seconds=1, anew=True) is Outcome.DONE
 
 
@@ -336,14 +336,14 @@ def test_garbage_in_any_key_is_unknown_and_goes_away(alice, bob, whole, plant, w
     like_post(bob, post)
     read_post(bob, post)
     builder_of(LIKES)
-    generations.begin(LIKES.name)
-    existence().hset(generations.META, f"{LIKES.name}:cursor", "rows 7")
+    trust.begin(LIKES.name)
+    existence().hset(trust.META, f"{LIKES.name}:cursor", "rows 7")
     for key in list(existence().scan_iter(what)):
         plant(key)
     assert engaged(bob.pk, [post, other]).liked == {post}
     like_post(bob, other)
     read_post(bob, other)
-    existence().delete(f"{generations.META}:lock:{LIKES.name}")  # as time would
+    existence().delete(f"{trust.META}:lock:{LIKES.name}")  # as time would
     for _ in range(3):
         tend_filters()
         deliver()
@@ -405,7 +405,7 @@ def test_a_store_that_came_back_older_is_brought_up_to_date(alice, bob, whole):
 def test_a_store_from_yesterday_is_built_anew(alice, bob, whole):
     post = publish(alice).pk
     Like.objects.create(user=bob, post_id=post, created_at=timezone.now() - timedelta(days=1))
-    generations.set_whole_until(LIKES.name, int(time.time()) - 24 * 3600)
+    trust.set_whole_until(LIKES.name, int(time.time()) - 24 * 3600)
     tend_filters()
     assert not is_believed(LIKES)
     build()

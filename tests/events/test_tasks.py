@@ -26,7 +26,16 @@ from tests.factories import deliver, make_user, publish
 pytestmark = pytest.mark.django_db
 celery_app.loader.import_default_modules()  # as a worker does
 
-APPS = {"accounts", "events", "graph", "posts", "engagement", "timeline", "notifications"}
+APPS = {
+    "accounts",
+    "events",
+    "topology",
+    "graph",
+    "posts",
+    "engagement",
+    "timeline",
+    "notifications",
+}
 CLOCKS = {"attempts", "due_at", "finished_at", "created_at", "last_error"}  # when, not what
 
 
@@ -106,6 +115,7 @@ TASKS = {
     "apps.posts.tasks.cool_counts": run_plain,
     "apps.timeline.tasks.deliver_chunk": run_chunks,
     "apps.timeline.tasks.sweep": run_plain,
+    "apps.topology.tasks.publish": run_plain,
 }
 
 

@@ -1,12 +1,13 @@
 import pytest
 
-from apps.caches.servers import memcached
+from apps.caches.tiers import tiers
+from tests.memory import flush
 
 
 @pytest.fixture(autouse=True)
 def _empty_memcached():
-    if memcached().ping():
-        memcached()._client.flush_all(noreply=False)
+    if tiers().ping():
+        flush()
 
 
 @pytest.fixture(autouse=True)

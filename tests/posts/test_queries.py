@@ -7,9 +7,10 @@ from django.db import connection
 from django.utils import timezone
 
 from apps.accounts.models import User
-from apps.caches.servers import memcached
+from apps.caches.tiers import tiers
 from apps.graph.actions import block_user, follow_user, unfollow_user
 from apps.posts.actions import delete_post, edit_post, repost
+from apps.posts.cache import CONTENT
 from apps.posts.models import Post
 from apps.posts.queries import MAX_IDS, load_contents, reposted_ids, visible_posts
 from tests.factories import make_user, publish
@@ -105,17 +106,21 @@ def test_the_gate_costs_the_same_queries_however_many_are_asked(
     ids += [publish(alice, visibility="followers").pk]
     visible_posts(bob.pk, ids)
     # posts, relations, who is named; the restricted one's body, pictures and mentions from PostgreSQL
-    with django_assert_num_queries(6 if memcached().ping() else 9):
+    with django_assert_num_queries(6 if tiers().ping() else 9):
         assert len(visible_posts(bob.pk, ids).posts) == number + 1
 
 
 def cached(post_id, version):
-    return memcached().get_many([f"post:1:{post_id}:{version}"])
+    return tiers().get_many([name_of(post_id, version)])
+
+
+def name_of(post_id, version):
+    return CONTENT._name((post_id, version), tiers())
 
 
 @pytest.fixture
 def _needs_memcached():
-    if not memcached().ping():
+    if not tiers().ping():
         pytest.skip("no memcached on this machine")
 
 
@@ -131,7 +136,7 @@ def test_only_open_posts_are_in_memcached(alice, bob, visibility):
 @pytest.mark.usefixtures("_needs_memcached")
 def test_a_poisoned_entry_of_a_restricted_post_is_never_read(alice, bob):
     post = publish(alice, "secret", visibility="followers")
-    memcached()._client.set(f"post:1:{post.pk}:1", b"garbage", noreply=False)
+    tiers().set_many({name_of(post.pk, 1): b"garbage"}, ttl_seconds=60)
     assert visible_posts(bob.pk, [post.pk]).posts[post.pk].body == "secret"
     assert visible_posts(None, [post.pk]).posts == {}
 
@@ -178,6 +183,16 @@ def test_an_edit_during_a_load_never_puts_old_parts_under_the_new_version(alice,
     fresh = load_contents([(post.pk, 2)])[post.pk, 2]
     assert (fresh.body, fresh.mentions) == ("hello @carol", {"carol": carol.pk})
     del bob
+
+
+def test_all_who_still_ask_for_the_version_before_an_edit_get_the_newer_one(alice):
+    """The gate told them of a version that was gone when it was loaded. That must not be remembered as absence."""
+    post = publish(alice, "first")
+    seen_by_the_gate = (post.pk, post.version)
+    edit_post(alice, post.pk, body="second")
+    for _reader in range(3):
+        found = CONTENT.get_many([seen_by_the_gate], load_contents)
+        assert [content.body for content in found.values()] == ["second"]
 
 
 def test_a_delete_during_a_load_shows_nothing(alice):

@@ -8,9 +8,10 @@ import pytest
 
 from runner import identity, privileges
 from runner.checkout import ROOT
+from runner.problems import LaunchError
 from runner.services import binaries, group, postgres, redis
 from runner.services.group import plan_services, throwaway_services
-from runner.services.memcached import Memcached
+from runner.services.memcached import L1, MAIN, SITE, Memcached, Tiers
 from runner.services.postgres import Postgres
 from runner.services.redis import Redis, ask
 from runner.services.shape import Service, restart
@@ -176,6 +177,46 @@ def test_memcached_answers_and_starts_over_a_leftover_socket(place):
         kill(server)
         assert server.socket.exists()
     server.stop()
+
+
+def test_the_site_is_told_every_layer_and_its_sizes(place):
+    tiers = Tiers(place / "memcached", SITE, place, place)
+    settings = tiers.settings()
+    assert len(settings["MEMCACHED_URLS"].split(",")) == 2
+    assert len(settings["MEMCACHED_BACKUP_URLS"].split(",")) == 1
+    assert len(settings["MEMCACHED_L1_URLS"].split(";")) == 4
+    assert len({node.socket for node in tiers.all()}) == len(tiers.all()) == 7
+    assert [settings[layer.size] for layer in SITE] == ["64", "64", "16"]
+
+
+def test_the_sizes_of_the_layers_are_a_setting(place):
+    given = {"MEMCACHED_MAIN_MEGABYTES": "100", "MEMCACHED_L1_MEGABYTES": ""}
+    tiers = Tiers(place / "memcached", SITE, place, place, given=given)
+    assert {node.megabytes for node in tiers.nodes[MAIN]} == {100}
+    assert {node.megabytes for node in tiers.nodes[L1]} == {16}
+    for nonsense in ("much", "0", "-1", "1.5", "١"):
+        with pytest.raises(LaunchError, match="MEMCACHED_MAIN_MEGABYTES"):
+            Tiers(place / "m", SITE, place, place, given={"MEMCACHED_MAIN_MEGABYTES": nonsense})
+
+
+def test_a_memcached_has_the_memory_of_its_layer(place):
+    program = binaries.on_path("memcached")
+    if program is None:
+        pytest.skip("memcached is not installed")
+    server = Memcached(program, "l1-0", place, place, megabytes=16)
+    server.start()
+    assert b"STAT limit_maxbytes 16777216" in ask(server.socket, b"stats\r\n")
+    server.stop()
+
+
+def test_all_servers_of_a_site_are_named_once(place, monkeypatch):
+    monkeypatch.setattr(group, "find_memcached", lambda _directory: binaries.on_path("memcached"))
+    if binaries.on_path("memcached") is None:
+        pytest.skip("memcached is not installed")
+    services = plan_services(data=place, sockets=place, log=place, environment={})
+    assert services.describe().count("Memcached") == 1
+    assert services.describe().endswith(" x 7")
+    assert len(services.all()) == 9
 
 
 def test_a_server_whose_address_is_given_is_not_started(place):

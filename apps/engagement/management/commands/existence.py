@@ -6,7 +6,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from apps.caches import generations
+from apps.caches import trust
 from apps.caches.bloom import capacity_report
 from apps.caches.segments import Marks, fills
 from apps.caches.servers import RedisError, existence, may_evict
@@ -59,10 +59,10 @@ class Command(BaseCommand):
                 "This Redis may evict keys: every loss costs a rebuild. Use noeviction."
             )
         for marks in KINDS.values():
-            state = generations.read(marks.name)
-            trust = "believed" if state.live else "not believed, the database answers"
+            state = trust.read(marks.name)
+            word = "believed" if state.live else "not believed, the database answers"
             building = ", a new one is being built" if state.building else ""
-            self.stdout.write(f"{marks.name}: {trust}{building}; promises {marks.sizing.rate:.3%}")
+            self.stdout.write(f"{marks.name}: {word}{building}; promises {marks.sizing.rate:.3%}")
             for fill in fills(marks, state.live) if state.live else ():
                 self.stdout.write(
                     f"  segment {fill.segment}: {fill.records:,} of {marks.sizing.capacity:,} records, "

@@ -1,0 +1,243 @@
+"""The tiers of Memcached (sources 000, 002): many small equal L1 groups, Main, and Backup behind it.
+
+A read asks one L1 group chosen at random, then Main, then Backup, each only for what is still missing, and adds what it
+found to the layers above. A write goes to Main and waits; then to all others without waiting. When Main fails, Backup
+takes its place; when both fail nothing was written. `gets` and `cas` work on Main, else on Backup, never on L1.
+
+Without L1 there are two layers, without Backup one, without Main none: then every read is a miss, every write False.
+A failure is a miss. What may be read of a node that failed: see `nodes`. What departs from the articles, and why:
+docs/decisions/0009.
+"""
+
+import os
+import random
+import threading
+import time
+from collections.abc import Callable, Collection, Iterator, Mapping
+from typing import cast
+
+from apps.caches.layers import Items, Layer, Leases, bounded, layer_of, make
+from apps.caches.listener import current, listener
+from apps.caches.nodes import MemcachedNode, Place, look_after
+from apps.caches.reads import Read, Token, named
+from apps.caches.servers import refills_all_l1
+from apps.caches.topology import Topology
+from apps.caches.wire import Item, Kind
+from apps.caches.writes import Writes
+
+REFILL_WITHIN_SECONDS = 5.0  # whoever took longer refills nothing: half the life of a tombstone
+CAS_TRIES = 8
+HOLD_SECONDS = 2.0  # longer than the news of a topology takes to reach every process
+
+
+class TieredCache:
+    """The tiers of one topology. Immutable; a new topology is a new object that shares the clients of unchanged nodes."""
+
+    def __init__(self, topology: Topology, known: Mapping[Place, MemcachedNode]) -> None:
+        self.topology = topology
+        self.main = layer_of("main", topology.main, known)
+        self.backup = layer_of("backup", topology.backup, known)
+        self.groups = tuple(layer_of("l1", group, known) for group in topology.l1)
+        self._writes = Writes(self.main, self.backup, self.groups)
+
+    # -- reading ---------------------------------------------------------------------------------
+
+    def get_many(self, keys: Collection[str]) -> dict[str, bytes]:
+        """The values present. At most 1,000 keys a call."""
+        read = self.read(keys)
+        names = read.names
+        return {
+            names[key]: item.data for key, item in read.items.items() if item.kind == Kind.VALUE
+        }
+
+    def read(self, keys: Collection[str]) -> Read:
+        """The same with what is known about each key, for those who load what is missing."""
+        group = random.choice(self.groups) if self.groups else None  # noqa: S311 -- not a secret
+        read = Read(named(keys), group)
+        missing: Collection[bytes] = read.names.keys()
+        for layer in self._ways(group):
+            if not missing:
+                break
+            reading = layer.read(missing, with_tokens=layer is not group)
+            read.nodes |= reading.nodes
+            if reading.items:
+                read.take(layer, reading.items)
+                self._refill_upwards(read, layer, reading.items)
+                # a tombstone in L1 sends to Main; one in Main is the end of the search
+                missing = [
+                    key
+                    for key in missing
+                    if key not in read.items and (layer is group or not read.is_gone(key, layer))
+                ]
+        return read
+
+    def _ways(self, group: Layer | None) -> Iterator[Layer]:
+        if group:
+            yield group
+        if self.main.slots:
+            yield self.main
+        if self.backup.slots:
+            yield self.backup
+
+    def _refill_upwards(self, read: Read, layer: Layer, items: Mapping[bytes, Item]) -> None:
+        if layer is read.group:
+            return
+        found = {
+            key: Item(item.data, item.flags)
+            for key, item in items.items()
+            if item.kind in (Kind.VALUE, Kind.ABSENT)
+        }
+        if layer is self.backup:
+            self.main.refill(found, read.nodes)
+        if read.group:
+            read.group.refill(found, read.nodes)
+
+    # -- writing ---------------------------------------------------------------------------------
+
+    def set_many(self, values: Mapping[str, bytes], *, ttl_seconds: int) -> bool:
+        """Store values known to be committed; whether each is in Main or Backup. At most 1,000 a call."""
+        names, ttl_seconds = named(values), bounded(ttl_seconds)
+        items = {key: make(Kind.VALUE, values[name], ttl_seconds) for key, name in names.items()}
+        return self._writes.store(items, ttl_seconds=ttl_seconds) and len(items) == len(values)
+
+    def delete_many(self, keys: Collection[str]) -> bool:
+        """Nothing older than now will be found under these keys. At most 1,000 a call.
+
+        What is stored is a tombstone: for its short life nobody can refill what was read before.
+        """
+        return self._writes.bury(named(keys))
+
+    def gets(self, key: str) -> tuple[bytes, Token] | None:
+        """A value and the token to replace it, from Main, from Backup only while Main fails; None when there is none."""
+        return next((self._writes.gets(raw) for raw in named([key])), None)
+
+    def cas(self, key: str, value: bytes, token: Token, *, ttl_seconds: int) -> bool:
+        """Replace what `gets` read; False when something else is there by now, or the node failed."""
+        return any(
+            self._writes.cas(raw, value, token, ttl_seconds=bounded(ttl_seconds))
+            for raw in named([key])
+        )
+
+    def update(self, key: str, change: Callable[[bytes], bytes], *, ttl_seconds: int) -> bool:
+        """Change a value that is stored, however many do so at once; when that fails, delete it and say False."""
+        for _ in range(CAS_TRIES):
+            found = self.gets(key)
+            if found is None:
+                break
+            value, token = found
+            if self.cas(key, change(value), token, ttl_seconds=ttl_seconds):
+                return True
+        self.delete_many([key])  # L1 may have what Main and Backup have lost
+        return False
+
+    # -- for those who load ----------------------------------------------------------------------
+
+    def fill(self, read: Read, items: Items) -> None:
+        """Store what was loaded after `read`, unless something newer came meanwhile."""
+        if not items or time.monotonic() - read.began > REFILL_WITHIN_SECONDS:
+            return
+        groups = self.groups if refills_all_l1() else tuple(filter(None, [read.group]))
+        for layer in (self.main, self.backup, *groups):
+            tokens = read.tombs.get(layer, {}) if layer not in groups else {}
+            layer.refill(
+                {key: item._replace(token=tokens.get(key, 0)) for key, item in items.items()},
+                read.nodes,
+            )
+
+    def lease(self, read: Read, keys: Collection[bytes]) -> Leases:
+        """Ask to be the one who loads, on Main, else on Backup; what is in neither cannot be leased."""
+        leases = Leases()
+        for layer in (self.main, self.backup):
+            left = [key for key in keys if key not in leases.won and key not in leases.lost]
+            if left and layer.slots:
+                found = layer.lease(left)
+                read.nodes |= found.reading.nodes
+                read.take(layer, found.reading.items)
+                leases.won |= found.won
+                leases.lost |= found.lost
+        return leases
+
+    def release(self, read: Read, keys: Collection[bytes]) -> None:
+        """Let others load."""
+        for layer in (self.main, self.backup):
+            layer.release(keys, read.nodes)
+
+    # -- health ----------------------------------------------------------------------------------
+
+    @property
+    def is_configured(self) -> bool:
+        """Whether there is a node at all."""
+        return bool(self.main.slots)
+
+    def ping(self) -> bool:
+        """Whether every node answers."""
+        return self.is_configured and all(node.ping() for node in self.nodes())
+
+    def nodes(self) -> Iterator[MemcachedNode]:
+        """The clients of all nodes."""
+        for layer in (self.main, self.backup, *self.groups):
+            for slot in layer.slots:
+                yield slot.node
+
+
+class _Used:
+    """The tiers of this process."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.cache: TieredCache | None = None
+        self.follows = False
+
+    def after_fork(self) -> None:
+        """In a child: the parent goes on using its connections and locks."""
+        self.lock = threading.Lock()
+        if self.cache is not None:
+            self.cache = TieredCache(self.cache.topology, {})
+
+
+_used = _Used()
+os.register_at_fork(after_in_child=_used.after_fork)
+
+
+def tiers() -> TieredCache:
+    """The tiers for one operation, by the newest topology this process knows."""
+    if not _used.follows:
+        with _used.lock:
+            begins, _used.follows = not _used.follows, True
+        if begins:
+            listener().subscribe(_follow)
+            listener().every_second(look)
+            look()
+    current()  # keeps the listener running
+    if _used.cache is None:
+        use_topology(listener().topology)
+    return cast("TieredCache", _used.cache)
+
+
+def use_topology(topology: Topology, *, hold_seconds: float = 0) -> None:
+    """Swap to another topology at once; operations under way end with the one they began with.
+
+    The clients of nodes that stay where they are stay too. New nodes are not used for `hold_seconds`.
+    """
+    with _used.lock:
+        old = {node.place: node for node in _used.cache.nodes()} if _used.cache else {}
+        cache = _used.cache = TieredCache(topology, old)
+    kept = set(cache.nodes())
+    if old and hold_seconds:
+        for node in kept.difference(old.values()):
+            node.suspicion.hold(hold_seconds)
+    for node in old.values():
+        if node not in kept:
+            node.retire()
+
+
+def _follow(topology: Topology) -> None:
+    """Processes change over one after another: until all have, some would not write to a new node what others read."""
+    if _used.cache is None or topology.version > _used.cache.topology.version:
+        use_topology(topology, hold_seconds=HOLD_SECONDS)
+
+
+def look() -> None:
+    """Once a second: learn what other processes know of the nodes, and tell them what this one knows."""
+    if _used.cache is not None:
+        look_after(list(_used.cache.nodes()))

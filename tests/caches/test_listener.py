@@ -1,0 +1,216 @@
+"""The thread that keeps a process's topology up to date, on a real Redis."""
+
+import logging
+import os
+import time
+
+import pytest
+
+from apps.caches import listener as module
+from apps.caches.listener import CHANNEL, KEY, PROCESSES, Listener, processes, publish, published
+from apps.caches.servers import timelines
+from apps.caches.topology import Node, Topology
+from tests.faults import dead_redis
+from tests.flows.processes import wait_for
+
+SOON = 2.0  # what staff are promised
+
+
+def version(number):
+    return Topology(version=number, main=(Node("main-0", "10.0.0.1:1", 64, number),))
+
+
+@pytest.fixture
+def start():
+    """Listeners that run and end with the test."""
+    started = []
+
+    def one(role="web"):
+        made = Listener(Topology(), role=role)
+        made.start()
+        started.append(made)
+        return made
+
+    yield one
+    for made in started:
+        made.stop()
+
+
+def reaches(listener, number, seconds=SOON):
+    return wait_for(lambda: listener.topology.version == number, seconds)
+
+
+def test_news_arrives_at_every_listener(start):
+    listeners = [start(), start(), start()]
+    publish(version(1))
+    assert all(reaches(listener, 1) for listener in listeners)
+
+
+def test_a_missed_message_is_healed_by_looking(start):
+    listener = start()
+    assert wait_for(lambda: timelines().pubsub_numsub(CHANNEL)[0][1] == 1, SOON)
+    timelines().set(KEY, version(4).to_json())  # and nobody is told
+    assert reaches(listener, 4)
+
+
+def test_a_message_is_heard_before_the_next_look(start, monkeypatch):
+    monkeypatch.setattr(module, "LOOK_SECONDS", 30.0)
+    listener = start()
+    assert wait_for(lambda: timelines().pubsub_numsub(CHANNEL)[0][1] == 1, SOON)
+    publish(version(1))
+    assert reaches(listener, 1)
+    monkeypatch.undo()
+
+
+def test_an_older_topology_never_replaces_a_newer_one(start):
+    listener = start()
+    assert publish(version(7))
+    assert reaches(listener, 7)
+    assert not publish(version(6))
+    assert published() == version(7)
+    timelines().set(KEY, version(3).to_json())
+    assert wait_for(lambda: published() == version(7), SOON)  # put right by who knows better
+    assert listener.topology == version(7)
+
+
+def test_what_redis_lost_is_written_again(start):
+    listener = start()
+    publish(version(2))
+    assert reaches(listener, 2)
+    timelines().flushdb()
+    assert wait_for(lambda: published() == version(2), SOON)
+
+
+@pytest.mark.parametrize("garbage", [b"\xff\x00", b"[]", b"{}", b"7", b'{"version": "x"}'])
+def test_garbage_in_redis_is_passed_over_and_written_over(start, garbage):
+    listener = start()
+    publish(version(1))
+    assert reaches(listener, 1)
+    timelines().set(KEY, garbage)
+    assert wait_for(lambda: published() == version(1), SOON)
+
+
+def test_a_topology_that_cannot_work_is_refused_and_said_once(start, caplog):
+    listener = start()
+    timelines().set(KEY, Topology(version=9).to_json())
+    time.sleep(2.5)
+    assert listener.topology.version == 0
+    assert [r.message for r in caplog.records] == ["topology 9 refused: no_main"]
+    publish(version(10))
+    assert reaches(listener, 10)
+
+
+def test_redis_down_is_survived_and_said_once(start, caplog):
+    listener = start()
+    publish(version(1))
+    assert reaches(listener, 1)
+    with dead_redis():
+        assert wait_for(lambda: listener._redis_is_down, 5)
+        time.sleep(2.5)
+        assert listener.is_running
+        assert listener.topology.version == 1
+    assert wait_for(lambda: not listener._redis_is_down, 10)
+    said = [r for r in caplog.records if r.levelno == logging.WARNING and "news" in r.message]
+    assert len(said) == 2
+    assert wait_for(lambda: published() == version(1), SOON)
+    publish(version(2))
+    assert reaches(listener, 2)
+
+
+def test_processes_say_which_version_they_run(start):
+    start("web")
+    publish(version(5))
+    assert wait_for(lambda: [(p.role, p.version) for p in processes()] == [("web", 5)], SOON)
+
+
+def test_a_process_that_ends_takes_its_report_back(start):
+    listener = start()
+    assert wait_for(lambda: len(processes()) == 1, SOON)
+    began = time.monotonic()
+    listener.stop()
+    assert time.monotonic() - began < 1
+    assert processes() == []
+
+
+def test_the_report_of_a_killed_process_runs_out(start):
+    start()
+    assert wait_for(lambda: len(processes()) == 1, SOON)
+    timelines().sadd(PROCESSES, "nowhere:1")
+    assert [p.name for p in processes()] == [module.own_name()]
+    assert timelines().scard(PROCESSES) == 1
+    assert 0 < timelines().ttl(module.REPORT.format(module.own_name())) <= 10
+
+
+def test_a_listener_can_be_started_twice_and_again(start):
+    listener = start()
+    first = listener._thread
+    listener.start()
+    assert listener._thread is first
+    listener.stop()
+    listener.stop()
+    listener.start()
+    publish(version(1))
+    assert reaches(listener, 1)
+
+
+def test_subscribers_get_the_topology_now_and_every_new_one(start):
+    listener, seen = start(), []
+    listener.subscribe(lambda topology: seen.append(topology.version))
+    publish(version(3))
+    assert wait_for(lambda: seen == [0, 3], SOON)
+
+
+def test_a_subscriber_that_fails_does_not_end_the_thread(start, caplog):
+    listener, calls = start(), []
+
+    def fail():
+        calls.append(1)
+        raise ValueError
+
+    listener.every_second(fail)
+    assert wait_for(lambda: len(calls) >= 2, 5)
+    assert listener.is_running
+    assert "stumbled" in caplog.text
+
+
+def test_a_forked_child_listens_too(start):
+    listener = start()
+    assert wait_for(lambda: len(processes()) == 1, SOON)
+    reader, writer = os.pipe()
+    child = os.fork()
+    if child == 0:  # nothing may be raised here: it would run the rest of the tests twice
+        try:
+            listener.after_fork()
+            ok = listener.is_running and reaches(listener, 1, 10)
+            os.write(writer, b"1" if ok else b"0")
+        finally:
+            os._exit(0)
+    try:
+        assert wait_for(lambda: len(processes()) == 2, SOON)
+        publish(version(1))
+        assert os.read(reader, 1) == b"1"
+        assert reaches(listener, 1)
+    finally:
+        os.waitpid(child, 0)
+        os.close(reader)
+        os.close(writer)
+
+
+def test_the_listener_of_a_process_is_registered_for_forks(monkeypatch):
+    registered = {}
+    monkeypatch.setattr(module, "_listener", None)
+    monkeypatch.setattr(os, "register_at_fork", lambda **handlers: registered.update(handlers))
+    made = module.listener()
+    assert module.listener() is made
+    assert registered == {"after_in_child": made.after_fork}
+
+
+def test_current_starts_the_thread_only_where_processes_listen(settings, monkeypatch):
+    monkeypatch.setattr(module, "_listener", Listener(version(1)))
+    monkeypatch.setattr(os, "register_at_fork", lambda **handlers: None)
+    assert module.current() == version(1)
+    assert not module.listener().is_running
+    settings.CACHE_TOPOLOGY_LISTENS = True
+    assert module.current() == version(1)
+    assert module.listener().is_running
+    module.listener().stop()

@@ -1,0 +1,73 @@
+"""What is really in a Memcached node, seen past the code under test."""
+
+import socket
+
+from apps.caches import tiers as module
+from apps.caches.listener import listener
+from apps.caches.tiers import TieredCache, tiers, use_topology
+from apps.caches.wire import read_answer
+
+
+def told(url, request, *, end=b"\r\n"):
+    """The answer of a node to raw bytes."""
+    with socket.socket(socket.AF_UNIX) as connection:
+        connection.settimeout(5)
+        connection.connect(url.removeprefix("unix:"))
+        connection.sendall(request)
+        answer = b""
+        while not answer.endswith(end):
+            data = connection.recv(65536)
+            assert data, answer
+            answer += data
+        return answer
+
+
+def keys_in(url):
+    """All keys of a node as they are stored, unexpired or not."""
+    dump = told(url, b"lru_crawler metadump all\r\n", end=b"END\r\n")
+    return [line.split()[0].removeprefix(b"key=") for line in dump.split(b"\n")[:-2]]
+
+
+def contents(node, generation=None):
+    """The data of all values of one generation of a node, by key: what a read of this node can see."""
+    stamp = read_answer(told(node.url, b"get %s\r\n" % node.stamp_key, end=b"END\r\n"), 0, 0)[0]
+    if generation is None:
+        if node.stamp_key not in stamp.items:
+            return {}
+        generation = int(stamp.items[node.stamp_key].data)
+    head = node.head(generation) + b":"
+    found = {}
+    for key in keys_in(node.url):
+        if key.startswith(head):
+            items = read_answer(told(node.url, b"get %s\r\n" % key, end=b"END\r\n"), 0, 0)[0].items
+            if key in items:
+                found[key.removeprefix(head).decode()] = items[key]
+    return found
+
+
+def plant(node, key, data, *, flags=0, ttl_seconds=60):
+    """Put bytes under a key of the tiers into a node."""
+    wire = node.head(node.current()) + b":" + key.encode()
+    line = b"set %s %d %d %d\r\n%s\r\n" % (wire, flags, ttl_seconds, len(data), data)
+    assert told(node.url, line) == b"STORED\r\n"
+
+
+def flush():
+    """Empty all nodes of the tiers that this process uses."""
+    for node in tiers().nodes():
+        told(node.url, b"flush_all\r\n")
+
+
+def forget(topology=None):
+    """As in a process that has just begun: new clients, which know nothing."""
+    if module._used.cache is not None:
+        for node in module._used.cache.nodes():
+            node.retire()
+        module._used.cache = None
+    use_topology(topology or listener().topology)
+    return tiers()
+
+
+def another(topology):
+    """The tiers as another process has them."""
+    return TieredCache(topology, {})

@@ -1,0 +1,84 @@
+"""The files for production: what docker-compose.yml starts is what .env.example tells the site, in the right sizes."""
+
+import shlex
+from pathlib import Path
+
+import pytest
+import yaml
+
+from apps.caches.topology import Sizes, configured, problems, warnings
+
+ROOT = Path(__file__).resolve().parent.parent
+SERVICES = yaml.safe_load((ROOT / "docker-compose.yml").read_text())["services"]
+
+
+def example():
+    """The variables of .env.example as a shell would read them."""
+    lines = (ROOT / ".env.example").read_text().splitlines()
+    words = [word for line in lines for word in shlex.split(line, comments=True)]
+    return dict(word.split("=", 1) for word in words)
+
+
+def topology():
+    given = example()
+    return configured(
+        given["MEMCACHED_URLS"].split(","),
+        given["MEMCACHED_BACKUP_URLS"].split(","),
+        [group.split(",") for group in given["MEMCACHED_L1_URLS"].split(";")],
+        sizes=Sizes(
+            main=int(given["MEMCACHED_MAIN_MEGABYTES"]),
+            backup=int(given["MEMCACHED_BACKUP_MEGABYTES"]),
+            l1=int(given["MEMCACHED_L1_MEGABYTES"]),
+        ),
+    )
+
+
+def option(service, name):
+    command = SERVICES[service]["command"]
+    return command[command.index(name) + 1]
+
+
+def host_of(address):
+    return address.rpartition("@")[2].removeprefix("redis://").partition(":")[0]
+
+
+def test_the_layers_have_the_sizes_the_validator_asks_for():
+    assert problems(topology()) == []
+    assert warnings(topology()) == []
+    assert (len(topology().main), len(topology().backup), len(topology().l1)) == (2, 1, 4)
+
+
+def test_every_node_is_a_service_with_the_memory_that_is_told():
+    nodes = {node.url.partition(":")[0]: node for _place, node in topology().places()}
+    assert {name for name in SERVICES if name.startswith("memcached-")} == set(nodes)
+    for name, node in nodes.items():
+        assert int(option(name, "-m")) == node.megabytes, name
+
+
+@pytest.mark.parametrize(
+    "setting",
+    [
+        "REDIS_URL",
+        "REDIS_GRAPH_URL",
+        "REDIS_COUNTERS_URL",
+        "REDIS_EXISTENCE_URL",
+        "REDIS_LIMITS_URL",
+        "REDIS_CACHE_URL",
+        "CELERY_BROKER_URL",
+    ],
+)
+def test_every_redis_is_a_service(setting):
+    assert host_of(example()[setting]) in SERVICES
+
+
+@pytest.mark.parametrize("setting", ["REDIS_COUNTERS_URL", "REDIS_EXISTENCE_URL", "CELERY_BROKER_URL"])  # fmt: skip
+def test_what_must_be_kept_lies_in_a_redis_that_keeps_it(setting):
+    service = host_of(example()[setting])
+    assert option(service, "--maxmemory-policy") == "noeviction"
+    assert (option(service, "--appendonly"), option(service, "--appendfsync")) == ("yes", "everysec")  # fmt: skip
+    assert any(volume.endswith(":/data") for volume in SERVICES[service]["volumes"])
+
+
+def test_the_site_waits_for_the_servers_it_needs():
+    waited = SERVICES["web"]["depends_on"]
+    assert {name for name in SERVICES if name.startswith("redis-")} <= set(waited)

@@ -1,0 +1,239 @@
+"""The console of the caches in the admin: what staff see, may do, and are refused."""
+
+import time
+
+import pytest
+from django.contrib.admin.models import LogEntry
+from django.utils.html import escape
+
+from apps.caches import listener, totals
+from apps.caches.servers import timelines
+from apps.topology import actions
+from apps.topology.actions import Author
+from apps.topology.models import TopologyVersion
+from apps.topology.queries import topology_in_force
+from tests.faults import dead_redis, frozen, stopped
+from tests.services import running
+from tests.staff import browser_of, choose, confirm, make_staff
+
+pytestmark = pytest.mark.django_db
+CONSOLE = "/admin/topology/cachenode/"
+HISTORY = "/admin/topology/topologyversion/"
+MAX_QUERIES = 8
+VIEW = ("topology.view_cachenode", "topology.view_topologyversion")
+
+
+@pytest.fixture
+def chief():
+    return browser_of(make_staff(superuser=True, handle="chief"))
+
+
+def change(browser, which, *, confirmed=True, seen=None, **fields):
+    version = topology_in_force().version if seen is None else seen
+    data = {"seen": version, **({"confirmed": "yes"} if confirmed else {}), **fields}
+    return browser.post(f"{CONSOLE}change/{which}/", data, follow=True)
+
+
+def text_of(response):
+    return response.content.decode()
+
+
+def test_the_console_shows_every_node_with_its_health(
+    chief, settled, django_assert_max_num_queries
+):
+    with django_assert_max_num_queries(MAX_QUERIES):
+        text = text_of(chief.get(CONSOLE))
+    for _place, node in settled.places():
+        assert node.url in text
+    assert text.count('<span class="good">works</span>') == 3
+    assert "the settings are in force" in text
+    assert 'class="bad"' not in text
+
+
+def test_a_node_whose_probe_fails_is_red(chief, settled):
+    with stopped(running().memcached[0]):
+        text = text_of(chief.get(CONSOLE))
+    assert text.count('<strong class="bad">down</strong>') == 1
+    assert text.count('<span class="good">works</span>') == 2
+    assert text_of(chief.get(CONSOLE)).count("works</span>") == 3
+
+
+def test_a_node_that_is_frozen_is_red_in_time(chief, settled):
+    began = time.monotonic()
+    with frozen(running().memcached[0]):
+        text = text_of(chief.get(CONSOLE))
+    assert '<strong class="bad">down</strong>' in text
+    assert time.monotonic() - began < 3
+
+
+def test_processes_and_those_that_lag(chief, settled):
+    one = listener.Listener(settled, role="worker")
+    one.look(timelines())
+    text = text_of(chief.get(CONSOLE))
+    assert "1 process runs it." in text
+    assert listener.own_name() in text
+    actions.flush_class("content", by=Author("chief"))
+    assert "1 process runs another one." in text_of(chief.get(CONSOLE))
+    actions.make_known()
+    one.look(timelines())
+    assert "1 process runs it." in text_of(chief.get(CONSOLE))
+
+
+def test_hit_rates_of_all_processes(chief, settled):
+    totals.add({("post", "hit"): 60, ("post", "negative"): 15, ("post", "miss"): 25})
+    totals.add({("tier:l1", "hit"): 1, ("tier:l1", "miss"): 3})
+    text = text_of(chief.get(CONSOLE))
+    assert '<th scope="row">post</th><td>75.0 %</td><td>100</td>' in text
+    assert '<th scope="row">tier:l1</th><td>25.0 %</td><td>4</td>' in text
+
+
+def test_redis_servers_and_the_warning_where_they_may_evict(chief, settled):
+    text = text_of(chief.get(CONSOLE))
+    for name in ("timelines", "graph", "counters", "existence", "limits"):
+        assert f'<th scope="row">{name}</th>' in text
+    assert "may evict" not in text
+    timelines().config_set("maxmemory", "1gb")
+    timelines().config_set("maxmemory-policy", "allkeys-lru")
+    try:
+        text = text_of(chief.get(CONSOLE))
+    finally:
+        timelines().config_set("maxmemory-policy", "noeviction")
+        timelines().config_set("maxmemory", "0")
+    assert text.count("may evict data that has to be kept") == 2  # counters, existence
+
+
+def test_without_redis_the_console_still_opens(chief, settled):
+    with dead_redis():
+        text = text_of(chief.get(CONSOLE))
+    assert "Redis does not answer" in text
+    assert text.count('<strong class="bad">down</strong>') == 5
+    assert "works</span>" in text
+
+
+def test_unusual_sizes_are_told(chief, settled, spare):
+    actions.add_l1_group([spare().address], 16, by=Author("chief"))
+    assert "1 L1 groups: 4 to 8 work best" in text_of(chief.get(CONSOLE))
+
+
+def test_an_l1_group_is_added_after_a_question(chief, settled, spare):
+    node = spare()
+    fields = {"addresses": node.address, "megabytes": "16"}
+    page = text_of(change(chief, "add-l1", confirmed=False, **fields))
+    assert "Add an L1 group of" in page
+    assert not TopologyVersion.objects.exists()
+    page = text_of(change(chief, "add-l1", **fields))
+    assert "Version 1: L1 group of" in page
+    assert node.address in page
+    assert topology_in_force().l1[0][0].url == node.address
+    row = TopologyVersion.objects.get()
+    assert row.made_by == "chief"
+    assert LogEntry.objects.get().object_id == str(row.pk)
+
+
+def test_the_forms_know_where_they_were_opened_from(chief, settled):
+    page = text_of(chief.get(f"{CONSOLE}change/replace/?place=main-0-1&seen=99"))
+    assert '<option value="main-0-1" selected>' in page
+    assert '<input type="hidden" name="seen" value="0"' in page
+    assert f'value="{128 // 8}"' in text_of(chief.get(f"{CONSOLE}change/add-l1/"))
+
+
+def test_replace_drain_flush(chief, settled, spare):
+    node = spare(64)
+    change(chief, "replace", place="main-0-0", address=node.address)
+    assert topology_in_force().main[0].url == node.address
+    page = text_of(change(chief, "drain", target="main-0-1"))
+    assert "<em>draining</em>" in page
+    change(chief, "add-l1", addresses=spare().address, megabytes="16")
+    change(chief, "drain", target="group-0")
+    assert topology_in_force().l1 == ()
+    change(chief, "flush", name="outbox")
+    assert topology_in_force().epoch_of("outbox") == 5
+
+
+def test_a_bad_topology_is_refused_in_words(chief, settled):
+    page = text_of(change(chief, "replace", place="main-0-0", address=settled.main[1].url))
+    assert "stands twice" in page
+    assert "messagelist" in page
+    page = text_of(change(chief, "replace", place="main-0-0", address="unix:/nothing.sock"))
+    assert "does not work" in page
+    assert not TopologyVersion.objects.exists()
+
+
+def test_wrong_fields_are_shown_with_their_form(chief, settled):
+    for which, fields in {
+        "replace": {"place": "main-0-9", "address": "a:1"},
+        "drain": {"target": "everything"},
+        "flush": {"name": "all"},
+        "add-l1": {"addresses": "a:1", "megabytes": "-4"},
+    }.items():
+        page = text_of(change(chief, which, **fields))
+        assert "errorlist" in page, which
+    assert chief.get(f"{CONSOLE}change/nonsense/").status_code == 404
+    assert not TopologyVersion.objects.exists()
+
+
+def test_a_page_that_is_out_of_date_changes_nothing(chief, settled):
+    actions.flush_class("content", by=Author("other"))
+    page = text_of(change(chief, "flush", seen=0, name="outbox"))
+    assert "Somebody else changed the caches meanwhile" in page
+    assert topology_in_force().version == 1
+
+
+def test_who_may_only_look_is_offered_nothing(settled):
+    viewer = browser_of(make_staff(*VIEW))
+    page = text_of(viewer.get(CONSOLE))
+    assert settled.main[0].url in page
+    assert "change/replace/" not in page
+    assert viewer.get(f"{CONSOLE}change/flush/").status_code == 403
+    assert change(viewer, "flush", name="outbox").status_code == 403
+    assert not TopologyVersion.objects.exists()
+
+
+def test_who_may_not_look_sees_nothing(settled, alice):
+    for user in (make_staff(), alice):
+        assert browser_of(user).get(CONSOLE).status_code in {302, 403}
+        assert browser_of(user).get(f"{CONSOLE}change/flush/").status_code in {302, 403}
+
+
+def test_history_and_the_way_back(chief, settled, spare):
+    node = spare(64)
+    change(chief, "replace", place="main-0-0", address=node.address)
+    change(chief, "flush", name="content")
+    first = TopologyVersion.objects.get(pk=1)
+    assert escape(first.detail) in text_of(chief.get(HISTORY))
+    assert escape(first.after[:20]) in text_of(chief.get(f"{HISTORY}1/change/"))
+    assert "Go back to the nodes of version 1?" in text_of(choose(chief, HISTORY, "roll_back", [first]))  # fmt: skip
+    change(chief, "drain", target="main-0-0")
+    text = text_of(confirm(chief, HISTORY, "roll_back", [first]))
+    assert "The nodes are those of version 1 again." in text
+    now = topology_in_force()
+    assert (now.version, now.main[0].is_read, now.main[0].url) == (4, True, node.address)
+
+
+def test_one_version_at_a_time(chief, settled):
+    for _ in range(2):
+        change(chief, "flush", name="content")
+    text = text_of(confirm(chief, HISTORY, "roll_back", list(TopologyVersion.objects.all())))
+    assert "Choose one version" in text
+    assert TopologyVersion.objects.count() == 2
+
+
+def test_going_back_needs_the_right(settled):
+    actions.flush_class("content", by=Author("chief"))
+    viewer = browser_of(make_staff(*VIEW))
+    confirm(viewer, HISTORY, "roll_back", list(TopologyVersion.objects.all()))
+    assert TopologyVersion.objects.count() == 1
+
+
+def test_history_is_not_written_by_hand(chief, settled):
+    actions.flush_class("content", by=Author("chief"))
+    assert chief.post(f"{HISTORY}1/change/", {"detail": "x"}).status_code == 403
+    assert chief.post(f"{HISTORY}1/delete/", {"post": "yes"}).status_code == 403
+    assert chief.get(f"{HISTORY}add/").status_code == 403
+
+
+def test_the_console_in_chinese(chief, settled):
+    chief.cookies["lang"] = "zh-hans"
+    text = text_of(chief.get(CONSOLE))
+    for words in ("节点", "命中率", "进程", "历史", "替换"):
+        assert words in text
