@@ -107,8 +107,10 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 # --- Redis and Memcached: everything in them can be lost ------------------------------------------
 REDIS_URL = env.str("REDIS_URL")  # timelines
-# Each class of data may have a server of its own; moving one is a change of address.
+# Each class of data may have a server of its own; moving one is a change of address. Timelines, relations and existence
+# filters may be on a Redis Cluster: redis+cluster://host:port,host:port.
 REDIS_GRAPH_URL = env.str("REDIS_GRAPH_URL", REDIS_URL)  # relations
+REDIS_GRAPH_REPLICA_URLS = env.list("REDIS_GRAPH_REPLICA_URLS", default=[])  # read from these
 REDIS_COUNTERS_URL = env.str("REDIS_COUNTERS_URL", REDIS_URL)  # counters
 REDIS_EXISTENCE_URL = env.str("REDIS_EXISTENCE_URL", REDIS_URL)  # existence filters
 REDIS_LIMITS_URL = env.str("REDIS_LIMITS_URL", REDIS_URL)  # rate limits

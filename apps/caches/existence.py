@@ -15,8 +15,9 @@ from typing import Any
 
 from apps.caches import trust
 from apps.caches.bloom import MEASURE_EVERY, POSITIONS, PRESENT_BIT, Record, record_of
+from apps.caches.redisclients import Command, call, trip
 from apps.caches.segments import Marks, lose, open_layer
-from apps.caches.servers import Command, RedisError, call, existence, trip
+from apps.caches.servers import RedisError, existence
 from apps.caches.trust import Generation, State
 from apps.ids import second_of
 

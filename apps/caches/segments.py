@@ -11,7 +11,8 @@ from dataclasses import dataclass
 
 from apps.caches import trust
 from apps.caches.bloom import POSITIONS, PRESENT_BIT, Sizing, records_in
-from apps.caches.servers import Command, existence, trip
+from apps.caches.redisclients import Command, trip
+from apps.caches.servers import existence
 from apps.caches.trust import NAME, Generation
 from apps.ids import EPOCH
 

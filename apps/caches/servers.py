@@ -1,26 +1,27 @@
 """The connections to Redis and Memcached, one pool per process, from the settings.
 
-Time-outs are short: a cache that does not answer in time is a miss. The only module that imports the client libraries.
-An address `redis+cluster://host:port,host:port` is that of a Redis Cluster, with the same interface.
+Time-outs are short: a cache that does not answer in time is a miss. With `redisclients` the only
+module that imports the client libraries.
 """
 
-import hashlib
 import logging
+import random
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import redis
 from django.conf import settings
+from django.core.exceptions import ImproperlyConfigured
 from pymemcache.client.base import Client
 from pymemcache.exceptions import MemcacheError
 from pymemcache.pool import ObjectPool
 from redis.backoff import NoBackoff
 from redis.commands.core import Script
-from redis.exceptions import NoScriptError
 from redis.retry import Retry
 
+from apps.caches.redisclients import SCHEME, Cluster, call, trip
 from apps.caches.topology import Sizes, Topology, configured
 
 logger = logging.getLogger(__name__)
@@ -32,7 +33,6 @@ Redis = redis.Redis
 RedisError = redis.RedisError
 MEMCACHED_ERRORS = (MemcacheError, OSError)
 Pipeline = redis.client.Pipeline
-Command = tuple[Any, ...]
 
 
 @cache
@@ -56,8 +56,23 @@ def graph() -> redis.Redis:
 
 
 @cache
+def _graph_replicas() -> list[redis.Redis]:
+    return [_redis(url) for url in settings.REDIS_GRAPH_REPLICA_URLS]
+
+
+def graph_reader() -> redis.Redis:
+    """A replica of the relations, else the primary. It may lag: read from it only what carries a fence."""
+    replicas = _graph_replicas()
+    return random.choice(replicas) if replicas else graph()  # noqa: S311 -- not a secret
+
+
+@cache
 def counters() -> redis.Redis:
-    """The Redis of counters; must not evict, rebuilt from PostgreSQL when it was lost."""
+    """The Redis of counters; must not evict, rebuilt from PostgreSQL when it was lost. One server, never a cluster."""
+    if settings.REDIS_COUNTERS_URL.startswith(SCHEME):
+        raise ImproperlyConfigured(
+            "REDIS_COUNTERS_URL: the counters need one server, not a cluster"
+        )
     return _redis(settings.REDIS_COUNTERS_URL)
 
 
@@ -74,6 +89,8 @@ def limits() -> redis.Redis:
 
 
 def _redis(url: str) -> redis.Redis:
+    if url.startswith(SCHEME):
+        return cast("redis.Redis", Cluster(url, timeout_seconds=settings.REDIS_TIMEOUT_SECONDS))
     # Built from a pool: the plain constructor would retry ten times and hold a request for seconds.
     pool = redis.BlockingConnectionPool.from_url(
         url,
@@ -92,47 +109,6 @@ def _redis(url: str) -> redis.Redis:
 def script(client: redis.Redis, source: str) -> Script:
     """A Lua script bound to a client; sent by digest, loaded again when Redis has forgotten it."""
     return client.register_script(source)
-
-
-_sources: dict[str, str] = {}  # digest -> Lua
-
-
-def call(source: str, keys: Sequence[str], args: Sequence[Any]) -> Command:
-    """A call of a script as one command of a `trip`. In a cluster all its keys are in one slot."""
-    digest = hashlib.sha1(source.encode(), usedforsecurity=False).hexdigest()
-    _sources[digest] = source
-    return ("EVALSHA", digest, len(keys), *keys, *args)
-
-
-def trip(client: redis.Redis, commands: Sequence[Command]) -> list[Any]:
-    """The answers to commands sent together, in one round trip per server. Scripts that Redis forgot are sent again.
-
-    RedisError when one of them failed; the others may have been carried out.
-    """
-    answers = _send(client, commands)
-    forgotten = [at for at, answer in enumerate(answers) if isinstance(answer, NoScriptError)]
-    if forgotten:
-        for digest in {commands[at][1] for at in forgotten}:
-            client.script_load(_sources[digest])
-        again = _send(client, [commands[at] for at in forgotten])
-        answers = [again.pop(0) if at in forgotten else one for at, one in enumerate(answers)]
-    for answer in answers:
-        if isinstance(answer, Exception):
-            raise answer
-    return answers
-
-
-def may_evict(client: redis.Redis) -> bool:
-    """Whether a server may throw keys away when its memory is full."""
-    answer: dict[str, Any] = client.info("memory")
-    return answer.get("maxmemory_policy") != "noeviction"
-
-
-def _send(client: redis.Redis, commands: Sequence[Command]) -> list[Any]:
-    pipeline = client.pipeline(transaction=False)
-    for command in commands:
-        pipeline.execute_command(*command)  # type: ignore[no-untyped-call]  # as the library has it
-    return pipeline.execute(raise_on_error=False)
 
 
 class Request(NamedTuple):

@@ -10,7 +10,8 @@ import json
 import secrets
 from dataclasses import dataclass, field
 
-from apps.caches.servers import Command, call, existence, trip
+from apps.caches.redisclients import Command, call, trip
+from apps.caches.servers import existence
 
 NAME = "phantom:1"
 META = f"{{{NAME}}}"  # the braces: everything about generations is in one slot of a cluster

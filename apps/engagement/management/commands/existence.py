@@ -8,8 +8,9 @@ from django.core.management.base import BaseCommand, CommandError
 
 from apps.caches import trust
 from apps.caches.bloom import capacity_report
+from apps.caches.redisclients import may_evict
 from apps.caches.segments import Marks, fills
-from apps.caches.servers import RedisError, existence, may_evict
+from apps.caches.servers import RedisError, existence
 from apps.engagement.cache import KINDS, LIKES
 from apps.engagement.rebuild import MODELS, Outcome, rebuild
 
