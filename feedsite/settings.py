@@ -107,8 +107,10 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 # --- Redis and Memcached: everything in them can be lost ------------------------------------------
 REDIS_URL = env.str("REDIS_URL")  # timelines
-# Each class of data may have a server of its own; moving one is a change of address.
+# Each class of data may have a server of its own; moving one is a change of address. Timelines, relations and existence
+# filters may be on a Redis Cluster: redis+cluster://host:port,host:port.
 REDIS_GRAPH_URL = env.str("REDIS_GRAPH_URL", REDIS_URL)  # relations
+REDIS_GRAPH_REPLICA_URLS = env.list("REDIS_GRAPH_REPLICA_URLS", default=[])  # read from these
 REDIS_COUNTERS_URL = env.str("REDIS_COUNTERS_URL", REDIS_URL)  # counters
 REDIS_EXISTENCE_URL = env.str("REDIS_EXISTENCE_URL", REDIS_URL)  # existence filters
 REDIS_LIMITS_URL = env.str("REDIS_LIMITS_URL", REDIS_URL)  # rate limits
@@ -171,9 +173,20 @@ FANOUT_CHUNK_SIZE = env.int("FANOUT_CHUNK_SIZE", 2000)  # followers per chunk ta
 
 # --- hot authors: their newest posts are kept inside every process ---------------------------------
 HOT_AUTHOR_FOLLOWERS = env.int("HOT_AUTHOR_FOLLOWERS", 10_000)  # from so many on
-HOT_AUTHOR_READS_PER_SECOND = env.int("HOT_AUTHOR_READS_PER_SECOND", 20)  # or so often, in a process
+HOT_AUTHOR_READS_PER_SECOND = env.int(
+    "HOT_AUTHOR_READS_PER_SECOND", 20
+)  # or so often, in a process
 HOT_AUTHOR_TTL_SECONDS = env.float("HOT_AUTHOR_TTL_SECONDS", 2.0)  # 1 to 5: when a message was lost
 HOT_AUTHORS_KEPT = env.int("HOT_AUTHORS_KEPT", 100)  # of 60 posts each, in a process
+# --- existence filters ----------------------------------------------------------------------------
+# 1.2 bytes a record: 1 % false positives; 1.8: 0.1 %. Hashes 0: the best number for the bytes.
+# A change of any of these begins new filters: until they are rebuilt, PostgreSQL answers.
+EXISTENCE_BYTES_PER_RECORD = env.float("EXISTENCE_BYTES_PER_RECORD", 1.2)
+EXISTENCE_HASHES = env.int("EXISTENCE_HASHES", 0)
+EXISTENCE_SEGMENT_RECORDS = env.int("EXISTENCE_SEGMENT_RECORDS", 50_000)
+EXISTENCE_SEGMENT_SECONDS = env.int("EXISTENCE_SEGMENT_SECONDS", 7 * 24 * 3600)
+EXISTENCE_HORIZON_DAYS = env.int("EXISTENCE_HORIZON_DAYS", 90)  # older posts: PostgreSQL answers
+EXISTENCE_READ_HORIZON_DAYS = env.int("EXISTENCE_READ_HORIZON_DAYS", 30)  # older: not known as read
 
 # --- limits: (how many, in how many seconds) ------------------------------------------------------
 RATE_LIMITS = {
@@ -219,6 +232,11 @@ CELERY_BEAT_SCHEDULE = {
         "task": "apps.timeline.tasks.sweep",
         "schedule": 1.0,
         "options": {"expires": 5},
+    },
+    "tend-existence-filters": {
+        "task": "apps.engagement.tasks.tend_filters",
+        "schedule": 15.0,
+        "options": {"expires": 15},
     },
     "tend-post-counts": {
         "task": "apps.posts.tasks.tend_counts",

@@ -1,16 +1,19 @@
 """The connections to Redis and Memcached, one pool per process, from the settings.
 
-Time-outs are short: a cache that does not answer in time is a miss. The only module that imports the client libraries.
+Time-outs are short: a cache that does not answer in time is a miss. With `redisclients` the only
+module that imports the client libraries.
 """
 
 import logging
+import random
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import redis
 from django.conf import settings
+from django.core.exceptions import ImproperlyConfigured
 from pymemcache.client.base import Client
 from pymemcache.exceptions import MemcacheError
 from pymemcache.pool import ObjectPool
@@ -18,6 +21,7 @@ from redis.backoff import NoBackoff
 from redis.commands.core import Script
 from redis.retry import Retry
 
+from apps.caches.redisclients import SCHEME, Cluster, call, trip
 from apps.caches.topology import Sizes, Topology, configured
 
 logger = logging.getLogger(__name__)
@@ -52,8 +56,23 @@ def graph() -> redis.Redis:
 
 
 @cache
+def _graph_replicas() -> list[redis.Redis]:
+    return [_redis(url) for url in settings.REDIS_GRAPH_REPLICA_URLS]
+
+
+def graph_reader() -> redis.Redis:
+    """A replica of the relations, else the primary. It may lag: read from it only what carries a fence."""
+    replicas = _graph_replicas()
+    return random.choice(replicas) if replicas else graph()  # noqa: S311 -- not a secret
+
+
+@cache
 def counters() -> redis.Redis:
-    """The Redis of counters; must not evict, rebuilt from PostgreSQL when it was lost."""
+    """The Redis of counters; must not evict, rebuilt from PostgreSQL when it was lost. One server, never a cluster."""
+    if settings.REDIS_COUNTERS_URL.startswith(SCHEME):
+        raise ImproperlyConfigured(
+            "REDIS_COUNTERS_URL: the counters need one server, not a cluster"
+        )
     return _redis(settings.REDIS_COUNTERS_URL)
 
 
@@ -70,6 +89,8 @@ def limits() -> redis.Redis:
 
 
 def _redis(url: str) -> redis.Redis:
+    if url.startswith(SCHEME):
+        return cast("redis.Redis", Cluster(url, timeout_seconds=settings.REDIS_TIMEOUT_SECONDS))
     # Built from a pool: the plain constructor would retry ten times and hold a request for seconds.
     pool = redis.BlockingConnectionPool.from_url(
         url,
@@ -104,22 +125,8 @@ def run_script(client: redis.Redis, request: Request) -> Any:
 
 
 def run_together(client: redis.Redis, requests: Sequence[Request]) -> list[Any]:
-    """What several scripts answer, in one round trip; they may run twice when Redis has forgotten one of them."""
-    try:
-        return _run_pipeline(client, requests)
-    except redis.exceptions.NoScriptError:
-        for request in requests:
-            client.script_load(request.source)
-        return _run_pipeline(client, requests)
-
-
-def _run_pipeline(client: redis.Redis, requests: Sequence[Request]) -> list[Any]:
-    pipeline = client.pipeline(transaction=False)
-    for request in requests:
-        digest = script(client, request.source).sha
-        pipeline.evalsha(digest, len(request.keys), *request.keys, *request.args)
-    answers: list[Any] = pipeline.execute()
-    return answers
+    """What several scripts answer, in one round trip."""
+    return trip(client, [call(*request) for request in requests])
 
 
 def configured_topology() -> Topology:

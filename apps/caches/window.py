@@ -17,11 +17,13 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
-from apps.caches.servers import RedisError, script, timelines
+from apps.caches.redisclients import call, is_cluster, trip
+from apps.caches.servers import RedisError, timelines
 from apps.ids import MAX_ID
 
 NO_MORE = b"~"
 BUILDING_TTL_SECONDS = 60  # a builder that dies leaves nothing for longer than this
+PUSH_BATCH = 500  # readers in one pipeline of a cluster
 DROP_BATCH = 2000  # readers in one pipeline: some milliseconds of Redis
 TOMBSTONE_TTL_SECONDS = 3600  # longer than any late delivery may take to arrive
 
@@ -38,13 +40,13 @@ local function add(key, member, limit)
 end
 """
 
-# KEYS: a tombstone per member, then (live, building) per reader. ARGV: limit, number of members, members.
+# KEYS: a tombstone per member or none, then (live, building) per reader. ARGV: limit, number of tombstones, members.
 _PUSH = (
     _ADD
     + """
 local limit, number, alive = tonumber(ARGV[1]), tonumber(ARGV[2]), {}
-for m = 1, number do
-  if redis.call('EXISTS', KEYS[m]) == 0 then alive[#alive + 1] = ARGV[m + 2] end
+for m = 1, #ARGV - 2 do
+  if number == 0 or redis.call('EXISTS', KEYS[m]) == 0 then alive[#alive + 1] = ARGV[m + 2] end
 end
 if #alive == 0 then return {0, 0} end
 local live = 0
@@ -121,7 +123,7 @@ class Windows:
         """
         key = self._live(reader_id)
         start = f"({_member(newest)}" if newest is not None else "-"
-        pipeline = timelines().pipeline(transaction=True)
+        pipeline = _at_one_moment()
         pipeline.expire(key, self.ttl_seconds)
         pipeline.zrangebylex(key, start, "+", start=0, num=count + 1)
         try:
@@ -136,12 +138,12 @@ class Windows:
         """Up to `count` ids just above `oldest`, oldest first; complete only when the window reaches down to it."""
         key = self._live(reader_id)
         start = f"({_member(newest)}" if newest is not None else "-"
-        pipeline = timelines().pipeline(transaction=True)
+        pipeline = _at_one_moment()
         pipeline.expire(key, self.ttl_seconds)
-        pipeline.zrange(key, -1, -1)
         pipeline.zrevrangebylex(key, f"({_member(oldest)}", start, start=0, num=count)
+        pipeline.zrange(key, -1, -1)
         try:
-            exists, last, members = pipeline.execute()
+            exists, members, last = pipeline.execute()
             reaches = bool(last) and (last[0] == NO_MORE or _id(last[0]) <= oldest)
             ids = [_id(member) for member in members if member != NO_MORE]
         except (RedisError, ValueError):
@@ -156,11 +158,33 @@ class Windows:
         """
         if not reader_ids or not post_ids:
             return 0, len(reader_ids)
+        if is_cluster(timelines()):
+            return self._push_apart(reader_ids, post_ids)
         keys = [_tombstone(post_id) for post_id in post_ids]
         for reader_id in reader_ids:
             keys += [self._live(reader_id), self._building(reader_id)]
         args = [self.length, len(post_ids), *map(_member, post_ids)]
         return cast("tuple[int, int]", tuple(_run(_PUSH, keys, args)))
+
+    def _push_apart(self, reader_ids: Sequence[int], post_ids: Sequence[int]) -> tuple[int, int]:
+        """One script per reader, for a cluster: every reader is in a slot of its own, and so is every tombstone.
+
+        So a delete may come between the look at the tombstone and the push: such an id stays until it is trimmed, and
+        every read leaves it out.
+        """
+        buried = trip(timelines(), [("EXISTS", _tombstone(post_id)) for post_id in post_ids])
+        alive = [post_id for post_id, gone in zip(post_ids, buried, strict=True) if not gone]
+        if not alive:
+            return 0, 0
+        args = [self.length, 0, *map(_member, alive)]
+        live = 0
+        for start in range(0, len(reader_ids), PUSH_BATCH):
+            batch = reader_ids[start : start + PUSH_BATCH]
+            keys = ([self._live(one), self._building(one)] for one in batch)
+            live += sum(
+                found for found, _ in trip(timelines(), [call(_PUSH, k, args) for k in keys])
+            )
+        return live, len(reader_ids) - live
 
     def remove(self, reader_id: int, post_ids: Collection[int]) -> None:
         """Take ids out of a window; tidiness, since every read checks what it shows."""
@@ -192,12 +216,9 @@ class Windows:
     def drop_many(self, reader_ids: Sequence[int]) -> None:
         """Forget windows; a rebuild that is under way comes to nothing, since it may not know what is new."""
         for start in range(0, len(reader_ids), DROP_BATCH):
-            pipeline = timelines().pipeline(transaction=False)
-            for reader_id in reader_ids[start : start + DROP_BATCH]:
-                pipeline.unlink(
-                    *self._keys(reader_id)
-                )  # one command a reader: one slot in a cluster
-            pipeline.execute()
+            batch = reader_ids[start : start + DROP_BATCH]
+            # one command a reader: one slot in a cluster
+            trip(timelines(), [("UNLINK", *self._keys(reader_id)) for reader_id in batch])
 
     def begin(self, reader_id: int) -> str | None:
         """Start a rebuild: register the building key. A token for `swap`, or None while another one builds."""
@@ -231,6 +252,12 @@ class Windows:
         return f"{self.prefix}:{{{reader_id}}}:lock"
 
 
+def _at_one_moment() -> Any:
+    """A transaction. Not in a cluster, where it would fail while its slot moves: there the end of a window is read last,
+    so that one which is trimmed between two commands does not look as if it still reached down."""
+    return timelines().pipeline(transaction=not is_cluster(timelines()))
+
+
 def bury(post_id: int) -> None:
     """Leave a tombstone, so that a delivery of the post that is still under way comes to nothing."""
     timelines().set(_tombstone(post_id), 1, ex=TOMBSTONE_TTL_SECONDS)
@@ -241,7 +268,7 @@ def _tombstone(post_id: int) -> str:
 
 
 def _run(source: str, keys: list[str], args: list[Any]) -> Any:
-    return script(timelines(), source)(keys=keys, args=args)
+    return trip(timelines(), [call(source, keys, args)])[0]
 
 
 def _member(post_id: int) -> str:

@@ -16,6 +16,8 @@ EVENTS = {
     "unfollowed": "follower_id, followee_id",
     "blocked": "owner_id, blocked_id",
     "post_liked": "user_id, post_id",
+    "mark_missed": "kind, user_id, post_id",
+    "filter_outdated": "kind",
     "graph_loaded": "user_ids (at most as many as a batch has lines)",
     "counts_missed": "kind, ids",
 }

@@ -81,6 +81,7 @@ def _item(parts: _Parts, post_id: int, *, nested: bool = False) -> FeedItem | No
             bookmarked=post_id in parts.engaged.bookmarked,
             reposted=post_id in parts.reposted,
             own=post.author_id == parts.viewer_id,
+            read=post_id in parts.engaged.read and post.author_id != parts.viewer_id,
         ),
         source=source,
         is_nested=nested,

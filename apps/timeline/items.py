@@ -16,6 +16,7 @@ class ViewerFlags:
     bookmarked: bool = False
     reposted: bool = False
     own: bool = False
+    read: bool = False  # perhaps: the filter behind it is wrong once in a hundred times
 
 
 @dataclass(frozen=True, slots=True)

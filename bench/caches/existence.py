@@ -4,11 +4,10 @@ import time
 from pathlib import Path
 from typing import Any
 
+from apps.caches import trust
 from apps.caches.bloom import Sizing
 from apps.caches.existence import check_many, mark_many
 from apps.caches.segments import Marks, fills
-
-from apps.caches import generations
 from apps.caches.servers import existence
 from apps.ids import compose
 from bench.measure import Spread, compare
@@ -26,13 +25,13 @@ def run(_directory: Path) -> list[Line]:
     lines, sets, keys = [], _bytes_of_a_set(), _bytes_of_keys()
     for size, bar in BARS.items():
         marks = Marks(f"bench{size:g}", HORIZON_DAYS, has_rows=True, sizing=Sizing(size, segment_records=RECORDS))  # fmt: skip
-        generations.start(marks.name)
+        trust.start(marks.name)
         number = marks.sizing.capacity
         ids = [first + (n << 4) for n in range(number)]
         for at in range(0, number, BATCH):
             mark_many(marks, [(3, one) for one in ids[at : at + BATCH]])
         wrong = _false_positives(marks, first)
-        live = generations.read(marks.name).live
+        live = trust.read(marks.name).live
         used = sum(fill.bytes_used for fill in fills(marks, live)) if live else 0
         lines += [
             Line(

@@ -1,1 +1,1 @@
-"""Commands of the engagement app."""
+"""Commands for operators."""

@@ -94,10 +94,17 @@ def create(request: Request) -> Response:
 def one(request: Request, status_id: int) -> Response:
     """Show, edit or delete a post."""
     if request.method == "GET":
-        return Response(status_json(one_item(viewer_id_of(request), status_id)))
+        return _show(request, status_id)
     if not isinstance(request.user, User):
         raise NotAuthenticated
     return _edit(request, status_id) if request.method == "PUT" else _delete(request, status_id)
+
+
+def _show(request: Request, status_id: int) -> Response:
+    item = one_item(viewer_id_of(request), status_id)
+    if isinstance(request.user, User):
+        engagement.read_post(request.user, item.shown.id)
+    return Response(status_json(item))
 
 
 def _edit(request: Request, status_id: int) -> Response:

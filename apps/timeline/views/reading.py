@@ -10,6 +10,7 @@ from django.views.decorators.http import require_safe
 from apps.accounts.models import User
 from apps.accounts.queries import user_by_handle
 from apps.accounts.visitors import MemberVisit, Visit, signed_in_only, viewer_id_of, viewer_of
+from apps.engagement.actions import read_post
 from apps.graph.queries import relations
 from apps.paging import Cursor, Page
 from apps.timeline.bookmarks import bookmarks_timeline
@@ -106,6 +107,8 @@ def post(request: Visit, handle: str, post_id: int) -> HttpResponseBase:
     if one_item(viewer_id, post_id).author.handle != handle:
         return redirect(one_item(viewer_id, post_id).url)
     found = thread(viewer_id, post_id)
+    if request.method == "GET" and (viewer := viewer_of(request)):
+        read_post(viewer, found.focus.shown.id)
     return render(request, "timeline/thread.html", {"thread": found, **_thread_rows(found)})
 
 
