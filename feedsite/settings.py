@@ -144,12 +144,36 @@ CACHES = {
 }
 DJANGO_REDIS_LOG_IGNORED_EXCEPTIONS = True
 
+# --- counters -----------------------------------------------------------------------------------
+# A bucket should hold about a hundred counted posts, and less than 512: `manage.py counters status` says what it holds.
+COUNTERS_BUCKET_SECONDS = env.int("COUNTERS_BUCKET_SECONDS", 3600)
+COUNTERS_BUCKET_SPLIT = env.int(
+    "COUNTERS_BUCKET_SPLIT", 1
+)  # a power of two, for sites with hundreds of posts a second
+COUNTERS_USERS_PER_BUCKET = env.int("COUNTERS_USERS_PER_BUCKET", 128)
+COUNTERS_HOT_DAYS = env.int(
+    "COUNTERS_HOT_DAYS", 60
+)  # older posts' counts are loaded when they are read
+COUNTERS_HEAT_SECONDS = env.int(
+    "COUNTERS_HEAT_SECONDS", 3600
+)  # and kept this long after the last read
+COUNTERS_RECONCILE_DAYS = env.int(
+    "COUNTERS_RECONCILE_DAYS", 7
+)  # posts compared with their rows again and again
+COUNTERS_MEMORY_LIMIT_BYTES = env.int("COUNTERS_MEMORY_LIMIT_BYTES", 0)  # of posts' counts; 0: none
+
 # --- timelines ----------------------------------------------------------------------------------
 HOME_WINDOW_LENGTH = env.int("HOME_WINDOW_LENGTH", 800)  # entries kept in Redis per reader
 HOME_WINDOW_TTL_SECONDS = env.int(
     "HOME_WINDOW_TTL_SECONDS", 3 * 24 * 3600
 )  # sliding; existing = online
 FANOUT_CHUNK_SIZE = env.int("FANOUT_CHUNK_SIZE", 2000)  # followers per chunk task
+
+# --- hot authors: their newest posts are kept inside every process ---------------------------------
+HOT_AUTHOR_FOLLOWERS = env.int("HOT_AUTHOR_FOLLOWERS", 10_000)  # from so many on
+HOT_AUTHOR_READS_PER_SECOND = env.int("HOT_AUTHOR_READS_PER_SECOND", 20)  # or so often, in a process
+HOT_AUTHOR_TTL_SECONDS = env.float("HOT_AUTHOR_TTL_SECONDS", 2.0)  # 1 to 5: when a message was lost
+HOT_AUTHORS_KEPT = env.int("HOT_AUTHORS_KEPT", 100)  # of 60 posts each, in a process
 
 # --- limits: (how many, in how many seconds) ------------------------------------------------------
 RATE_LIMITS = {
@@ -195,6 +219,31 @@ CELERY_BEAT_SCHEDULE = {
         "task": "apps.timeline.tasks.sweep",
         "schedule": 1.0,
         "options": {"expires": 5},
+    },
+    "tend-post-counts": {
+        "task": "apps.posts.tasks.tend_counts",
+        "schedule": 5.0,
+        "options": {"expires": 5},
+    },
+    "tend-user-counts": {
+        "task": "apps.accounts.tasks.tend_counts",
+        "schedule": 5.0,
+        "options": {"expires": 5},
+    },
+    "write-back-reads": {
+        "task": "apps.posts.tasks.write_back_reads",
+        "schedule": 10.0,
+        "options": {"expires": 10},
+    },
+    "cool-post-counts": {
+        "task": "apps.posts.tasks.cool_counts",
+        "schedule": 300.0,
+        "options": {"expires": 300},
+    },
+    "reconcile-counts": {
+        "task": "apps.engagement.tasks.reconcile_counts",
+        "schedule": 30.0,
+        "options": {"expires": 30},
     },
     "publish-topology": {
         "task": "apps.topology.tasks.publish",

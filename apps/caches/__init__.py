@@ -4,11 +4,16 @@ servers      the only module that imports redis and pymemcache; connections from
 topology     which Memcached nodes there are, as a value; pure
 listener     the topology this process uses, kept up to date by a thread
 health       a round trip through a node, the figures of all servers
+envelope     checksum and compression around a value
 totals       what the caches of all processes answered, summed
 tiers        L1, Main and Backup of Memcached behind one face
 layers       one of them: fixed slots; `nodes`, `flights`, `suspicion`, `breaker`, `generations`, `wire`: one node
 readthrough  ask the cache for many, load what is missing, store it
 window       a contiguous newest window of ids per reader, in Redis
+counters     several counts per id in packed records in Redis
+vector       the newest ids of one list, packed; pure
+weekbucket   an owner's values of one ISO week, in Redis
+local        a small cache inside the process
 ratelimit    exact limits in Redis
 
 A failure of a cache is a miss, never an error: every function here says what its miss looks like.

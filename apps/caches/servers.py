@@ -4,10 +4,10 @@ Time-outs are short: a cache that does not answer in time is a miss. The only mo
 """
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import redis
 from django.conf import settings
@@ -90,6 +90,38 @@ def script(client: redis.Redis, source: str) -> Script:
     return client.register_script(source)
 
 
+class Request(NamedTuple):
+    """A Lua script to be run on keys."""
+
+    source: str
+    keys: Sequence[str]
+    args: Sequence[Any]
+
+
+def run_script(client: redis.Redis, request: Request) -> Any:
+    """What a script answers."""
+    return script(client, request.source)(keys=request.keys, args=request.args)
+
+
+def run_together(client: redis.Redis, requests: Sequence[Request]) -> list[Any]:
+    """What several scripts answer, in one round trip; they may run twice when Redis has forgotten one of them."""
+    try:
+        return _run_pipeline(client, requests)
+    except redis.exceptions.NoScriptError:
+        for request in requests:
+            client.script_load(request.source)
+        return _run_pipeline(client, requests)
+
+
+def _run_pipeline(client: redis.Redis, requests: Sequence[Request]) -> list[Any]:
+    pipeline = client.pipeline(transaction=False)
+    for request in requests:
+        digest = script(client, request.source).sha
+        pipeline.evalsha(digest, len(request.keys), *request.keys, *request.args)
+    answers: list[Any] = pipeline.execute()
+    return answers
+
+
 def configured_topology() -> Topology:
     """The topology of the settings, which holds until staff change it."""
     sizes = Sizes(
@@ -145,16 +177,18 @@ class Connection(Client):  # type: ignore[misc]  # pymemcache has no types
         """Send all of it, connecting first if need be. OSError is the caller's."""
         if self.sock is None:
             self._connect()
-        else:
-            self.sock.settimeout(self.timeout)
         self.sock.sendall(data)
 
     def receive(self, *, seconds: float) -> bytes:
         """What has come, waiting up to `seconds`. OSError is the caller's."""
         if self.sock is None:
             raise ConnectionResetError("closed")
-        self.sock.settimeout(seconds)
-        data: bytes = self.sock.recv(RECEIVE_BYTES)
+        if seconds < self.timeout * 0.9:  # else the one it has will do, without a system call
+            self.sock.settimeout(seconds)
+            data: bytes = self.sock.recv(RECEIVE_BYTES)
+            self.sock.settimeout(self.timeout)
+        else:
+            data = self.sock.recv(RECEIVE_BYTES)
         if not data:
             raise ConnectionResetError("closed by the node")
         return data

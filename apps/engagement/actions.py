@@ -1,12 +1,12 @@
 """Writes of engagement: the row and its count in one transaction. Twice is once."""
 
 from django.db import transaction
-from django.db.models import F
 from django.utils.translation import gettext as _
 
 from apps.accounts.models import User
 from apps.engagement.models import Bookmark, Like
 from apps.events.actions import record
+from apps.posts.counts import change_post_counts
 from apps.posts.models import Kind, Post, PostCounts
 from apps.posts.queries import visible_posts
 from apps.refusals import NotFound
@@ -40,7 +40,7 @@ def _add(model: type[Like] | type[Bookmark], column: str, user: User, post_id: i
         if model.objects.filter(user=user, post=target).exists():
             return
         model.objects.create(user=user, post_id=target)
-        PostCounts.objects.filter(pk=target).update(**{column: F(column) + 1})
+        change_post_counts(target, {column: +1})
         if model is Like:
             record("post_liked", user_id=user.pk, post_id=target)
 
@@ -52,7 +52,7 @@ def _remove(model: type[Like] | type[Bookmark], column: str, user: User, post_id
         list(PostCounts.objects.select_for_update().filter(pk=target))
         deleted, _by_model = model.objects.filter(user=user, post=target).delete()
         if deleted:
-            PostCounts.objects.filter(pk=target).update(**{column: F(column) - 1})
+            change_post_counts(target, {column: -1})
 
 
 def _target(user: User, post_id: int) -> int:

@@ -17,6 +17,7 @@ EVENTS = {
     "blocked": "owner_id, blocked_id",
     "post_liked": "user_id, post_id",
     "graph_loaded": "user_ids (at most as many as a batch has lines)",
+    "counts_missed": "kind, ids",
 }
 
 _handlers: dict[str, dict[str, Handler]] = defaultdict(dict)

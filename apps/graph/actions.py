@@ -1,9 +1,9 @@
 """Writes of the graph. Locks are taken in one order everywhere: the counts rows, lower user id first."""
 
 from django.db import transaction
-from django.db.models import F
 from django.utils.translation import gettext as _
 
+from apps.accounts.counts import change_user_counts
 from apps.accounts.limits import count_or_refuse
 from apps.accounts.models import User, UserCounts
 from apps.events.actions import record
@@ -93,5 +93,5 @@ def _cut(follower: User, followee: User) -> None:
 
 
 def _count(follower: User, followee: User, delta: int) -> None:
-    UserCounts.objects.filter(pk=follower.pk).update(following=F("following") + delta)
-    UserCounts.objects.filter(pk=followee.pk).update(followers=F("followers") + delta)
+    change_user_counts(follower.pk, {"following": delta})
+    change_user_counts(followee.pk, {"followers": delta})

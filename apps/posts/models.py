@@ -66,6 +66,9 @@ class Post(models.Model):
     edited_at = models.DateTimeField(_("edited at"), null=True, blank=True)
     deleted_at = models.DateTimeField(_("deleted at"), null=True, blank=True)
 
+    # No column: the author's outbox revision that publishing or deleting this very instance made; None when it made none.
+    outbox_revision: int | None = None
+
     class Meta:
         verbose_name, verbose_name_plural = _("post"), _("posts")
         constraints = [

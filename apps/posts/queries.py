@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 from django.db.models import Q
 
 from apps.graph.queries import Relations, relations
-from apps.posts.cache import CONTENT, PostVersion
+from apps.posts.cache import CONTENT, POST_COUNTS, PostVersion
 from apps.posts.content import Picture, PostContent
-from apps.posts.models import OPEN, Attachment, Kind, Mention, Post, PostCounts, Visibility
+from apps.posts.models import OPEN, Attachment, Kind, Mention, Post, Visibility
 
 MAX_IDS = 200
 
@@ -24,6 +24,8 @@ class Counts:
     replies: int = 0
     reposts: int = 0
     likes: int = 0
+    bookmarks: int = 0
+    reads: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +43,6 @@ class _GateRow:
     version: int
     author_id: int
     visibility: str
-    counts: Counts
 
 
 def visible_posts(viewer_id: int | None, post_ids: Collection[int]) -> VisiblePosts:
@@ -60,7 +61,7 @@ def visible_posts(viewer_id: int | None, post_ids: Collection[int]) -> VisiblePo
     allowed = [row for row in rows if row.author_id not in related.severed]
     named = _restricted_to(viewer_id, [row.id for row in allowed if row.visibility not in OPEN])
     seen = [row for row in allowed if _may_see(row, viewer_id, related, named)]
-    return VisiblePosts(_contents(seen), {row.id: row.counts for row in seen}, related)
+    return VisiblePosts(_contents(seen), post_counts([row.id for row in seen]), related)
 
 
 def _gate_rows(ids: set[int]) -> list[_GateRow]:
@@ -70,17 +71,9 @@ def _gate_rows(ids: set[int]) -> list[_GateRow]:
             Q(pk__in=ids) | Q(pk__in=sources), deleted_at=None, author__suspended_at=None
         )
         .order_by()
-        .values_list(
-            "id",
-            "version",
-            "author_id",
-            "visibility",
-            "counts__replies",
-            "counts__reposts",
-            "counts__likes",
-        )
+        .values_list("id", "version", "author_id", "visibility")
     )
-    return [_GateRow(*row[:4], Counts(*(count or 0 for count in row[4:]))) for row in rows]
+    return [_GateRow(*row) for row in rows]
 
 
 def _restricted_to(viewer_id: int | None, post_ids: list[int]) -> set[int]:
@@ -115,15 +108,7 @@ def load_contents(versions: list[PostVersion]) -> dict[PostVersion, PostContent]
     posts = list(Post.objects.filter(pk__in=ids, deleted_at=None))
     pictures: dict[int, list[Picture]] = defaultdict(list)
     for attachment in Attachment.objects.filter(post__in=ids).order_by("post_id", "position"):
-        pictures[attachment.post_id].append(
-            Picture(
-                attachment.pk,
-                attachment.file.url,
-                attachment.width,
-                attachment.height,
-                attachment.alt,
-            )
-        )
+        pictures[attachment.post_id].append(Picture.of(attachment))
     mentions: dict[int, dict[str, int]] = defaultdict(dict)
     for post_id, handle, user_id in Mention.objects.filter(post__in=ids).values_list(
         "post", "user__handle", "user"
@@ -131,30 +116,10 @@ def load_contents(versions: list[PostVersion]) -> dict[PostVersion, PostContent]
         mentions[post_id][handle] = user_id
     contents = {}
     for post in posts:
-        contents[post.pk, post.version] = _content(
-            post, tuple(pictures[post.pk]), mentions[post.pk]
+        contents[post.pk, post.version] = PostContent.of(
+            post, pictures=pictures[post.pk], mentions=mentions[post.pk]
         )
     return contents
-
-
-def _content(post: Post, pictures: tuple[Picture, ...], mentions: dict[str, int]) -> PostContent:
-    return PostContent(
-        id=post.pk,
-        version=post.version,
-        author_id=post.author_id,
-        kind=post.kind,
-        body=post.body,
-        content_warning=post.content_warning,
-        language=post.language,
-        visibility=post.visibility,
-        source_id=post.source_id,
-        reply_to_id=post.reply_to_id,
-        thread_id=post.thread_id,
-        created_ms=round(post.created_at.timestamp() * 1000),
-        edited_ms=round(post.edited_at.timestamp() * 1000) if post.edited_at else None,
-        pictures=pictures,
-        mentions=mentions,
-    )
 
 
 def reposted_ids(viewer_id: int | None, post_ids: Collection[int]) -> dict[int, int]:
@@ -167,7 +132,11 @@ def reposted_ids(viewer_id: int | None, post_ids: Collection[int]) -> dict[int, 
     return dict(rows.values_list("source_id", "pk"))
 
 
+def post_counts(post_ids: Collection[int]) -> dict[int, Counts]:
+    """The counts of up to 1,000 posts, zeros for those that were never counted; one round trip to Redis."""
+    return {post_id: Counts(*values) for post_id, values in POST_COUNTS.get_many(post_ids).items()}
+
+
 def counts_of(post_id: int) -> Counts:
-    """The counts of one post, zeros for one that never had any."""
-    row = PostCounts.objects.filter(pk=post_id).values_list("replies", "reposts", "likes").first()
-    return Counts(*row) if row else Counts()
+    """The counts of one post."""
+    return post_counts([post_id])[post_id]

@@ -16,7 +16,7 @@ from apps.graph.queries import follower_chunks, follower_ids_between, relations
 from apps.ids import author_of
 from apps.paging import Cursor
 from apps.posts.models import Mention, Post, Visibility
-from apps.timeline import pull
+from apps.timeline import outbox, pull
 from apps.timeline.cache import HOME
 from apps.timeline.models import FanoutChunk, FanoutJob
 
@@ -93,14 +93,13 @@ def deliver_to_named(post_id: int) -> None:
     HOME.push(sorted(relations(author_id, named).followed_by), [post_id])
 
 
-def push_own(post_id: int) -> None:
-    """Put a post into its author's own window at once: authors see what they wrote on their next page."""
+def push_own(post: Post) -> None:
+    """Put a post into its author's outbox and own window at once: authors see what they wrote on their next page."""
+    outbox.enter(post)
     try:
-        HOME.push([author_of(post_id)], [post_id])
+        HOME.push([post.author_id], [post.pk])
     except RedisError as error:
-        logger.warning(
-            "own window of %s not reached, left to the job: %s", author_of(post_id), error
-        )
+        logger.warning("own window of %s not reached, left to the job: %s", post.author_id, error)
 
 
 def follow_changed(reader_id: int, author_id: int) -> None:

@@ -2,14 +2,16 @@
 
 from apps.caches.window import bury
 from apps.events.registry import Payload, handles
+from apps.ids import author_of
 from apps.posts.actions import delete_reposts_of
-from apps.timeline import fanout
+from apps.timeline import fanout, outbox
 from apps.timeline.cache import HOME
 
 
 @handles("post_published")
 def deliver_post(payload: Payload) -> None:
-    """Fan a new post out."""
+    """The author's outbox first, then the followers (source 003)."""
+    outbox.keep_up(author_of(payload["post_id"]))
     fanout.start_job(payload["post_id"])
 
 
@@ -23,6 +25,7 @@ def deliver_edited_post(payload: Payload) -> None:
 def bury_deleted_post(payload: Payload) -> None:
     """Stop deliveries of a deleted post and delete its reposts, a batch at a time."""
     bury(payload["post_id"])
+    outbox.keep_up(author_of(payload["post_id"]))
     while delete_reposts_of(payload["post_id"]):
         pass
 

@@ -4,6 +4,9 @@ Used to rebuild a window, to page below it, and whenever Redis does not answer. 
 order: newest first, or oldest first for an ascending cursor.
 """
 
+from collections.abc import Sequence
+from typing import Any
+
 from django.db import connection
 from django.db.models import Q, QuerySet
 
@@ -25,19 +28,30 @@ CROSS JOIN LATERAL (
 ORDER BY post.id {order} LIMIT %(count)s
 """
 
+# The open posts of some authors, one bounded scan each.
+_OPEN = """
+SELECT post.id
+FROM unnest(%(authors)s::bigint[]) author(id)
+CROSS JOIN LATERAL (
+    SELECT id FROM posts_post
+    WHERE author_id = author.id AND deleted_at IS NULL AND visibility IN ('public', 'unlisted')
+      AND id < %(newest)s AND id > %(oldest)s AND (%(replies)s OR reply_to_id IS NULL)
+    ORDER BY id {order} LIMIT %(count)s
+) post
+ORDER BY post.id {order} LIMIT %(count)s
+"""
+
 
 def home_ids(reader_id: int, cursor: Cursor, count: int) -> list[int]:
     """Up to `count` ids of a home timeline inside the cursor's bounds."""
-    order = "ASC" if cursor.ascending else "DESC"
-    values = {
-        "reader": reader_id,
-        "newest": _newest(cursor),
-        "oldest": cursor.floor,
-        "count": count,
-    }
-    with connection.cursor() as sql:
-        sql.execute(_HOME.format(order=order), values)
-        return [row[0] for row in sql.fetchall()]
+    return _run(_HOME, cursor, count, reader=reader_id)
+
+
+def open_ids(
+    author_ids: Sequence[int], cursor: Cursor, count: int, *, replies: bool = True
+) -> list[int]:
+    """Up to `count` ids of the public and unlisted posts of some authors."""
+    return _run(_OPEN, cursor, count, authors=list(author_ids), replies=replies)
 
 
 def author_ids(
@@ -70,6 +84,33 @@ def public_ids(cursor: Cursor, count: int) -> list[int]:
 def reply_ids(post_id: int, cursor: Cursor, count: int) -> list[int]:
     """Up to `count` ids of the direct replies to a post."""
     return _ids(Post.objects.filter(reply_to=post_id, deleted_at=None), cursor, count)
+
+
+def restricted_ids(
+    author_id: int,
+    reader_id: int,
+    *,
+    follows: bool,
+    cursor: Cursor,
+    count: int,
+    replies: bool = True,
+) -> list[int]:
+    """Up to `count` ids of an author's posts that are not for everybody, but for this reader."""
+    rows = Post.objects.filter(author=author_id, deleted_at=None).exclude(visibility__in=OPEN)
+    if author_id != reader_id:
+        allowed = Q(pk__in=Mention.objects.filter(user=reader_id).values("post_id"))
+        if follows:
+            allowed |= Q(visibility=Visibility.FOLLOWERS)
+        rows = rows.filter(allowed)
+    return _ids(rows if replies else rows.filter(reply_to=None), cursor, count)
+
+
+def _run(query: str, cursor: Cursor, count: int, **values: Any) -> list[int]:
+    order = "ASC" if cursor.ascending else "DESC"
+    values |= {"newest": _newest(cursor), "oldest": cursor.floor, "count": count}
+    with connection.cursor() as sql:
+        sql.execute(query.format(order=order), values)
+        return [row[0] for row in sql.fetchall()]
 
 
 def _ids(rows: QuerySet[Post], cursor: Cursor, count: int) -> list[int]:

@@ -4,10 +4,11 @@ import time
 from pathlib import Path
 from typing import Any
 
-from apps.caches import generations
 from apps.caches.bloom import Sizing
 from apps.caches.existence import check_many, mark_many
 from apps.caches.segments import Marks, fills
+
+from apps.caches import generations
 from apps.caches.servers import existence
 from apps.ids import compose
 from bench.measure import Spread, compare

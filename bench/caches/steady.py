@@ -15,7 +15,6 @@ from apps.caches.topology import Node, Topology
 from apps.events import actions as events
 from apps.posts.models import Post, Visibility
 from apps.timeline import fanout
-from bench.measure import Spread
 from bench.report import Line
 from bench.servers import memcached_nodes
 

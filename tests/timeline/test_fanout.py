@@ -226,9 +226,9 @@ def test_equal_jobs_at_once_make_one_ledger(transactional_db, settings):
 def test_authors_see_their_post_before_any_worker_ran(alice):
     home_timeline(alice, Cursor())
     post = publish(alice)
-    fanout.push_own(post.pk)
+    fanout.push_own(post)
     assert HOME.ids(alice.pk) == [post.pk]
     with dead_redis():
-        fanout.push_own(post.pk)
+        fanout.push_own(post)
     assert timelines().ping()
     assert user_by_id(alice.pk).counts.posts == 1

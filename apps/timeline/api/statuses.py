@@ -17,6 +17,7 @@ from apps.accounts.visitors import viewer_id_of
 from apps.engagement import actions as engagement
 from apps.posts import actions as posts
 from apps.posts.drafts import Draft
+from apps.timeline import outbox
 from apps.timeline.fanout import push_own
 from apps.timeline.schema import (
     VISIBILITIES,
@@ -62,7 +63,7 @@ def create(request: Request) -> Response:
     post = posts.publish_post(
         viewer, draft, idempotency_key=request.headers.get("Idempotency-Key", "")
     )
-    push_own(post.pk)
+    push_own(post)
     return _status(viewer, post.pk)
 
 
@@ -116,6 +117,7 @@ def _delete(request: Request, status_id: int) -> Response:
     viewer = viewer_of(request)
     before = status_json(one_item(viewer.pk, status_id))
     deleted = posts.delete_post(status_id, by=viewer)
+    outbox.leave(deleted)
     return Response({**before, "text": deleted.body})
 
 
@@ -172,7 +174,7 @@ def reblog(request: Request, status_id: int) -> Response:
     """Share a post: the answer is the new status that wraps it; twice is once."""
     viewer = viewer_of(request)
     made = posts.repost(viewer, status_id)
-    push_own(made.pk)
+    push_own(made)
     return _status(viewer, made.pk)
 
 

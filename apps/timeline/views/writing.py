@@ -13,6 +13,7 @@ from apps.accounts.visitors import MemberVisit, SeeOther, next_address, signed_i
 from apps.paging import Cursor
 from apps.posts.actions import delete_post, edit_post, publish_post
 from apps.refusals import NotFound, Refusal, TooMany
+from apps.timeline import outbox
 from apps.timeline.fanout import push_own
 from apps.timeline.forms import FIELD_NAMES, ComposeForm, EditForm, composer_context
 from apps.timeline.items import FeedItem
@@ -42,7 +43,7 @@ def publish(request: MemberVisit) -> HttpResponseBase:
     except Refusal as refusal:
         show_refusal(form, refusal, FIELD_NAMES)
         return _composer(request, form, status=refusal.status, refusal=refusal)
-    push_own(post.pk)
+    push_own(post)
     messages.success(request, _("Posted."))
     permalink = f"{request.user.url}/{post.pk}"
     asked = next_address(request, permalink)
@@ -83,7 +84,7 @@ def delete(request: MemberVisit, post_id: int) -> HttpResponseBase:
     back = next_address(request)
     if request.method != "POST":
         return render(request, "timeline/delete.html", {"item": item, "back": back, "no_fab": True})
-    delete_post(post_id, by=request.user)
+    outbox.leave(delete_post(post_id, by=request.user))
     messages.success(request, _("Deleted."))
     return SeeOther("/" if str(post_id) in back else back)
 
