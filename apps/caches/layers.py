@@ -124,6 +124,22 @@ class Layer:
             if generation is None or not slot.node.tell(request, generation, is_owed=True):
                 slot.node.miss_write()
 
+    def set_all(self, items: Items, *, ttl_seconds: int) -> None:
+        """The same, and wait until it has arrived: by one question for all, not by an answer for each."""
+        flights = []
+        for slot, part in self.by_slot(items):
+            build = _sets(
+                [(key, items[key]) for key in part], ttl_seconds, question=slot.node.stamp_key
+            )
+            flight = slot.node.depart(build)
+            if flight is None:
+                slot.node.miss_write()
+            else:
+                flights.append((flight, part))
+        for flight, _part, answer in _landed(flights):
+            if answer is None:
+                flight.node.miss_write()
+
     def refill(self, items: Items, nodes: Mapping[MemcachedNode, int]) -> None:
         """Add without waiting what another layer or the source had, where nothing newer came meanwhile. It may get lost.
 
@@ -233,10 +249,11 @@ def _stores(
     return build
 
 
-def _sets(items: Sequence[tuple[bytes, Item]], ttl_seconds: int) -> Build:
+def _sets(items: Sequence[tuple[bytes, Item]], ttl_seconds: int, *, question: bytes = b"") -> Build:
     def build(head: bytes) -> bytes:
         named = [(head + VALUE + key, item) for key, item in items]
-        return store_request(b"set", named, ttl_seconds=ttl_seconds, noreply=True)
+        stores = store_request(b"set", named, ttl_seconds=ttl_seconds, noreply=True)
+        return stores + get_request([question]) if question else stores
 
     return build
 
