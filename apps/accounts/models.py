@@ -135,8 +135,15 @@ class UserCounts(models.Model):
     posts = models.PositiveIntegerField(_("posts"), default=0)
     last_post_id = models.BigIntegerField(default=0)
     revision = models.PositiveIntegerField(default=0, db_default=0)  # of these counts
-    graph_revision = models.PositiveIntegerField(default=0, db_default=0)  # of whom the user follows, blocks, mutes
-    outbox_revision = models.PositiveIntegerField(default=0, db_default=0)  # of the ids of the user's public posts
+    graph_revision = models.PositiveIntegerField(
+        default=0, db_default=0
+    )  # of whom the user follows, blocks, mutes
+    followers_revision = models.PositiveIntegerField(
+        default=0, db_default=0
+    )  # of who follows the user
+    outbox_revision = models.PositiveIntegerField(
+        default=0, db_default=0
+    )  # of the ids of the user's public posts
 
     class Meta:
         verbose_name = verbose_name_plural = _("user counts")

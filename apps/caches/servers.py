@@ -21,6 +21,7 @@ logger = logging.getLogger(__name__)
 MAX_KEYS_PER_CALL = 1000
 
 RedisError = redis.RedisError
+ResponseError = redis.ResponseError  # the server answered, and refused
 Pipeline = redis.client.Pipeline
 
 

@@ -116,7 +116,9 @@ class PostCounts(models.Model):
     likes = models.PositiveIntegerField(_("likes"), default=0)
     bookmarks = models.PositiveIntegerField(_("bookmarks"), default=0)
     reads = models.PositiveBigIntegerField(_("reads"), default=0, db_default=0)
-    revision = models.PositiveIntegerField(default=0, db_default=0)  # grows with every change but those of `reads`
+    revision = models.PositiveIntegerField(
+        default=0, db_default=0
+    )  # grows with every change but those of `reads`
 
     class Meta:
         verbose_name = verbose_name_plural = _("post counts")

@@ -7,9 +7,10 @@ from collections import defaultdict
 from collections.abc import Collection
 from dataclasses import dataclass, field
 
-from django.db.models import Q
+from django.db.models import Q, Subquery
 
-from apps.graph.queries import Relations, relations
+from apps.accounts.models import UserCounts
+from apps.graph.queries import Relations, exact_relations, relations
 from apps.posts.cache import CONTENT, PostVersion
 from apps.posts.content import Picture, PostContent
 from apps.posts.models import OPEN, Attachment, Kind, Mention, Post, PostCounts, Visibility
@@ -42,6 +43,7 @@ class _GateRow:
     author_id: int
     visibility: str
     counts: Counts
+    viewer_revision: int | None
 
 
 def visible_posts(viewer_id: int | None, post_ids: Collection[int]) -> VisiblePosts:
@@ -55,16 +57,21 @@ def visible_posts(viewer_id: int | None, post_ids: Collection[int]) -> VisiblePo
         return VisiblePosts()
     if len(ids) > MAX_IDS:
         raise ValueError(f"at most {MAX_IDS} posts a call, not {len(ids)}")
-    rows = _gate_rows(ids)
-    related = relations(viewer_id, {row.author_id for row in rows})
+    rows = _gate_rows(ids, viewer_id)
+    revision = rows[0].viewer_revision if rows else None
+    related = relations(viewer_id, {row.author_id for row in rows}, revision=revision)
     allowed = [row for row in rows if row.author_id not in related.severed]
-    named = _restricted_to(viewer_id, [row.id for row in allowed if row.visibility not in OPEN])
-    seen = [row for row in allowed if _may_see(row, viewer_id, related, named)]
+    restricted = [row for row in allowed if row.visibility not in OPEN]
+    named = _restricted_to(viewer_id, [row.id for row in restricted])
+    # what Redis says of them is good enough to hide a post, never to show a restricted one
+    certain = exact_relations(viewer_id, {row.author_id for row in restricted})
+    seen = [row for row in allowed if _may_see(row, viewer_id, certain, named)]
     return VisiblePosts(_contents(seen), {row.id: row.counts for row in seen}, related)
 
 
-def _gate_rows(ids: set[int]) -> list[_GateRow]:
+def _gate_rows(ids: set[int], viewer_id: int | None) -> list[_GateRow]:
     sources = Post.objects.filter(pk__in=ids).values("source_id")
+    viewer = UserCounts.objects.filter(pk=viewer_id).values("graph_revision")
     rows = (
         Post.objects.filter(
             Q(pk__in=ids) | Q(pk__in=sources), deleted_at=None, author__suspended_at=None
@@ -78,9 +85,13 @@ def _gate_rows(ids: set[int]) -> list[_GateRow]:
             "counts__replies",
             "counts__reposts",
             "counts__likes",
+            Subquery(viewer),
         )
     )
-    return [_GateRow(*row[:4], Counts(*(count or 0 for count in row[4:]))) for row in rows]
+    return [
+        _GateRow(post_id, version, author_id, visibility, Counts(*(n or 0 for n in counts)), known)
+        for post_id, version, author_id, visibility, *counts, known in rows
+    ]
 
 
 def _restricted_to(viewer_id: int | None, post_ids: list[int]) -> set[int]:
@@ -91,10 +102,14 @@ def _restricted_to(viewer_id: int | None, post_ids: list[int]) -> set[int]:
     )
 
 
-def _may_see(row: _GateRow, viewer_id: int | None, related: Relations, named: set[int]) -> bool:
-    if row.visibility in OPEN or row.author_id == viewer_id or row.id in named:
+def _may_see(row: _GateRow, viewer_id: int | None, certain: Relations, named: set[int]) -> bool:
+    if row.visibility in OPEN or row.author_id == viewer_id:
         return True
-    return row.visibility == Visibility.FOLLOWERS and row.author_id in related.following
+    if row.author_id in certain.severed:
+        return False
+    if row.id in named:
+        return True
+    return row.visibility == Visibility.FOLLOWERS and row.author_id in certain.following
 
 
 def _contents(rows: list[_GateRow]) -> dict[int, PostContent]:
