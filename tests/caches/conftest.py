@@ -2,7 +2,7 @@
 
 import pytest
 
-from apps.caches import breaker
+from apps.caches import breaker, generations
 from tests import clusters
 from tests.caches.pools import LABELS, Chosen, Pools, started
 
@@ -33,20 +33,20 @@ def servers():
 
 @pytest.fixture(params=[2, 3], ids=["two-layers", "three-layers"])
 def pools(request, servers, monkeypatch):
-    monkeypatch.setattr(breaker, "FIRST_PAUSE_SECONDS", 0.03)
-    monkeypatch.setattr(breaker, "LONGEST_PAUSE_SECONDS", 0.03)
-    made = Pools(servers, request.param)
-    made.reset()
-    yield made
-    made.close()
+    yield from _pools(servers, request.param, monkeypatch)
 
 
 @pytest.fixture
 def three(servers, monkeypatch):
     """Three layers only, for what has no meaning in two."""
+    yield from _pools(servers, 3, monkeypatch)
+
+
+def _pools(servers, layers, monkeypatch):
     monkeypatch.setattr(breaker, "FIRST_PAUSE_SECONDS", 0.03)
     monkeypatch.setattr(breaker, "LONGEST_PAUSE_SECONDS", 0.03)
-    made = Pools(servers, 3)
+    monkeypatch.setattr(generations._quiet, "until", 0.0)
+    made = Pools(servers, layers)
     made.reset()
     yield made
     made.close()
