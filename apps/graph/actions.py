@@ -7,6 +7,7 @@ from django.utils.translation import gettext as _
 from apps.accounts.limits import count_or_refuse
 from apps.accounts.models import User, UserCounts
 from apps.events.actions import record
+from apps.graph.circle_actions import part_circles
 from apps.graph.models import Block, Followee, Follower, Mute
 from apps.refusals import Invalid, NotAllowed
 
@@ -40,7 +41,7 @@ def unfollow_user(follower: User, followee: User) -> None:
 
 @transaction.atomic
 def block_user(owner: User, other: User) -> None:
-    """Block an account: both follow directions end, and neither sees the other's posts from the next read on."""
+    """Block an account: both follow directions and memberships in each other's circles end, and neither sees the other's posts from the next read on."""
     _require_other(owner, other)
     _lock(owner, other)
     if Block.objects.filter(owner=owner, blocked=other).exists():
@@ -48,6 +49,7 @@ def block_user(owner: User, other: User) -> None:
     Block.objects.create(owner=owner, blocked=other)
     _cut(owner, other)
     _cut(other, owner)
+    part_circles(owner, other)
     record("blocked", owner_id=owner.pk, blocked_id=other.pk)
 
 

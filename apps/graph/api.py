@@ -17,9 +17,10 @@ from apps.accounts.schema import AccountSchema, ProblemSchema
 from apps.accounts.serializers import account_json
 from apps.accounts.visitors import viewer_id_of
 from apps.graph import actions
+from apps.graph.circle_queries import circles_to_post_to
 from apps.graph.queries import followers_page, following_page, relations
-from apps.graph.schema import RelationshipSchema
-from apps.graph.serializers import relationship_json
+from apps.graph.schema import CircleSchema, RelationshipSchema
+from apps.graph.serializers import circle_json, relationship_json
 from apps.ids import parse_id
 from apps.paging import Cursor, Page, link_header
 from apps.refusals import BadRequest
@@ -85,6 +86,18 @@ def relationships(request: Request) -> Response:
         raise BadRequest(_("An account id is a number.")) from None
     related = relations(viewer_of(request).pk, ids)
     return Response([relationship_json(user_id, related) for user_id in ids])
+
+
+@extend_schema(
+    operation_id="circles",
+    tags=["circles"],
+    summary="The circles you may post to",
+    responses={200: CircleSchema(many=True), 401: ProblemSchema},
+)
+@api_view(["GET"])
+def circles(request: Request) -> Response:
+    """Own circles and shared ones, at most 200; they are made and filled on the settings pages."""
+    return Response([circle_json(circle) for circle in circles_to_post_to(viewer_of(request).pk)])
 
 
 def _people(

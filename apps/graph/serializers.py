@@ -1,7 +1,8 @@
-"""Relations as JSON, in the Mastodon shape."""
+"""Relations as JSON, in the Mastodon shape; circles."""
 
 from typing import Any
 
+from apps.graph.circle_queries import CircleChoice
 from apps.graph.queries import Relations
 
 
@@ -24,4 +25,14 @@ def relationship_json(user_id: int, related: Relations) -> dict[str, Any]:
         "domain_blocking": False,
         "endorsed": False,
         "note": "",
+    }
+
+
+def circle_json(circle: CircleChoice) -> dict[str, Any]:
+    """A circle that the viewer may post to."""
+    return {
+        "id": str(circle.id),
+        "title": circle.name,
+        "is_own": circle.is_own,
+        "is_shared": circle.is_shared,
     }

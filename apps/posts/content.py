@@ -41,6 +41,7 @@ class PostContent:
     edited_ms: int | None
     pictures: tuple[Picture, ...]
     mentions: dict[str, int]
+    circle_id: int | None = None  # of open posts, the only ones in caches, always None
 
     @property
     def is_repost(self) -> bool:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 from django.db.models import Q
 
+from apps.graph.circle_queries import circles_known
 from apps.graph.queries import Relations, relations
 from apps.posts.cache import CONTENT, PostVersion
 from apps.posts.content import Picture, PostContent
@@ -28,11 +29,15 @@ class Counts:
 
 @dataclass(frozen=True, slots=True)
 class VisiblePosts:
-    """What a viewer may see of the asked posts and of their sources, with counts and the relations to the authors."""
+    """What a viewer may see of the asked posts and of their sources, with counts and the relations to the authors.
+
+    `circles` names the circles among them that the viewer belongs to now.
+    """
 
     posts: dict[int, PostContent] = field(default_factory=dict)
     counts: dict[int, Counts] = field(default_factory=dict)
     relations: Relations = field(default_factory=Relations)
+    circles: dict[int, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +46,7 @@ class _GateRow:
     version: int
     author_id: int
     visibility: str
+    circle_id: int | None
     counts: Counts
 
 
@@ -58,9 +64,11 @@ def visible_posts(viewer_id: int | None, post_ids: Collection[int]) -> VisiblePo
     rows = _gate_rows(ids)
     related = relations(viewer_id, {row.author_id for row in rows})
     allowed = [row for row in rows if row.author_id not in related.severed]
-    named = _restricted_to(viewer_id, [row.id for row in allowed if row.visibility not in OPEN])
-    seen = [row for row in allowed if _may_see(row, viewer_id, related, named)]
-    return VisiblePosts(_contents(seen), {row.id: row.counts for row in seen}, related)
+    restricted = [row for row in allowed if row.visibility not in OPEN]
+    named = _restricted_to(viewer_id, [row.id for row in restricted if row.circle_id is None])
+    circles = circles_known(viewer_id, {row.circle_id for row in restricted if row.circle_id})
+    seen = [row for row in allowed if _may_see(row, viewer_id, related, named, circles)]
+    return VisiblePosts(_contents(seen), {row.id: row.counts for row in seen}, related, circles)
 
 
 def _gate_rows(ids: set[int]) -> list[_GateRow]:
@@ -75,12 +83,13 @@ def _gate_rows(ids: set[int]) -> list[_GateRow]:
             "version",
             "author_id",
             "visibility",
+            "circle_id",
             "counts__replies",
             "counts__reposts",
             "counts__likes",
         )
     )
-    return [_GateRow(*row[:4], Counts(*(count or 0 for count in row[4:]))) for row in rows]
+    return [_GateRow(*row[:5], Counts(*(count or 0 for count in row[5:]))) for row in rows]
 
 
 def _restricted_to(viewer_id: int | None, post_ids: list[int]) -> set[int]:
@@ -91,8 +100,18 @@ def _restricted_to(viewer_id: int | None, post_ids: list[int]) -> set[int]:
     )
 
 
-def _may_see(row: _GateRow, viewer_id: int | None, related: Relations, named: set[int]) -> bool:
-    if row.visibility in OPEN or row.author_id == viewer_id or row.id in named:
+def _may_see(
+    row: _GateRow,
+    viewer_id: int | None,
+    related: Relations,
+    named: set[int],
+    circles: Collection[int],
+) -> bool:
+    if row.visibility in OPEN or row.author_id == viewer_id:
+        return True
+    if row.visibility == Visibility.CIRCLE:  # whom it names has to belong all the same
+        return row.circle_id in circles
+    if row.id in named:
         return True
     return row.visibility == Visibility.FOLLOWERS and row.author_id in related.following
 
@@ -154,6 +173,7 @@ def _content(post: Post, pictures: tuple[Picture, ...], mentions: dict[str, int]
         edited_ms=round(post.edited_at.timestamp() * 1000) if post.edited_at else None,
         pictures=pictures,
         mentions=mentions,
+        circle_id=post.circle_id,
     )
 
 

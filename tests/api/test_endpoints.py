@@ -20,6 +20,7 @@ ENDPOINTS = [
     ("GET", "accounts/<int:account_id>/following", False),
     ("GET", "accounts/relationships", True),
     *(("POST", f"accounts/<int:account_id>/{act}", True) for act in ("follow", "unfollow", "block", "unblock", "mute", "unmute")),
+    ("GET", "circles", True),
     ("GET", "timelines/home", True),
     ("GET", "timelines/public", False),
     ("GET", "bookmarks", True),

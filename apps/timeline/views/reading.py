@@ -10,6 +10,7 @@ from django.views.decorators.http import require_safe
 from apps.accounts.models import User
 from apps.accounts.queries import user_by_handle
 from apps.accounts.visitors import MemberVisit, Visit, signed_in_only, viewer_id_of, viewer_of
+from apps.graph.circle_queries import circles_to_post_to
 from apps.graph.queries import relations
 from apps.paging import Cursor, Page
 from apps.timeline.bookmarks import bookmarks_timeline
@@ -50,7 +51,7 @@ def home(request: MemberVisit) -> HttpResponse:
         page,
         here="home",
         feed_url="/",
-        **composer_context(ComposeForm()),
+        **composer_context(ComposeForm(circles=circles_to_post_to(request.user.pk))),
     )
 
 
