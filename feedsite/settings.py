@@ -169,6 +169,7 @@ HOME_WINDOW_LENGTH = env.int("HOME_WINDOW_LENGTH", 800)  # entries kept in Redis
 HOME_WINDOW_TTL_SECONDS = env.int(
     "HOME_WINDOW_TTL_SECONDS", 3 * 24 * 3600
 )  # sliding; existing = online
+INBOX_WINDOW_LENGTH = env.int("INBOX_WINDOW_LENGTH", 400)  # restricted posts; same life as home
 FANOUT_CHUNK_SIZE = env.int("FANOUT_CHUNK_SIZE", 2000)  # followers per chunk task
 
 # --- hot authors: their newest posts are kept inside every process ---------------------------------
@@ -395,6 +396,10 @@ SPECTACULAR_SETTINGS = {
     "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
     "REDOC_DIST": "SIDECAR",
     "SCHEMA_PATH_PREFIX": r"/api/v[0-9]",
+    "ENUM_NAME_OVERRIDES": {
+        "VisibilityEnum": ["public", "unlisted", "private", "direct"],
+        "WritableVisibilityEnum": ["public", "unlisted", "private", "direct", "circle"],
+    },
 }
 
 # --- logs -----------------------------------------------------------------------------------------

@@ -121,14 +121,10 @@ class Windows:
 
         None when there is no window or Redis does not answer. Slides the life of the window.
         """
-        key = self._live(reader_id)
-        start = f"({_member(newest)}" if newest is not None else "-"
         pipeline = _at_one_moment()
-        pipeline.expire(key, self.ttl_seconds)
-        pipeline.zrangebylex(key, start, "+", start=0, num=count + 1)
+        self.ask(pipeline, reader_id, newest=newest, count=count)
         try:
-            exists, members = pipeline.execute()
-            return _range(members, oldest=oldest, count=count) if exists else None
+            return range_of(pipeline.execute(), oldest=oldest, count=count)
         except (RedisError, ValueError):  # dead, or garbage: the rebuild writes over it
             return None
 
@@ -136,19 +132,27 @@ class Windows:
         self, reader_id: int, *, oldest: int, newest: int | None, count: int
     ) -> WindowRange | None:
         """Up to `count` ids just above `oldest`, oldest first; complete only when the window reaches down to it."""
-        key = self._live(reader_id)
-        start = f"({_member(newest)}" if newest is not None else "-"
         pipeline = _at_one_moment()
-        pipeline.expire(key, self.ttl_seconds)
-        pipeline.zrevrangebylex(key, f"({_member(oldest)}", start, start=0, num=count)
-        pipeline.zrange(key, -1, -1)
+        self.ask_up(pipeline, reader_id, oldest=oldest, newest=newest, count=count)
         try:
-            exists, members, last = pipeline.execute()
-            reaches = bool(last) and (last[0] == NO_MORE or _id(last[0]) <= oldest)
-            ids = [_id(member) for member in members if member != NO_MORE]
+            return range_up_of(pipeline.execute(), oldest=oldest)
         except (RedisError, ValueError):
             return None
-        return WindowRange(ids, reaches) if exists else None
+
+    def ask(self, pipeline: Any, reader_id: int, *, newest: int | None, count: int) -> None:
+        """Queue the two commands of a read, whose answers `range_of` understands."""
+        key = self._live(reader_id)
+        pipeline.expire(key, self.ttl_seconds)
+        pipeline.zrangebylex(key, _below(newest), "+", start=0, num=count + 1)
+
+    def ask_up(
+        self, pipeline: Any, reader_id: int, *, oldest: int, newest: int | None, count: int
+    ) -> None:
+        """Queue the three commands of a read upwards, whose answers `range_up_of` understands."""
+        key = self._live(reader_id)
+        pipeline.expire(key, self.ttl_seconds)
+        pipeline.zrevrangebylex(key, f"({_member(oldest)}", _below(newest), start=0, num=count)
+        pipeline.zrange(key, -1, -1)
 
     def push(self, reader_ids: Sequence[int], post_ids: Sequence[int]) -> tuple[int, int]:
         """Add ids to the windows that exist, live or being built; (readers online, readers dormant).
@@ -276,13 +280,30 @@ def _member(post_id: int) -> str:
     return f"{MAX_ID - post_id:019d}"
 
 
+def _below(newest: int | None) -> str:
+    return f"({_member(newest)}" if newest is not None else "-"
+
+
 def _id(member: bytes) -> int:
     return MAX_ID - int(member)
 
 
-def _range(members: list[bytes], *, oldest: int, count: int) -> WindowRange:
+def range_of(answers: Sequence[Any], *, oldest: int, count: int) -> WindowRange | None:
+    """What the answers to `Windows.ask` say."""
+    exists, members = answers
+    if not exists:
+        return None
     ended = NO_MORE in members
     ids = [_id(member) for member in members if member != NO_MORE]
     inside = [post_id for post_id in ids if post_id > oldest]
     passed = len(inside) < len(ids)  # the window goes on below the asked range
     return WindowRange(inside[:count], complete=ended or passed or len(inside) > count)
+
+
+def range_up_of(answers: Sequence[Any], *, oldest: int) -> WindowRange | None:
+    """What the answers to `Windows.ask_up` say."""
+    exists, last, members = answers
+    if not exists:
+        return None
+    reaches = bool(last) and (last[0] == NO_MORE or _id(last[0]) <= oldest)
+    return WindowRange([_id(member) for member in members if member != NO_MORE], reaches)
