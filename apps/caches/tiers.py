@@ -142,12 +142,14 @@ class TieredCache:
 
     # -- for those who load ----------------------------------------------------------------------
 
-    def fill(self, read: Read, items: Items) -> None:
-        """Store what was loaded after `read`, unless something newer came meanwhile."""
-        if not items or not read.is_fresh:
-            return
+    def fill(self, read: Read, items: Items, *, release: Collection[bytes] = ()) -> None:
+        """Store what was loaded after `read`, unless something newer came meanwhile, and let others load."""
+        if not read.is_fresh:
+            items = {}
+        for layer in (self.main, self.backup):
+            layer.refill(read.replacing(layer, items), read.nodes, release=release)
         groups = self.groups if refills_all_l1() else tuple(filter(None, [read.group]))
-        for layer in (self.main, self.backup, *groups):
+        for layer in groups:
             layer.refill(read.replacing(layer, items), read.nodes)
 
     def lease(self, read: Read, keys: Collection[bytes]) -> Leases:
@@ -162,11 +164,6 @@ class TieredCache:
                 leases.won |= found.won
                 leases.lost |= found.lost
         return leases
-
-    def release(self, read: Read, keys: Collection[bytes]) -> None:
-        """Let others load."""
-        for layer in (self.main, self.backup):
-            layer.release(keys, read.nodes)
 
     # -- health ----------------------------------------------------------------------------------
 

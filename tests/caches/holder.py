@@ -1,4 +1,7 @@
-"""A process that begins to load a key and never ends: `python holder.py TOPOLOGY KEY`. It says when it loads."""
+"""A process that asks for a key: `python holder.py TOPOLOGY KEY SECONDS`, where loading takes so long.
+
+It says "ready", waits for a line, and says "loading" when it loads.
+"""
 
 import sys
 import time
@@ -16,9 +19,11 @@ kind = ReadThrough("crowd", 1, 60, str, bytes, bytes)
 
 
 def load(keys):
-    print("loading", flush=True)  # noqa: T201 -- the parent waits for it
+    print("loading", flush=True)  # noqa: T201
     time.sleep(float(sys.argv[3]))
     return dict.fromkeys(keys, b"loaded")
 
 
+print("ready", flush=True)  # noqa: T201
+sys.stdin.readline()
 kind.get_many([sys.argv[2]], load)

@@ -7,6 +7,7 @@ import sys
 import threading
 import time
 from collections import Counter
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
@@ -73,48 +74,54 @@ def test_again_when_it_has_expired_again():
             told(node.url, b"flush_all\r\n")
 
 
-def test_crowds_of_several_processes_load_once(pools):
-    code = [
+@contextmanager
+def processes(number, topology, seconds):
+    """Processes that are ready to ask for the key "hot" and begin at the next line."""
+    command = [
         sys.executable,
         "-P",
         str(ROOT / "tests/caches/holder.py"),
-        pools.topology.to_json(),
+        topology.to_json(),
         "hot",
-        "0.5",
+        seconds,
     ]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    crowd = [
-        subprocess.Popen(code, env=environment, cwd=ROOT, stdout=subprocess.PIPE) for _ in range(5)
-    ]
-    said = [process.communicate(timeout=60)[0] for process in crowd]
-    assert [process.returncode for process in crowd] == [0] * 5
-    # they do not start at the same moment: whoever is late finds it loaded
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    with ExitStack() as stack:
+        started = []
+        for _ in range(number):
+            one = stack.enter_context(subprocess.Popen(command, env=environment, cwd=ROOT, **pipes))
+            stack.callback(one.kill)
+            started.append(one)
+        for one in started:
+            assert one.stdout.readline() == b"ready\n"
+        yield started
+
+
+def test_crowds_of_several_processes_load_once(pools):
+    with processes(3, pools.topology, "0.5") as crowd:
+        for one in crowd:
+            one.stdin.write(b"\n")
+            one.stdin.flush()
+        said = [one.communicate(timeout=60)[0] for one in crowd]
+        assert [one.returncode for one in crowd] == [0] * 3
     assert b"".join(said).count(b"loading") == 1
 
 
 def test_a_killed_holder_of_the_lease_costs_one_more_load(pools):
-    code = [
-        sys.executable,
-        "-P",
-        str(ROOT / "tests/caches/holder.py"),
-        pools.topology.to_json(),
-        "hot",
-        "60",
-    ]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    holder = subprocess.Popen(code, env=environment, cwd=ROOT, stdout=subprocess.PIPE)
-    assert holder.stdout.readline() == b"loading\n"
     load = Loader()
     crowd = threading.Thread(
         target=together, args=[50, lambda _index: CROWD.get_many(["hot"], load)]
     )
-    crowd.start()
-    time.sleep(0.2)
-    assert load.calls == 0, "they wait for the holder"
-    holder.send_signal(signal.SIGKILL)
-    holder.wait()
-    holder.stdout.close()
-    began = time.monotonic()
+    with processes(1, pools.topology, "60") as (holder,):
+        holder.stdin.write(b"\n")
+        holder.stdin.flush()
+        assert holder.stdout.readline() == b"loading\n"
+        crowd.start()
+        time.sleep(0.2)
+        assert load.calls == 0, "they wait for the holder"
+        holder.send_signal(signal.SIGKILL)
+        began = time.monotonic()
     crowd.join(20)
     assert load.asked == {"hot": 1}
     assert time.monotonic() - began < 5
