@@ -52,6 +52,14 @@ class QuotedSchema(serializers.Serializer[Any]):
     quoted_status = serializers.DictField(allow_null=True)
 
 
+class ExtensionSchema(serializers.Serializer[Any]):
+    """What Mastodon's API has no word for."""
+
+    reads_count = serializers.IntegerField(
+        allow_null=True, help_text="How many people opened the post; its author alone sees it."
+    )
+
+
 class StatusSchema(serializers.Serializer[Any]):
     """A post. A repost is a wrapper around the status in `reblog`."""
 
@@ -86,6 +94,7 @@ class StatusSchema(serializers.Serializer[Any]):
     muted = serializers.BooleanField()
     pinned = serializers.BooleanField()
     filtered = serializers.ListField(child=serializers.DictField())
+    feedsite = ExtensionSchema()
 
 
 class DeletedStatusSchema(StatusSchema):

@@ -47,6 +47,7 @@ def status_json(item: FeedItem) -> Json:
         "muted": False,
         "pinned": False,
         "filtered": [],
+        "feedsite": {"reads_count": shown.counts.reads if shown.flags.own else None},
     }
 
 
