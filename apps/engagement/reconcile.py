@@ -94,7 +94,7 @@ def walk_on(*, days: float, seconds: float) -> Report:
 
 
 def _compare(subject: Subject, rows: list[Row], report: Report, *, fix: bool) -> None:
-    for row, record in upkeep.behind(subject.service, rows):
+    for row, record in upkeep.wrong(subject.service, rows):
         drifts = [
             Drift("Redis", row.id, *difference)
             for difference in upkeep.differences(subject.service, row, record)

@@ -71,6 +71,9 @@ class ExtensionSchema(serializers.Serializer[Any]):
         help_text=f"Who may see it, in this site's words: one of {', '.join(Visibility.values)}."
     )
     circle = CircleNameSchema(allow_null=True)
+    reads_count = serializers.IntegerField(
+        allow_null=True, help_text="How many people opened the post; its author alone sees it."
+    )
 
 
 class StatusSchema(serializers.Serializer[Any]):

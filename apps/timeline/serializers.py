@@ -47,7 +47,11 @@ def status_json(item: FeedItem) -> Json:
         "muted": False,
         "pinned": False,
         "filtered": [],
-        "feedsite": {"visibility": post.visibility, "circle": _circle(item)},
+        "feedsite": {
+            "visibility": post.visibility,
+            "circle": _circle(item),
+            "reads_count": shown.counts.reads if shown.flags.own else None,
+        },
     }
 
 

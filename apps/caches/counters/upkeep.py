@@ -187,29 +187,40 @@ def _floor_below(service: CounterService, floor: int, most_bytes: int) -> int:
     return floor
 
 
-def behind(service: CounterService, rows: Sequence[Row]) -> list[tuple[Row, Row | None]]:
-    """Rows of which Redis has had other counts for longer than a put takes, and what it has."""
-    suspects = _differing(service, rows)
+def wrong(service: CounterService, rows: Sequence[Row]) -> list[tuple[Row, Row | None]]:
+    """Rows of which Redis has other counts, for longer than a put takes; and what it has."""
+    records = service.store.records([row.id for row in rows])
+    suspects = {
+        row.id: row
+        for row in rows
+        if row.id in records
+        and (_is_ahead(records[row.id], row) or differences(service, row, records[row.id]))
+    }
     if not suspects:
         return []
     time.sleep(GRACE_SECONDS)
-    return _differing(service, [row for row, _record in suspects])
+    records = service.store.records(suspects)
+    now = service.source.rows(suspects)  # after Redis: what it has must have been committed by now
+    found = []
+    for id_, record in records.items():
+        row = suspects[id_]
+        if _is_ahead(record, row):
+            row = now.get(id_, row)
+            is_wrong = _is_ahead(record, row)
+        else:
+            is_wrong = bool(differences(service, row, record))
+        if is_wrong:
+            found.append((row, record))
+    return found
 
 
-def _differing(service: CounterService, rows: Sequence[Row]) -> list[tuple[Row, Row | None]]:
-    records = service.store.records([row.id for row in rows])
-    return [
-        (row, records[row.id])
-        for row in rows
-        if row.id in records and differences(service, row, records[row.id])
-    ]
+def _is_ahead(record: Row | None, row: Row) -> bool:
+    return record is not None and is_newer(record.revision, row.revision)
 
 
 def differences(service: CounterService, row: Row, record: Row | None) -> list[Difference]:
-    """What a record has otherwise than its row had; nothing when it has changed since the row was read."""
+    """What a record has otherwise than a row; it may have more of what is counted in Redis."""
     schema = service.store.schema
-    if record and is_newer(record.revision, row.revision):
-        return []
     held = record.values if record else schema.zeros
     return [
         Difference(name, has, should)

@@ -331,11 +331,11 @@ def test_what_redis_has_otherwise_is_found(rows, monkeypatch):
     service = make_service(rows=rows)
     upkeep.rebuild(service)
     every = list(rows.kept.values())
-    assert upkeep.behind(service, every) == []
+    assert upkeep.wrong(service, every) == []
     counters().delete(service.store.key(service.store.places.place(post_id(500))[0]))
     service.put_many([Row(post_id(100), (99, 0, 0), 40_000 % 65536)])
     missed = rows.put(post_id(200), 70, 0, 0, revision=60)
-    found = {row.id for row, _record in upkeep.behind(service, [*rows.kept.values()])}
+    found = {row.id for row, _record in upkeep.wrong(service, [*rows.kept.values()])}
     assert post_id(500) in found
     assert missed.id in found
     assert post_id(COLD) not in found
@@ -347,9 +347,18 @@ def test_reads_that_are_not_written_yet_and_newer_records_are_no_drift(rows, mon
     upkeep.rebuild(service)
     row = rows.kept[post_id(50)]
     service.count("reads", {row.id: 5})
-    assert upkeep.behind(service, [row]) == []
-    service.put_many([row._replace(values=(50, 0, 0), revision=row.revision + 1)])
-    assert upkeep.behind(service, [row]) == []
+    assert upkeep.wrong(service, [row]) == []
+    service.put_many([rows.put(row.id, 50, 0, 0, revision=row.revision + 1)])
+    assert upkeep.wrong(service, [row]) == []
+
+
+def test_a_record_that_is_ahead_of_what_was_ever_committed_is_wrong(rows, monkeypatch):
+    monkeypatch.setattr(upkeep, "GRACE_SECONDS", 0.01)
+    service = make_service(rows=rows)
+    upkeep.rebuild(service)
+    row = rows.kept[post_id(50)]
+    service.put_many([row._replace(revision=row.revision + 1)])
+    assert [one for one, _record in upkeep.wrong(service, [row])] == [row]
 
 
 def test_a_put_that_is_under_way_is_no_drift(rows, monkeypatch):
@@ -357,4 +366,4 @@ def test_a_put_that_is_under_way_is_no_drift(rows, monkeypatch):
     upkeep.rebuild(service)
     row = rows.put(post_id(50), 70, 0, 0, revision=60)
     monkeypatch.setattr("time.sleep", lambda _seconds: service.put_many([row]))
-    assert upkeep.behind(service, [row]) == []
+    assert upkeep.wrong(service, [row]) == []
