@@ -9,8 +9,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from heapq import merge as merge_sorted
 
-from apps.caches.servers import RedisError, timelines
-from apps.caches.window import WindowRange, Windows, range_of, range_up_of
+from apps.caches.servers import RedisError
+from apps.caches.window import WindowRange, Windows, at_one_moment, range_of, range_up_of
 from apps.ids import MAX_ID
 
 
@@ -26,7 +26,7 @@ def read_together(
     kinds: Sequence[Windows], reader_id: int, *, newest: int | None, oldest: int, count: int
 ) -> list[WindowRange | None]:
     """The same range of several windows of one reader, as `Windows.read`, at one moment and in one round trip."""
-    pipeline = timelines().pipeline(transaction=True)
+    pipeline = at_one_moment()
     for windows in kinds:
         windows.ask(pipeline, reader_id, newest=newest, count=count)
     try:
@@ -43,7 +43,7 @@ def read_up_together(
     kinds: Sequence[Windows], reader_id: int, *, oldest: int, newest: int | None, count: int
 ) -> list[WindowRange | None]:
     """The same range of several windows of one reader, as `Windows.read_up`, in one round trip."""
-    pipeline = timelines().pipeline(transaction=True)
+    pipeline = at_one_moment()
     for windows in kinds:
         windows.ask_up(pipeline, reader_id, oldest=oldest, newest=newest, count=count)
     try:

@@ -121,22 +121,22 @@ class Windows:
 
         None when there is no window or Redis does not answer. Slides the life of the window.
         """
-        pipeline = _at_one_moment()
+        pipeline = at_one_moment()
         self.ask(pipeline, reader_id, newest=newest, count=count)
         try:
             return range_of(pipeline.execute(), oldest=oldest, count=count)
-        except (RedisError, ValueError):  # dead, or garbage: the rebuild writes over it
+        except RedisError:
             return None
 
     def read_up(
         self, reader_id: int, *, oldest: int, newest: int | None, count: int
     ) -> WindowRange | None:
         """Up to `count` ids just above `oldest`, oldest first; complete only when the window reaches down to it."""
-        pipeline = _at_one_moment()
+        pipeline = at_one_moment()
         self.ask_up(pipeline, reader_id, oldest=oldest, newest=newest, count=count)
         try:
             return range_up_of(pipeline.execute(), oldest=oldest)
-        except (RedisError, ValueError):
+        except RedisError:
             return None
 
     def ask(self, pipeline: Any, reader_id: int, *, newest: int | None, count: int) -> None:
@@ -256,7 +256,7 @@ class Windows:
         return f"{self.prefix}:{{{reader_id}}}:lock"
 
 
-def _at_one_moment() -> Any:
+def at_one_moment() -> Any:
     """A transaction. Not in a cluster, where it would fail while its slot moves: there the end of a window is read last,
     so that one which is trimmed between two commands does not look as if it still reached down."""
     return timelines().pipeline(transaction=not is_cluster(timelines()))
@@ -289,21 +289,29 @@ def _id(member: bytes) -> int:
 
 
 def range_of(answers: Sequence[Any], *, oldest: int, count: int) -> WindowRange | None:
-    """What the answers to `Windows.ask` say."""
+    """What the answers to `Windows.ask` say; None for no window and for garbage, which the rebuild writes over."""
     exists, members = answers
-    if not exists:
+    ids = _ids(members)
+    if not exists or ids is None:
         return None
     ended = NO_MORE in members
-    ids = [_id(member) for member in members if member != NO_MORE]
     inside = [post_id for post_id in ids if post_id > oldest]
     passed = len(inside) < len(ids)  # the window goes on below the asked range
     return WindowRange(inside[:count], complete=ended or passed or len(inside) > count)
 
 
 def range_up_of(answers: Sequence[Any], *, oldest: int) -> WindowRange | None:
-    """What the answers to `Windows.ask_up` say."""
-    exists, last, members = answers
-    if not exists:
+    """What the answers to `Windows.ask_up` say; None for no window and for garbage."""
+    exists, members, last = answers
+    ids, lowest = _ids(members), _ids(last)
+    if not exists or ids is None or lowest is None:
         return None
-    reaches = bool(last) and (last[0] == NO_MORE or _id(last[0]) <= oldest)
-    return WindowRange([_id(member) for member in members if member != NO_MORE], reaches)
+    reaches = last == [NO_MORE] or any(one <= oldest for one in lowest)
+    return WindowRange(ids, reaches)
+
+
+def _ids(members: Sequence[bytes]) -> list[int] | None:
+    try:
+        return [_id(member) for member in members if member != NO_MORE]
+    except ValueError:
+        return None

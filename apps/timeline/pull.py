@@ -50,7 +50,6 @@ CROSS JOIN LATERAL (
 """
 _NEXT = "ORDER BY id {order} LIMIT %(count)s"
 _HOME_ALL = _OF_AUTHORS.replace("{kinds}", f"({_OPEN} OR {_ADDRESSED})") + _OF_CIRCLES + _NEXT
-_HOME_OPEN = _OF_AUTHORS.replace("{kinds}", _OPEN) + _NEXT
 _HOME_RESTRICTED = _OF_AUTHORS.replace("{kinds}", _RESTRICTED) + _OF_CIRCLES + _NEXT
 
 # The open posts of some authors, one bounded scan each.
@@ -72,13 +71,8 @@ def home_ids(reader_id: int, cursor: Cursor, count: int) -> list[int]:
     return _run(_HOME_ALL, cursor, count, reader=reader_id)
 
 
-def open_home_ids(reader_id: int, cursor: Cursor, count: int) -> list[int]:
-    """Those of them that are public or unlisted: what the home window holds."""
-    return _run(_HOME_OPEN, cursor, count, reader=reader_id)
-
-
 def restricted_home_ids(reader_id: int, cursor: Cursor, count: int) -> list[int]:
-    """Those of them that are restricted: what the inbox holds."""
+    """Those of them that are restricted: what an inbox is built from."""
     return _run(_HOME_RESTRICTED, cursor, count, reader=reader_id)
 
 

@@ -279,7 +279,7 @@ def test_a_warm_home_page_costs_the_same_queries_for_one_post_and_twenty(
     viewer = user_by_id(bob.pk)
     home_timeline(viewer, Cursor())
     # gate, relations, authors, likes and bookmarks, reposts
-    with django_assert_num_queries(5):
+    with django_assert_num_queries(4):
         assert len(home_timeline(viewer, Cursor()).items) == number
 
 

@@ -5,7 +5,8 @@ from itertools import product
 import pytest
 
 from apps.accounts.actions import suspend_user
-from apps.caches.servers import memcached, timelines
+from apps.caches.servers import timelines
+from apps.caches.tiers import tiers
 from apps.graph.actions import block_user, follow_user
 from apps.graph.circle_actions import (
     add_to_circle,
@@ -217,13 +218,13 @@ def test_the_rules_leave_both_kinds_of_answers(visibility):
 
 @pytest.mark.parametrize("visibility", VISIBILITIES)
 def test_the_raw_cache_never_holds_a_restricted_body(visibility, page_of, api_of):
-    if not memcached().ping():
+    if not tiers().ping():
         pytest.skip("no memcached on this machine")
     world = World(visibility, page_of, api_of)
     for viewer in VIEWERS:
         world.shows("status", viewer)
         world.shows("home page", viewer)
-    kept = memcached().get_many([f"post:1:{world.post}:1"])
+    kept = tiers().get_many([f"post:1:{world.post}:1"])
     assert bool(kept) == (visibility in {"public", "unlisted"})
 
 

@@ -78,7 +78,6 @@ def test_a_home_pull_is_one_bounded_range_per_followee(plan_of, bob):
 
 READS = {
     "all": pull.home_ids,
-    "open": pull.open_home_ids,
     "restricted": pull.restricted_home_ids,
 }
 
@@ -89,12 +88,9 @@ def test_circles_are_one_bounded_range_each(plan_of, bob, kind):
     assert "using post_circle" in plan
 
 
-@pytest.mark.parametrize(
-    ("kind", "index"), [("restricted", "post_restricted"), ("open", "post_outbox")]
-)
-def test_each_half_of_home_is_one_bounded_range_per_followee(plan_of, bob, kind, index):
-    plan = plan_of(lambda: READS[kind](bob.pk, CURSOR, 21))
-    assert f"using {index}" in plan
+def test_an_inbox_is_one_bounded_range_per_followee(plan_of, bob):
+    plan = plan_of(lambda: pull.restricted_home_ids(bob.pk, CURSOR, 21))
+    assert "using post_restricted" in plan
     assert "followee_" in plan
 
 
