@@ -16,6 +16,7 @@ vector       the newest ids of one list, packed; pure
 weekbucket   an owner's values of one ISO week, in Redis
 local        a small cache inside the process
 existence    who did what with which post: Bloom segments; `bloom`, `segments`, `trust`: their parts
+forgetting   drops one class of data from Redis
 ratelimit    exact limits in Redis
 
 A failure of a cache is a miss, never an error: every function here says what its miss looks like.

@@ -18,6 +18,8 @@ from apps.posts.models import OPEN, Attachment, Kind, Mention, Post, Visibility
 
 MAX_IDS = 200
 
+Known = dict[int, PostContent]  # by post id
+
 
 @dataclass(frozen=True, slots=True)
 class Counts:
@@ -53,11 +55,14 @@ class _GateRow:
     viewer_revision: int | None
 
 
-def visible_posts(viewer_id: int | None, post_ids: Collection[int]) -> VisiblePosts:
+def visible_posts(
+    viewer_id: int | None, post_ids: Collection[int], *, known: Known | None = None
+) -> VisiblePosts:
     """The posts among `post_ids` (at most 200), and their sources, that a viewer may see now.
 
     Missing are those that do not exist, are deleted, restricted to others, or whose author is suspended or
-    blocked in either direction: the same answer for all of them.
+    blocked in either direction: the same answer for all of them. `known` are contents of open posts that the caller
+    has already; those of the right version are not read again.
     """
     ids = set(post_ids)
     if not ids:
@@ -75,7 +80,7 @@ def visible_posts(viewer_id: int | None, post_ids: Collection[int]) -> VisiblePo
     certain = exact_relations(viewer_id, {row.author_id for row in restricted})
     seen = [row for row in allowed if _may_see(row, viewer_id, certain, named, circles)]
     counts = post_counts([row.id for row in seen])
-    return VisiblePosts(_contents(seen), counts, related, circles)
+    return VisiblePosts(_contents(seen, known or {}), counts, related, circles)
 
 
 def _gate_rows(ids: set[int], viewer_id: int | None) -> list[_GateRow]:
@@ -117,13 +122,20 @@ def _may_see(
     return row.visibility == Visibility.FOLLOWERS and row.author_id in certain.following
 
 
-def _contents(rows: list[_GateRow]) -> dict[int, PostContent]:
-    open_versions = [(row.id, row.version) for row in rows if row.visibility in OPEN]
+def _contents(rows: list[_GateRow], known: Known) -> dict[int, PostContent]:
+    here = {
+        row.id: known[row.id]
+        for row in rows
+        if row.id in known and row.visibility in OPEN and known[row.id].version == row.version
+    }
+    open_versions = [
+        (row.id, row.version) for row in rows if row.visibility in OPEN and row.id not in here
+    ]
     restricted = [(row.id, row.version) for row in rows if row.visibility not in OPEN]
     found = CONTENT.get_many(open_versions, load_contents) | (
         load_contents(restricted) if restricted else {}
     )
-    return {post_id: content for (post_id, _version), content in found.items()}
+    return here | {post_id: content for (post_id, _version), content in found.items()}
 
 
 def load_contents(versions: list[PostVersion]) -> dict[PostVersion, PostContent]:
