@@ -1,6 +1,7 @@
 """Read through the tiers: ask for many, load what is missing, store it."""
 
 import random
+from collections import Counter
 from collections.abc import Callable, Collection, Hashable
 from contextlib import suppress
 from dataclasses import dataclass
@@ -8,10 +9,10 @@ from typing import Generic, TypeVar
 
 from apps.caches import stats
 from apps.caches.layers import Items, make
-from apps.caches.reads import Read
+from apps.caches.reads import ABSENT, Read
 from apps.caches.singleflight import fly
 from apps.caches.tiers import CAS_TRIES, TieredCache, tiers
-from apps.caches.wire import Item, Kind
+from apps.caches.wire import Kind
 
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
@@ -53,7 +54,7 @@ class ReadThrough(Generic[K, V]):
 
         `load` is called with the missing ones; of those that another caller is loading, with what that one did not
         bring in time: so seldom more than once. A stored value that `accept` refuses, because its revision is not the
-        present one, is a miss that is written over.
+        present one, is a miss.
         """
         cache = tiers()
         names = {self._name(key, cache): key for key in keys}
@@ -129,37 +130,45 @@ class _Filling(Generic[K, V]):
         """What there is of all keys."""
         self.found: dict[K, V] = {}
         self.keys = {raw: self.names[name] for raw, name in self.read.names.items()}
-        self.garbage: list[bytes] = []
-        self.stale: set[bytes] = set()
-        missing = [raw for raw in self.keys if not self._take(raw)]
+        self.outcomes: Counter[str] = Counter()
+        missing = self._take_all()
         self._count(len(missing))
-        if self.garbage:
-            self._clear_away()
-        unfit = [key for name, key in self.names.items() if name.encode() not in self.keys]
-        if unfit:  # Memcached takes no such key
-            self.found |= self.load(unfit)
+        if len(self.keys) < len(self.names):
+            known = set(self.read.names.values())
+            unfit = [key for name, key in self.names.items() if name not in known]
+            self.found |= self.load(unfit)  # Memcached takes no such key
         if missing and self.kind.single_flight:
             fly(self.cache, self.read, missing, load=self._load, accept=self._take)
         elif missing:
             self.cache.fill(self.read, self._load(missing))
-        self._renew_l1()
+        self.cache.refill(self.read)
         return self.found
+
+    def _take_all(self) -> list[bytes]:
+        """Take what was read, looking further down where that is of no use; the keys for which there is nothing."""
+        missing: list[bytes] = []
+        pending: Collection[bytes] = self.keys
+        while pending:
+            missing += [raw for raw in pending if raw not in self.read.items]
+            pending = [raw for raw in pending if raw in self.read.items and not self._take(raw)]
+            if pending:
+                self.cache.read_below(self.read, pending)
+        return missing
 
     def _take(self, raw: bytes) -> bool:
         """Whether what was read for a key answers for it."""
-        item = self.read.items.get(raw)
-        if item is None:
-            return False
-        if item.kind == Kind.ABSENT:
+        item = self.read.items[raw]
+        if item.flags & ABSENT:
+            self.outcomes[stats.NEGATIVE] += 1
             return True
         key = self.keys[raw]
         try:
             value = self.kind.decode(item.data)
         except Exception:  # noqa: BLE001 -- whatever a codec makes of garbage, it is a miss
-            self.garbage.append(raw)
+            self.outcomes[stats.GARBAGE] += 1
             return False
         if self.accept is not None and not self.accept(key, value):
-            self.stale.add(raw)
+            self.outcomes[stats.STALE] += 1
             return False
         self.found[key] = value
         return True
@@ -175,43 +184,12 @@ class _Filling(Generic[K, V]):
                 items[raw] = make(Kind.VALUE, self.kind.encode(loaded[key]), ttl_seconds)
             elif self.kind.negative_ttl_seconds:
                 items[raw] = make(Kind.ABSENT, b"", self.kind.negative_ttl_seconds)
-        return self._without_stale(items)
-
-    def _without_stale(self, items: dict[bytes, Item]) -> Items:
-        """Nothing is added where something stale lies: that is written over, and the rest is left to add.
-
-        Not cleared away before the load, as garbage is: somebody else may have written the present value since.
-        """
-        over = [raw for raw in self.stale if raw in items and items[raw].kind == Kind.VALUE]
-        if over:
-            values = {self.read.names[raw]: items.pop(raw).data for raw in over}
-            self.cache.set_many(values, ttl_seconds=self.kind.jittered_ttl())
-            self.stale.difference_update(over)
         return items
 
-    def _renew_l1(self) -> None:
-        """What was stale in L1 and right in Main would be a miss again and again."""
-        group = self.read.group
-        right = [raw for raw in self.stale if self.keys[raw] in self.found]
-        if group and right:
-            items = {raw: self.read.items[raw]._replace(token=0) for raw in right}
-            group.tell(items, ttl_seconds=self.kind.jittered_ttl())
-
-    def _clear_away(self) -> None:
-        """Nothing may be added where garbage lies: make it a tombstone, and know its token."""
-        names = [self.read.names[raw] for raw in self.garbage]
-        self.cache.delete_many(names)
-        again = self.cache.read(names)
-        for raw in self.garbage:
-            self.read.items.pop(raw, None)
-        self.read.nodes |= again.nodes
-        for layer, tokens in again.tombs.items():
-            self.read.tombs.setdefault(layer, {}).update(tokens)
-
     def _count(self, missing: int) -> None:
-        name, garbage = self.kind.name, len(self.garbage)
-        negative = sum(item.kind == Kind.ABSENT for item in self.read.items.values())
-        stats.count(name, stats.HIT, len(self.keys) - missing - negative)
-        stats.count(name, stats.NEGATIVE, negative)
-        stats.count(name, stats.GARBAGE, garbage)
-        stats.count(name, stats.MISS, missing - garbage)
+        """A key whose entries were all of no use counts as such, not as a miss besides."""
+        name, of_no_use = self.kind.name, self.outcomes[stats.GARBAGE] + self.outcomes[stats.STALE]
+        stats.count(name, stats.HIT, len(self.found))
+        stats.count(name, stats.MISS, max(missing - of_no_use, 0))
+        for outcome, number in self.outcomes.items():
+            stats.count(name, outcome, number)

@@ -4,6 +4,7 @@ import threading
 import time
 
 from apps.caches import generations
+from apps.caches.servers import Redis
 
 ANNOUNCE_SECONDS = 0.5  # how often at most one process announces one node
 
@@ -62,7 +63,7 @@ class Suspicion:
             self._is_trusted = False
         self.announce()
 
-    def announce(self, *, at_once: bool = False) -> None:
+    def announce(self, *, at_once: bool = False, by: Redis | None = None) -> None:
         """Tell all processes of missed writes, at most twice a second; those between are told of by the next call."""
         with self._lock:
             missed, now = self._missed, time.monotonic()
@@ -71,7 +72,7 @@ class Suspicion:
                 return
             self._announced = now
             at_least = max(self._generation + 1, int(time.time()))
-        raised = generations.raise_lowest(self._name, at_least=at_least)
+        raised = generations.raise_lowest(self._name, at_least=at_least, by=by)
         if raised is not None:
             self._raise(raised, missed)
 

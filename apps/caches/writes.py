@@ -76,7 +76,7 @@ def _gets(layer: Layer, key: bytes) -> tuple[bool, tuple[bytes, Token] | None]:
     """Whether a layer answered, and what."""
     if not layer.slots:
         return False, None
-    reading, node = layer.read([key], with_tokens=True), layer.slot_of(key).node
+    reading, node = layer.read([key]), layer.slot_of(key).node
     item = reading.items.get(key)
     if item is None or item.kind != Kind.VALUE:
         return node in reading.nodes, None
