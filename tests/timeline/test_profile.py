@@ -190,3 +190,14 @@ def test_a_visitor_reads_the_last_two_weeks_with_their_contents_and_the_outbox_b
     below = profile_timeline(author, None, Cursor(limit=3), replies=True)
     assert [item.post.body for item in below.items] == ["Edited.", "Number 3", "Number 2"]
     assert len(asked) > 0
+
+
+def test_an_account_that_was_read_before_its_author_published_hides_nothing(transactional_db):
+    alice = make_user("alice")
+    hidden = [publish(alice, visibility="followers").pk for _ in range(2)]
+    write(alice, 8)
+    author = fresh(alice)  # ten posts
+    for _ in range(2):
+        publish(alice)  # now ten public ones
+    profile_ids(fresh(alice), None, Cursor(), 21, replies=True)
+    assert set(hidden) < set(profile_ids(author, alice.pk, Cursor(), 21, replies=True))
