@@ -7,15 +7,16 @@ from collections import defaultdict
 from collections.abc import Collection
 from dataclasses import dataclass, field
 
-from django.db.models import Q, Subquery
+from django.db.models import Q
+from django.db.models.expressions import RawSQL
 
-from apps.accounts.models import UserCounts
 from apps.graph.queries import Relations, exact_relations, relations
 from apps.posts.cache import CONTENT, PostVersion
 from apps.posts.content import Picture, PostContent
 from apps.posts.models import OPEN, Attachment, Kind, Mention, Post, PostCounts, Visibility
 
 MAX_IDS = 200
+_VIEWER_REVISION = "(SELECT graph_revision FROM accounts_usercounts WHERE user_id = %s)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +72,6 @@ def visible_posts(viewer_id: int | None, post_ids: Collection[int]) -> VisiblePo
 
 def _gate_rows(ids: set[int], viewer_id: int | None) -> list[_GateRow]:
     sources = Post.objects.filter(pk__in=ids).values("source_id")
-    viewer = UserCounts.objects.filter(pk=viewer_id).values("graph_revision")
     rows = (
         Post.objects.filter(
             Q(pk__in=ids) | Q(pk__in=sources), deleted_at=None, author__suspended_at=None
@@ -85,7 +85,7 @@ def _gate_rows(ids: set[int], viewer_id: int | None) -> list[_GateRow]:
             "counts__replies",
             "counts__reposts",
             "counts__likes",
-            Subquery(viewer),
+            RawSQL(_VIEWER_REVISION, [viewer_id]),  # noqa: S611 -- a constant; a Subquery takes four times as long
         )
     )
     return [
