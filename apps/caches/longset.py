@@ -158,25 +158,40 @@ class LongSets:
         return np.unique(np.array([_fence(key, revision), *inside], dtype=np.int64))
 
 
-def common(one: Fenced, others: Sequence[Fenced]) -> list[list[int] | None] | None:
-    """What a set has in common with each of the others, computed by the server, in one round trip.
+def common(
+    one: Fenced, others: Sequence[Fenced], *, limit: int
+) -> list[list[int] | int | None] | None:
+    """What a set has in common with each of the others, computed by the server, which walks through the smaller one.
 
-    None when the set is missing, of another revision or too large, and in the place of another one that is. The server
-    walks through the smaller set of two: 1.4 ms for 20,000. (SINTERCARD knows a limit, but tells only the number.)
+    None when the set is missing, of another revision or too large, and in the place of another one that is. Of more than
+    `limit` members only their number is said, which is `limit + 1`: 20,000 of them would take the client 15 ms to read.
     """
+    counts = _together(one, others, limit=limit)
+    if counts is None:
+        return None
+    few = [at for at, count in enumerate(counts) if count is not None and 0 < count <= limit]
+    found: list[list[int] | int | None] = [[] if count == 0 else count for count in counts]
+    members = _together(one, [others[at] for at in few]) if few else []
+    for at, ids in zip(few, members or [None] * len(few), strict=True):
+        found[at] = None if ids is None else sorted(int(one) for one in ids if one.isdigit())
+    return found
+
+
+def _together(one: Fenced, others: Sequence[Fenced], *, limit: int = 0) -> list[Any] | None:
     pipeline = graph().pipeline(transaction=True)  # the fences and the sets as of one moment
     for each in (one, *others):
         pipeline.smismember(each.key, [_fence(each.key, each.revision), _TOO_MANY])
     for each in others:
-        pipeline.sinter([one.key, each.key])
+        if limit:
+            pipeline.sintercard(2, [one.key, each.key], limit + 1)
+        else:
+            pipeline.sinter([one.key, each.key])
     answers = pipeline.execute(raise_on_error=False)
     mine, *theirs = (_unless_garbage(answer) == [1, 0] for answer in answers[: len(others) + 1])
     if not mine:
         return None
-    return [
-        sorted(int(member) for member in members if member.isdigit()) if usable else None
-        for usable, members in zip(theirs, answers[len(others) + 1 :], strict=True)
-    ]
+    results = answers[len(others) + 1 :]
+    return [result if usable else None for usable, result in zip(theirs, results, strict=True)]
 
 
 def payload(members: "np.ndarray[Any, Any]") -> bytes:

@@ -7,6 +7,7 @@ else PostgreSQL does, within a bound. Suspended and blocked people are not named
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from itertools import chain
+from typing import NamedTuple
 
 from django.db import connection
 
@@ -43,59 +44,70 @@ def common_followers(viewer: User, others: Collection[User], *, limit: int) -> d
 
     All accounts come with their counts, just read. About oneself and across a block there is nobody.
     """
-    found = _common_ids(viewer, [other for other in others if other.pk != viewer.pk], limit + 1)
-    people = users_by_id(list(chain(*found.values())))
+    asked = [other for other in others if other.pk != viewer.pk]
+    found = _common_ids(viewer, asked, limit)
+    people = users_by_id(list(chain(*(shared.ids for shared in found.values()))))
     answers = dict.fromkeys((other.pk for other in others), Familiar([]))
     if not people:
         return answers
     related = relations(viewer.pk, [*people, *found], revision=viewer.counts.graph_revision)
     shown = people.keys() - related.severed
     for other_id in found.keys() - related.severed:
-        known = [people[one] for one in found[other_id][:limit] if one in shown]
+        known = [people[one] for one in found[other_id].ids if one in shown]
         known.sort(key=lambda user: (-user.counts.followers, user.pk))
-        answers[other_id] = Familiar(known, more=len(found[other_id]) > limit)
+        answers[other_id] = Familiar(known, more=found[other_id].more)
     return answers
 
 
-def _common_ids(viewer: User, others: Sequence[User], enough: int) -> dict[int, list[int]]:
-    """The ids in common with each of the others, lowest first, at most `enough`."""
+class _Shared(NamedTuple):
+    ids: list[int]
+    more: bool
+
+
+def _common_ids(viewer: User, others: Sequence[User], limit: int) -> dict[int, _Shared]:
+    """At most `limit` ids in common with each of the others."""
     try:
-        found = _from_redis(viewer, others)
+        found = _from_redis(viewer, others, limit)
     except RedisError:
         found = {}
-    return {
-        other.pk: found[other.pk][:enough]
-        if other.pk in found
-        else _from_sql(viewer.pk, other.pk, enough)
-        for other in others
-    }
+    return {other.pk: _shared(viewer, other, found.get(other.pk), limit) for other in others}
 
 
-def _from_redis(viewer: User, others: Sequence[User]) -> dict[int, list[int]]:
-    """All that two sets have in common, where both may be kept; those that are missing are loaded, once."""
+def _shared(viewer: User, other: User, found: list[int] | int | None, limit: int) -> _Shared:
+    if isinstance(found, list):
+        return _Shared(found, more=False)
+    # not kept, or more than are looked at: PostgreSQL stops when it has enough
+    ids = _from_sql(viewer.pk, other.pk, limit + 1)
+    return _Shared(ids[:limit], more=found is not None or len(ids) > limit)
+
+
+def _from_redis(viewer: User, others: Sequence[User], limit: int) -> dict[int, list[int] | int]:
+    """What is in common, or how much, where both sets may be kept; those that are missing are loaded, once."""
     kept = [other for other in others if other.counts.followers <= FOLLOWERS.most]
     if not kept or viewer.counts.following > RELATIONS.most:
         return {}
-    shared = _intersect(viewer, kept)
-    if shared is None:
+    found = _intersect(viewer, kept, limit)
+    if found is None:
         load_sets(RELATIONS, viewer.pk)
-        shared = _intersect(viewer, kept) or {}
-    missing = [other for other in kept if other.pk not in shared]
+        found = _intersect(viewer, kept, limit) or {}
+    missing = [other for other in kept if other.pk not in found]
     for other in missing:
         load_sets(FOLLOWERS, other.pk)
-    return shared | (_intersect(viewer, missing) or {}) if missing else shared
+    return found | (_intersect(viewer, missing, limit) or {}) if missing else found
 
 
-def _intersect(viewer: User, others: Sequence[User]) -> dict[int, list[int]] | None:
+def _intersect(
+    viewer: User, others: Sequence[User], limit: int
+) -> dict[int, list[int] | int] | None:
     """None when the viewer's own set is missing; without those of the others that are."""
     mine = RELATIONS.fenced(viewer.pk, viewer.counts.graph_revision, FOLLOWING)
     theirs = [
         FOLLOWERS.fenced(other.pk, other.counts.followers_revision, FOLLOWED) for other in others
     ]
-    shared = common(mine, theirs)
+    shared = common(mine, theirs, limit=limit)
     if shared is None:
         return None
-    return {other.pk: ids for other, ids in zip(others, shared, strict=True) if ids is not None}
+    return {other.pk: one for other, one in zip(others, shared, strict=True) if one is not None}
 
 
 def _from_sql(viewer_id: int, other_id: int, enough: int) -> list[int]:

@@ -8,7 +8,7 @@ from django.conf import settings
 from django.db import connection
 from django.db.models import Q
 
-from apps.accounts.models import User, UserCounts
+from apps.accounts.models import User
 from apps.accounts.queries import users_by_id
 from apps.caches.listhead import Entry, ListHeads
 from apps.caches.servers import RedisError
@@ -118,8 +118,10 @@ def _others(viewer_id: int | None, other_ids: Collection[int]) -> set[int]:
 
 
 def _revision_of(user_id: int) -> int:
-    counts = UserCounts.objects.filter(pk=user_id)
-    return counts.values_list("graph_revision", flat=True).first() or 0
+    with connection.cursor() as sql:
+        sql.execute("SELECT graph_revision FROM accounts_usercounts WHERE user_id = %s", [user_id])
+        row = sql.fetchone()
+    return row[0] if row else 0
 
 
 def follower_chunks(owner_id: int, *, size: int) -> list[tuple[int, int, int]]:

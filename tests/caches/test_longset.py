@@ -181,7 +181,7 @@ def test_a_server_that_does_not_answer_is_the_callers_affair():
             lambda: SETS.contained(OWNER, 5, [1]),
             lambda: friends([1]),
             lambda: SETS.change(OWNER, 6),
-            lambda: common(SETS.fenced(OWNER, 5, "friends"), []),
+            lambda: in_common(),
         ):
             with pytest.raises(RedisError):
                 ask()
@@ -410,9 +410,9 @@ def test_a_server_that_would_make_a_hash_table_of_it_gets_chunks(server):
 OTHERS = LongSets("others", ("fans",), ttl_seconds=1000)
 
 
-def in_common(*, mine=5, theirs=(3,)):
+def in_common(*, mine=5, theirs=(3,), limit=100):
     others = [OTHERS.fenced(owner, revision, "fans") for owner, revision in enumerate(theirs)]
-    return common(SETS.fenced(OWNER, mine, "friends"), others)
+    return common(SETS.fenced(OWNER, mine, "friends"), others, limit=limit)
 
 
 @given(st.sets(st.integers(1, 40)), st.lists(st.sets(st.integers(1, 40)), max_size=4))
@@ -424,6 +424,8 @@ def test_what_is_in_common_equals_python(mine, theirs):
         OTHERS.store(owner, 3, {"fans": fans})
     found = in_common(mine=3, theirs=[3] * len(theirs))
     assert found == [sorted(mine & fans) for fans in theirs]
+    few = in_common(mine=3, theirs=[3] * len(theirs), limit=4)
+    assert few == [ids if len(ids) <= 4 else 5 for ids in found]
 
 
 def test_nothing_is_said_about_sets_that_are_missing_stale_too_large_or_garbage(server):
@@ -494,7 +496,8 @@ def come_and_go(seed):
         for step in range(2, 6):
             SETS.change(OWNER, step, [Change("friends", ids[step], added=False)])
     OTHERS.store(0, 3, {"fans": uids(MANY, seed=seed)})
-    assert len(in_common(mine=5)[0]) > MANY * 0.9
+    assert in_common(mine=5) == [101]
+    assert len(in_common(mine=5, limit=MANY)[0]) > MANY * 0.9
 
 
 def test_nobody_waits_while_large_sets_come_and_go(server):
