@@ -169,6 +169,7 @@ HOME_WINDOW_LENGTH = env.int("HOME_WINDOW_LENGTH", 800)  # entries kept in Redis
 HOME_WINDOW_TTL_SECONDS = env.int(
     "HOME_WINDOW_TTL_SECONDS", 3 * 24 * 3600
 )  # sliding; existing = online
+INBOX_WINDOW_LENGTH = env.int("INBOX_WINDOW_LENGTH", 400)  # restricted posts; same life as home
 FANOUT_CHUNK_SIZE = env.int("FANOUT_CHUNK_SIZE", 2000)  # followers per chunk task
 
 # --- hot authors: their newest posts are kept inside every process ---------------------------------
@@ -187,6 +188,13 @@ EXISTENCE_SEGMENT_RECORDS = env.int("EXISTENCE_SEGMENT_RECORDS", 50_000)
 EXISTENCE_SEGMENT_SECONDS = env.int("EXISTENCE_SEGMENT_SECONDS", 7 * 24 * 3600)
 EXISTENCE_HORIZON_DAYS = env.int("EXISTENCE_HORIZON_DAYS", 90)  # older posts: PostgreSQL answers
 EXISTENCE_READ_HORIZON_DAYS = env.int("EXISTENCE_READ_HORIZON_DAYS", 30)  # older: not known as read
+# --- relations ----------------------------------------------------------------------------------
+# Kept in Redis for those who come; sliding on their reads.
+GRAPH_TTL_SECONDS = env.int("GRAPH_TTL_SECONDS", 7 * 24 * 3600)
+GRAPH_LIST_FROM = env.int("GRAPH_LIST_FROM", 500)  # longer lists of people have their head in Redis
+GRAPH_LIST_LENGTH = env.int("GRAPH_LIST_LENGTH", 1000)  # and so many entries of it
+# Who follows an account is kept as a set up to so many; about more, "followed by" asks PostgreSQL.
+GRAPH_FOLLOWERS_MOST = env.int("GRAPH_FOLLOWERS_MOST", 20_000)
 
 # --- limits: (how many, in how many seconds) ------------------------------------------------------
 RATE_LIMITS = {
@@ -388,6 +396,10 @@ SPECTACULAR_SETTINGS = {
     "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
     "REDOC_DIST": "SIDECAR",
     "SCHEMA_PATH_PREFIX": r"/api/v[0-9]",
+    "ENUM_NAME_OVERRIDES": {
+        "VisibilityEnum": ["public", "unlisted", "private", "direct"],
+        "WritableVisibilityEnum": ["public", "unlisted", "private", "direct", "circle"],
+    },
 }
 
 # --- logs -----------------------------------------------------------------------------------------

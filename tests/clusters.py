@@ -162,4 +162,4 @@ def forget() -> None:
     """The next use connects anew."""
     for function in CLASSES.values():
         function.cache_clear()
-    servers._graph_replicas.cache_clear()
+    servers.graph_replicas.cache_clear()

@@ -16,7 +16,7 @@ from typing import Any
 from apps.caches import trust
 from apps.caches.bloom import MEASURE_EVERY, POSITIONS, PRESENT_BIT, Record, record_of
 from apps.caches.redisclients import Command, call, trip
-from apps.caches.segments import Marks, lose, open_layer
+from apps.caches.segments import SLACK_SECONDS, Marks, lose, open_layer
 from apps.caches.servers import RedisError, existence
 from apps.caches.trust import Generation, State
 from apps.ids import second_of
@@ -96,7 +96,8 @@ _known: dict[str, State] = {}  # what this process last saw; the store confirms 
 def check_many(user_id: int, wanted: Mapping[Marks, Collection[int]]) -> dict[Marks, Answer]:
     """What one user did with posts, several kinds at once, in one round trip. Never raises: a failure is "unknown"."""
     asked = {
-        marks: _within(marks, ((user_id, one) for one in ids)) for marks, ids in wanted.items()
+        marks: _since(marks.horizon, marks, ((user_id, one) for one in ids))
+        for marks, ids in wanted.items()
     }
     try:
         for _ in range(TRIES):
@@ -113,7 +114,8 @@ def mark_many(marks: Marks, pairs: Iterable[Pair]) -> set[Pair]:
     A row's mark is made in the transaction of the row, after its insertion: the filter is a superset of the rows.
     While nothing is believed nor built, marks of rows are left to the rebuild that will find the rows.
     """
-    wanted = _within(marks, pairs)
+    # a little beyond the horizon: the clock of whoever asks may be behind this one
+    wanted = _since(marks.horizon - SLACK_SECONDS // 2, marks, pairs)
     new: set[Pair] = set()
     for _ in range(TRIES):
         if _mark(marks, wanted, new):
@@ -121,12 +123,11 @@ def mark_many(marks: Marks, pairs: Iterable[Pair]) -> set[Pair]:
     raise RedisError("the existence filters change faster than they can be marked")
 
 
-def _within(marks: Marks, pairs: Iterable[Pair]) -> list[_Wanted]:
-    horizon = marks.horizon
+def _since(second: int, marks: Marks, pairs: Iterable[Pair]) -> list[_Wanted]:
     return [
         _Wanted((user, post), marks.segment_of(second_of(post)), record_of(marks.kind, user, post))
         for user, post in pairs
-        if second_of(post) >= horizon
+        if second_of(post) >= second
     ]
 
 

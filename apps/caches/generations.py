@@ -29,8 +29,11 @@ _quiet = _Quiet()
 
 
 def raise_lowest(node: str, *, at_least: int, by: Redis | None = None) -> int | None:
-    """Nothing of a node below the returned generation may be read any more; None when Redis does not answer."""
-    if time.monotonic() < _quiet.until:
+    """Nothing of a node below the returned generation may be read any more; None when Redis does not answer.
+
+    `by` a client of its own it is asked in any case: its caller has the time.
+    """
+    if by is None and time.monotonic() < _quiet.until:
         return None
     try:
         raised: Any = script(by or timelines(), _RAISE)(keys=[KEY], args=[node, at_least])

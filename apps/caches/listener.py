@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 from typing import Any, cast
 
 from apps.caches import stats, totals
+from apps.caches.redisclients import trip
 from apps.caches.servers import (
     Redis,
     RedisError,
@@ -81,7 +82,7 @@ def processes() -> list[Report]:
     client = timelines()
     members: Any = client.smembers(PROCESSES)
     names = sorted(name.decode() for name in members)
-    texts: Any = client.mget([REPORT.format(name) for name in names]) if names else []
+    texts = trip(client, [("GET", REPORT.format(name)) for name in names])
     gone = [name for name, text in zip(names, texts, strict=True) if text is None]
     if gone:
         client.srem(PROCESSES, *gone)

@@ -8,7 +8,7 @@ import hashlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple, Self, cast
 from urllib.parse import unquote
 
 import redis
@@ -130,6 +130,13 @@ class ClusterPipeline:
             return self
 
         return queue
+
+    def __enter__(self) -> Self:
+        """Nothing is held before `execute`."""
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        """Nor after it."""
 
     def execute(self, raise_on_error: bool = True) -> list[Any]:  # noqa: FBT001, FBT002 -- as above
         """Send everything; the answers in order."""

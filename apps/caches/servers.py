@@ -5,7 +5,6 @@ module that imports the client libraries.
 """
 
 import logging
-import random
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
@@ -32,6 +31,7 @@ PROBE_TIMEOUT_SECONDS = 0.3  # staff wait for the slowest node
 Redis = redis.Redis
 RedisError = redis.RedisError
 MEMCACHED_ERRORS = (MemcacheError, OSError)
+ResponseError = redis.ResponseError  # the server answered, and refused
 Pipeline = redis.client.Pipeline
 
 
@@ -56,14 +56,9 @@ def graph() -> redis.Redis:
 
 
 @cache
-def _graph_replicas() -> list[redis.Redis]:
+def graph_replicas() -> list[redis.Redis]:
+    """Copies of the relations, for reading (`replicas`)."""
     return [_redis(url) for url in settings.REDIS_GRAPH_REPLICA_URLS]
-
-
-def graph_reader() -> redis.Redis:
-    """A replica of the relations, else the primary. It may lag: read from it only what carries a fence."""
-    replicas = _graph_replicas()
-    return random.choice(replicas) if replicas else graph()  # noqa: S311 -- not a secret
 
 
 @cache

@@ -40,11 +40,11 @@ def fly(
         is_late = time.monotonic() > deadline
         mine = [key for key in waiting if key not in leases.lost or is_late]
         try:
-            if mine:
-                cache.fill(read, load(mine))
-        finally:
-            if leases.won:
-                cache.release(read, leases.won)
+            items = load(mine) if mine else {}
+        except BaseException:
+            cache.fill(read, {}, release=leases.won)
+            raise
+        cache.fill(read, items, release=leases.won)
         waiting = [key for key in waiting if key in leases.lost and not is_late]
         if waiting:
             time.sleep(random.uniform(*LOOK_SECONDS))  # noqa: S311 -- not a secret

@@ -71,7 +71,7 @@ class Suspicion:
             if missed == self._answered_for or self.is_held or (is_soon and not at_once):
                 return
             self._announced = now
-            at_least = max(self._generation + 1, int(time.time()))
+            at_least = max(self._generation + 1, _new())
         raised = generations.raise_lowest(self._name, at_least=at_least, by=by)
         if raised is not None:
             self._raise(raised, missed)
@@ -88,7 +88,7 @@ class Suspicion:
             if (
                 stamp is None
             ):  # new, or without memory; if only the stamp is gone: no number that was ever used
-                return max(lowest, self._generation + 1, int(time.time())), missed
+                return max(lowest, self._generation + 1, _new()), missed
             if missed > self._answered_for:  # it could not be announced
                 return max(lowest, self._generation + 1, stamp + 1), missed
             return max(lowest, stamp), missed
@@ -106,3 +106,8 @@ class Suspicion:
             self._answered_for = max(self._answered_for, answered_for)
             if self._generation < self._lowest:
                 self._is_trusted = False
+
+
+def _new() -> int:
+    """A generation that was never used: by the clock, in milliseconds."""
+    return int(time.time() * 1000)

@@ -54,6 +54,8 @@ class TieredCache:
         """The same with what is known about each key, for those who load what is missing. Nothing is refilled yet."""
         group = random.choice(self.groups) if self.groups else None  # noqa: S311 -- not a secret
         read = Read(named(keys), group)
+        if refills_all_l1():
+            read.nodes |= self._generations_in_l1()
         self._descend(read, read.names.keys(), self._ways(group))
         return read
 
@@ -77,6 +79,10 @@ class TieredCache:
             if found and read.group:
                 read.group.refill(read.replacing(read.group, found), read.nodes)
 
+    def _generations_in_l1(self) -> dict[MemcachedNode, int]:
+        nodes = [slot.node for group in self.groups for slot in group.slots]
+        return {node: now for node in nodes if (now := node.current()) is not None}
+
     def _ways(self, group: Layer | None) -> list[Layer]:
         return [layer for layer in (group, self.main, self.backup) if layer and layer.slots]
 
@@ -96,7 +102,10 @@ class TieredCache:
     # -- writing ---------------------------------------------------------------------------------
 
     def set_many(self, values: Mapping[str, bytes], *, ttl_seconds: int) -> bool:
-        """Store values known to be committed; whether each is in Main or Backup. At most 1,000 a call."""
+        """Store values known to be committed; whether each is in Main or Backup. At most 1,000 a call.
+
+        For keys that hold their version, or have one writer. What several may change at once needs `update`.
+        """
         names, ttl_seconds = named(values), bounded(ttl_seconds)
         items = {key: make(Kind.VALUE, values[name], ttl_seconds) for key, name in names.items()}
         return self._writes.store(items, ttl_seconds=ttl_seconds) and len(items) == len(values)
@@ -133,12 +142,14 @@ class TieredCache:
 
     # -- for those who load ----------------------------------------------------------------------
 
-    def fill(self, read: Read, items: Items) -> None:
-        """Store what was loaded after `read`, unless something newer came meanwhile."""
-        if not items or not read.is_fresh:
-            return
+    def fill(self, read: Read, items: Items, *, release: Collection[bytes] = ()) -> None:
+        """Store what was loaded after `read`, unless something newer came meanwhile, and let others load."""
+        if not read.is_fresh:
+            items = {}
+        for layer in (self.main, self.backup):
+            layer.refill(read.replacing(layer, items), read.nodes, release=release)
         groups = self.groups if refills_all_l1() else tuple(filter(None, [read.group]))
-        for layer in (self.main, self.backup, *groups):
+        for layer in groups:
             layer.refill(read.replacing(layer, items), read.nodes)
 
     def lease(self, read: Read, keys: Collection[bytes]) -> Leases:
@@ -153,11 +164,6 @@ class TieredCache:
                 leases.won |= found.won
                 leases.lost |= found.lost
         return leases
-
-    def release(self, read: Read, keys: Collection[bytes]) -> None:
-        """Let others load."""
-        for layer in (self.main, self.backup):
-            layer.release(keys, read.nodes)
 
     # -- health ----------------------------------------------------------------------------------
 

@@ -17,6 +17,7 @@ from apps.events.actions import record
 from apps.ids import next_post_id, second_of
 from apps.posts import upkeep
 from apps.posts.attachments import attach, detach
+from apps.posts.audience import audience
 from apps.posts.content import PostContent
 from apps.posts.counts import change_post_counts
 from apps.posts.drafts import Draft, NewPicture, check_labels, checked_body, invalid
@@ -28,7 +29,6 @@ from apps.posts.models import (
     Mention,
     Post,
     PostCounts,
-    Visibility,
 )
 from apps.posts.queries import visible_posts
 from apps.posts.text import mentioned_handles
@@ -56,6 +56,7 @@ def publish_post(author: User, draft: Draft, *, idempotency_key: str = "") -> Po
         counts = _lock(author)
         if idempotency_key and (earlier := _made_before(author, idempotency_key, body)):
             return earlier
+        visibility, circle_id = audience(author.pk, draft, parent)
         post = Post(
             id=_next_id(counts),
             author=author,
@@ -63,7 +64,8 @@ def publish_post(author: User, draft: Draft, *, idempotency_key: str = "") -> Po
             body=body,
             content_warning=draft.content_warning.strip(),
             language=draft.language,
-            visibility=_narrowest(draft.visibility, parent),
+            visibility=visibility,
+            circle_id=circle_id,
             source_id=quoted.id if quoted else None,
             reply_to_id=parent.id if parent else None,
         )
@@ -263,10 +265,3 @@ def _kind(quoted: PostContent | None, pictures: Sequence[NewPicture]) -> Kind:
     if quoted:
         return Kind.QUOTE
     return Kind.PICTURE if pictures else Kind.TEXT
-
-
-def _narrowest(asked: str, parent: PostContent | None) -> str:
-    # a reply to a restricted post never reaches further than that post
-    if parent is None or parent.is_open:
-        return asked
-    return max(asked, parent.visibility, key=list(Visibility.values).index)

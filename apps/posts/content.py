@@ -48,6 +48,7 @@ class PostContent:
     edited_ms: int | None
     pictures: tuple[Picture, ...]
     mentions: dict[str, int]
+    circle_id: int | None = None  # of open posts, the only ones in caches, always None
 
     @classmethod
     def of(
@@ -70,6 +71,7 @@ class PostContent:
             edited_ms=round(post.edited_at.timestamp() * 1000) if post.edited_at else None,
             pictures=tuple(pictures),
             mentions=mentions or {},
+            circle_id=post.circle_id,
         )
 
     @property

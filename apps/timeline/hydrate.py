@@ -57,7 +57,10 @@ def _visible(viewer_id: int | None, post_ids: Sequence[int]) -> VisiblePosts:
         return first
     second = visible_posts(viewer_id, [post_id for post_id in deeper if post_id])
     return VisiblePosts(
-        first.posts | second.posts, first.counts | second.counts, first.relations | second.relations
+        first.posts | second.posts,
+        first.counts | second.counts,
+        first.relations | second.relations,
+        first.circles | second.circles,
     )
 
 
@@ -86,4 +89,5 @@ def _item(parts: _Parts, post_id: int, *, nested: bool = False) -> FeedItem | No
         source=source,
         is_nested=nested,
         reply_to_handle=answered.handle if answered else "",
+        circle_name=parts.visible.circles.get(post.circle_id or 0, ""),
     )

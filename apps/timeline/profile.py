@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import partial
 
 from apps.accounts.models import User
-from apps.graph.queries import relations
+from apps.graph.queries import exact_relations
 from apps.paging import Cursor, Page
 from apps.timeline import merge, outbox, pull
 from apps.timeline.items import FeedItem
@@ -36,7 +36,7 @@ def profile_ids(
     restricted = pull.restricted_ids(
         author.pk,
         viewer_id,
-        follows=author.pk in relations(viewer_id, [author.pk]).following,
+        follows=author.pk in exact_relations(viewer_id, [author.pk]).following,
         cursor=_until(public, cursor, count),
         count=count,
         replies=replies,

@@ -8,9 +8,11 @@ from django.core.exceptions import ImproperlyConfigured
 from django.core.management import CommandError, call_command
 
 from apps.caches import existence as filters
-from apps.caches import ratelimit, redisclients, servers, trust
+from apps.caches import ratelimit, redisclients, servers, totals, trust
+from apps.caches.listener import Listener, processes, publish
 from apps.caches.redisclients import parse
 from apps.caches.servers import RedisError, existence, timelines
+from apps.caches.topology import Node, Topology
 from apps.caches.window import Windows, bury
 from tests.caches import test_existence as existence_tests
 from tests.caches import test_window as window_tests
@@ -93,6 +95,20 @@ def test_limits_count_on_a_cluster(on_cluster, settings):
         finally:
             servers.limits.cache_clear()
     servers.limits.cache_clear()
+
+
+def test_news_of_the_topology_and_totals_go_through_a_cluster(on_cluster):
+    listener = Listener(Topology(), role="web")
+    listener.start()
+    news = Topology(version=1, main=(Node("main-0", "10.0.0.1:1", 64, 1),))
+    try:
+        assert publish(news)
+        assert until(lambda: listener.topology == news, 5)
+        assert until(lambda: [one.version for one in processes()] == [1], 5)
+    finally:
+        listener.stop()
+    totals.add({("content", "hit"): 3})
+    assert totals.total()["content", "hit"] >= 3
 
 
 # --- a slot moves ---------------------------------------------------------------------------------

@@ -246,6 +246,17 @@ def test_posts_beyond_the_horizon_are_left_to_the_rows():
     assert ask(LOSSY, 1, [lossy_old]) == ask(LOSSY, 1, [5])
 
 
+def test_clocks_that_differ_do_not_hide_a_mark_at_the_horizon(monkeypatch):
+    """Whoever marks is ahead, and takes the post for one that is never asked for; whoever asks is behind."""
+    believed()
+    edge = post(1, age=90 * DAY - 60)
+    monkeypatch.setattr("apps.caches.segments.time.time", lambda: NOW + 300)
+    mark_many(ROWS, [(1, edge)])
+    monkeypatch.setattr("apps.caches.segments.time.time", lambda: NOW - 300)
+    found = ask(ROWS, 1, [edge])
+    assert edge in found.perhaps | found.unknown
+
+
 def test_redis_cli_reads_a_filter_with_plain_commands():
     marks = believed()
     pair = (1, post(1))

@@ -20,7 +20,7 @@ from apps.posts.drafts import Draft
 from apps.timeline import outbox
 from apps.timeline.fanout import push_own
 from apps.timeline.schema import (
-    VISIBILITIES,
+    WRITABLE_VISIBILITIES,
     ContextSchema,
     DeletedStatusSchema,
     StatusEdit,
@@ -54,7 +54,8 @@ def create(request: Request) -> Response:
     viewer = viewer_of(request)
     draft = Draft(
         body=fields["status"],
-        visibility=VISIBILITIES[fields["visibility"]],
+        visibility=WRITABLE_VISIBILITIES[fields["visibility"]],
+        circle_id=_id(fields["circle_id"]),
         reply_to_id=_id(fields["in_reply_to_id"]),
         quote_of_id=_id(fields["quoted_status_id"]),
         content_warning=fields["spoiler_text"],
