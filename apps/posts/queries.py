@@ -10,11 +10,7 @@ from dataclasses import dataclass, field
 from django.db.models import Q
 from django.db.models.expressions import RawSQL
 
-<<<<<<< HEAD
-from apps.accounts.models import UserCounts
 from apps.graph.circle_queries import circles_known
-=======
->>>>>>> c-relations
 from apps.graph.queries import Relations, exact_relations, relations
 from apps.posts.cache import CONTENT, POST_COUNTS, PostVersion
 from apps.posts.content import Picture, PostContent
@@ -95,20 +91,14 @@ def _gate_rows(ids: set[int], viewer_id: int | None) -> list[_GateRow]:
             Q(pk__in=ids) | Q(pk__in=sources), deleted_at=None, author__suspended_at=None
         )
         .order_by()
-<<<<<<< HEAD
-        .values_list("id", "version", "author_id", "visibility", "circle_id", Subquery(viewer))
-=======
         .values_list(
             "id",
             "version",
             "author_id",
             "visibility",
-            "counts__replies",
-            "counts__reposts",
-            "counts__likes",
+            "circle_id",
             RawSQL(_VIEWER_REVISION, [viewer_id]),  # noqa: S611 -- a constant; a Subquery takes four times as long
         )
->>>>>>> c-relations
     )
     return [_GateRow(*row) for row in rows]
 

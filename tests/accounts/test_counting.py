@@ -7,6 +7,7 @@ from apps.accounts.cache import USER_COUNTS, USER_COUNTS_TABLE
 from apps.accounts.counting import CountsTable, put_after_commit, rebuild_after_commit
 from apps.accounts.counts import change_user_counts
 from apps.accounts.models import UserCounts
+from apps.accounts.queries import AccountCounts, user_counts
 from apps.caches.counters import building, upkeep
 from apps.caches.counters.places import IdBuckets, TimeBuckets
 from apps.caches.counters.schema import Row
@@ -105,6 +106,16 @@ def test_every_action_that_changes_counts_shows_at_once(alice, carol):
     assert (counts(alice), counts(carol)) == ((0, 0, 0), (0, 0, 1))
     for user in (alice, carol):
         assert counts(user) == row_of(user)
+
+
+def test_counts_of_accounts_need_no_rows(alice, bob, django_assert_num_queries):
+    with django_assert_num_queries(0):
+        found = user_counts([alice.pk, bob.pk, 10**8])
+    assert found == {
+        alice.pk: AccountCounts(followers=1),
+        bob.pk: AccountCounts(following=1),
+        10**8: AccountCounts(),
+    }
 
 
 def test_what_is_rolled_back_is_not_put(alice, carol):

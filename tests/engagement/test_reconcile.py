@@ -109,9 +109,22 @@ def test_wrong_records_in_redis_are_found_and_repaired_whatever_their_revision(l
     assert counts_of(pk).likes == 1
 
 
-def test_lost_buckets_are_found_and_repaired(life):
-    bucket = POST_COUNTS.store.places.place(life[2].pk)[0]
-    counters().delete(POST_COUNTS.store.key(bucket))
+@pytest.mark.parametrize("garbage", [b"", b"\0\0\0", b"\5"])
+def test_garbage_in_redis_is_found_and_repaired(life, garbage):
+    for post in (life[2], life[0]):
+        bucket, name = POST_COUNTS.store.places.place(post.pk)
+        counters().hset(POST_COUNTS.store.key(bucket), name, garbage)
+    said, code = command("reconcile")
+    assert code == 1
+    assert "has -1" in said or garbage == b""
+    command("reconcile", "--fix")
+    assert drifts() == ({}, 0)
+    assert counts_of(life[2].pk).likes == 1
+
+
+def test_lost_records_are_found_and_repaired(life):
+    bucket, name = POST_COUNTS.store.places.place(life[2].pk)
+    counters().hdel(POST_COUNTS.store.key(bucket), name)
     assert counts_of(life[2].pk).likes == 0
     said, code = command("reconcile")
     assert code == 1

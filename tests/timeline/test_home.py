@@ -277,14 +277,8 @@ def test_a_warm_home_page_costs_the_same_queries_for_one_post_and_twenty(
 ):
     bulk_posts(alice, number)
     viewer = user_by_id(bob.pk)
-<<<<<<< HEAD
     home_timeline(viewer, Cursor())
-    # gate, relations, authors, likes and bookmarks, reposts
-=======
-    with django_capture_on_commit_callbacks(execute=True):
-        home_timeline(viewer, Cursor())
     # gate, authors, likes and bookmarks, reposts; the relations are in Redis
->>>>>>> c-relations
     with django_assert_num_queries(4):
         assert len(home_timeline(viewer, Cursor()).items) == number
 

@@ -2,6 +2,7 @@
 
 schema    which counts a record has, and its byte form
 places    which bucket an id belongs to, and its name there
+lua       what is kept in Redis; what all scripts share
 scripts   what Redis does with records at once
 store     records in Redis: read, put, count
 buckets   whole buckets: load cold ones, what PostgreSQL does not have yet, drop

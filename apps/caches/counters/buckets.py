@@ -4,8 +4,8 @@ import secrets
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple, cast
 
+from apps.caches.counters.lua import RECORDS
 from apps.caches.counters.schema import IN_AUX, NUMBER, Row
-from apps.caches.counters.scripts import RECORDS
 from apps.caches.counters.store import LEASE_SECONDS, CounterStore, Values
 from apps.caches.servers import counters
 
@@ -16,13 +16,18 @@ HEAT_BEGIN = (
 local meta, out = call('HMGET', KEYS[1], 'floor', 'whole'), {}
 local floor = tonumber(meta[1] or 0)
 for k = 2, #KEYS do
-  local key = KEYS[k]
-  local mark, mine = call('HGET', key, MARK), 0
+  local key, number = KEYS[k], tonumber(ARGV[k + 1])
+  local mark, mine, lacks = call('HGET', key, MARK), 0, false
   local until_ = mark and tonumber(string.match(mark, '^(%d+):')) or 0
-  if tonumber(ARGV[k + 1]) < floor and mark ~= complete(meta[2]) and until_ < now() then
+  if number < floor then
+    lacks = mark ~= complete(meta[2])
+  else
+    lacks = mark ~= 'hot' and (mark or was_begun(KEYS[1], number))
+  end
+  if lacks and until_ < now() then
     local new = call('EXISTS', key) == 0
     call('HSET', key, MARK, (now() + ARGV[2]) .. ':' .. ARGV[1])
-    if new then call('EXPIRE', key, ARGV[2]) end
+    if new and number < floor then call('EXPIRE', key, ARGV[2]) end
     mine = 1
   end
   out[#out + 1] = mine
@@ -38,8 +43,13 @@ HEAT_END = (
 local mark, limits = call('HGET', KEYS[3], MARK), numbers(ARGV[4])
 if not mark or string.match(mark, ':(.*)$') ~= ARGV[1] then return 0 end
 for at = 6, #ARGV, 3 do merge(KEYS[3], ARGV[at], ARGV[at + 1], ARGV[at + 2], limits, ARGV[5]) end
-call('HSET', KEYS[3], MARK, complete(call('HGET', KEYS[1], 'whole')))
-if call('HEXISTS', KEYS[2], ARGV[3]) == 0 then call('EXPIRE', KEYS[3], ARGV[2]) end
+local meta = call('HMGET', KEYS[1], 'floor', 'whole')
+if tonumber(ARGV[3]) >= tonumber(meta[1] or 0) then
+  call('HSET', KEYS[3], MARK, 'hot')
+else
+  call('HSET', KEYS[3], MARK, complete(meta[2]))
+  if call('HEXISTS', KEYS[2], ARGV[3]) == 0 then call('EXPIRE', KEYS[3], ARGV[2]) end
+end
 return 1
 """
 )
@@ -56,18 +66,24 @@ end
 return {meta[2], meta[3]}
 """
 
-# KEYS: dirty, buckets. ARGV: '1' to drop even what is loaded for a while, numbers. -> how many are still dirty
-SWEEP = """
-local call, dirty = redis.call, 0
-for k = 2, #KEYS do
-  if call('HEXISTS', KEYS[1], ARGV[k]) == 1 then
+# KEYS: meta, dirty, buckets. ARGV: '1' to drop even what was loaded for a while, numbers. -> how many are still dirty
+SWEEP = (
+    RECORDS
+    + """
+local dirty = 0
+for k = 3, #KEYS do
+  local key, number = KEYS[k], ARGV[k - 1]
+  local mark = call('HGET', key, MARK)
+  if call('HEXISTS', KEYS[2], number) == 1 then
     dirty = dirty + 1
-  elseif ARGV[1] == '1' or call('HEXISTS', KEYS[k], '\\0') == 0 then
-    call('UNLINK', KEYS[k])
+  elseif ARGV[1] == '1' or not mark or mark == 'hot' or mark == '0:' then
+    call('UNLINK', key)
+    set_begun(KEYS[1], tonumber(number), false)
   end
 end
 return dirty
 """
+)
 
 # KEYS: meta, dirty, buckets. ARGV: heat seconds, then per bucket: number, how many increments were written.
 CLEAN = """
@@ -77,7 +93,7 @@ for k = 3, #KEYS do
   local number = ARGV[2 * k - 4]
   if call('HGET', KEYS[2], number) == ARGV[2 * k - 3] then
     call('HDEL', KEYS[2], number)
-    if tonumber(number) < floor and call('HEXISTS', KEYS[k], '\\0') == 1 then
+    if tonumber(number) < floor and call('HGET', KEYS[k], '\\0') ~= 'hot' then
       call('EXPIRE', KEYS[k], ARGV[1])
     end
   end
@@ -87,14 +103,14 @@ return 1
 
 
 class Load(NamedTuple):
-    """A cold bucket that this process may load, until the lease that the token stands for ends."""
+    """A cold or lost bucket that this process may load, until the lease that the token stands for ends."""
 
     bucket: int
     token: str
 
 
 class Size(NamedTuple):
-    """What a bucket takes: bytes, and names in it."""
+    """What a bucket takes: bytes, and how many records there are about."""
 
     memory: int
     records: int
@@ -109,7 +125,7 @@ class Dirty(NamedTuple):
 
 
 def begin_heat(store: CounterStore, buckets: Collection[int]) -> list[Load]:
-    """Register those cold buckets that nobody is loading: from now on, puts to them are kept."""
+    """Register those buckets that are not here and that nobody is loading: from now on, puts to them are kept."""
     token = secrets.token_hex(8)
     keys = [store.meta_key, *map(store.key, buckets)]
     mine = store.run(HEAT_BEGIN, keys, [token, LEASE_SECONDS, *buckets])
@@ -132,7 +148,7 @@ def cool(store: CounterStore, floor: int) -> tuple[int, int] | None:
 
 def sweep(store: CounterStore, buckets: Sequence[int], *, loaded_too: bool = False) -> int:
     """Drop buckets that PostgreSQL knows all about; how many it does not, which stay."""
-    keys = [store.dirty_key, *map(store.key, buckets)]
+    keys = [store.meta_key, store.dirty_key, *map(store.key, buckets)]
     return int(store.run(SWEEP, keys, [int(loaded_too), *buckets]))
 
 
@@ -189,4 +205,6 @@ def sizes_of(store: CounterStore, buckets: Sequence[int]) -> list[Size]:
         pipeline.memory_usage(store.key(bucket), samples=0)
         pipeline.hlen(store.key(bucket))
     answers = pipeline.execute()
-    return [Size(answers[at] or 0, answers[at + 1]) for at in range(0, len(answers), 2)]
+    return [  # the mark is no record
+        Size(answers[at] or 0, max(answers[at + 1] - 1, 0)) for at in range(0, len(answers), 2)
+    ]

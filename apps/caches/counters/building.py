@@ -43,6 +43,8 @@ end
 return 1
 """
 
+NAMES = ("whole", "floor", "layout", "run")  # of meta, those that the outside looks at
+
 
 @dataclass(frozen=True)
 class State:
@@ -65,10 +67,11 @@ class State:
 def state(store: CounterStore) -> State:
     """What is known of the store, in one round trip."""
     pipeline = counters().pipeline(transaction=False)
-    pipeline.hgetall(store.meta_key)
+    pipeline.hmget(store.meta_key, NAMES)
     pipeline.info("server")
-    meta, server = pipeline.execute()
-    return State({name.decode(): value.decode() for name, value in meta.items()}, server["run_id"])
+    values, server = pipeline.execute()
+    meta = {name: value.decode() for name, value in zip(NAMES, values, strict=True) if value}
+    return State(meta, server["run_id"])
 
 
 def begin_build(store: CounterStore, floor: int) -> Turn | None:

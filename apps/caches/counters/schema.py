@@ -118,8 +118,13 @@ class Schema:
         return Packed(header + body.rstrip(b"\0"), aux)
 
     def unpack(self, record: bytes, aux: Mapping[int, int] | None = None) -> tuple[int, ...]:
-        """The values of a record: 0 for fields it does not have yet, without those this schema does not know."""
-        number, known = record[0] & NUMBER, len(self.fields)
+        """The values of a record: 0 for fields it does not have yet, without those this schema does not know.
+
+        ValueError when it is no record.
+        """
+        number, known = record[0] & NUMBER if len(record) >= HEADER else 0, len(self.fields)
+        if not number:
+            raise ValueError(f"not a record: {record!r}")
         if len(record) <= HEADER + number == HEADER + known and not aux:  # one plane: most records
             return (*record[HEADER:], *self.zeros[len(record) - HEADER :])
         values = [

@@ -4,6 +4,7 @@ Keys of one service share a hash tag, so a script about many buckets is one node
 that outgrows a node is cut by giving each part a tag of its own.
 """
 
+import logging
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,16 +15,19 @@ from apps.caches.counters.places import Places
 from apps.caches.counters.schema import Row, Schema, revision_of
 from apps.caches.servers import Request, counters, run_script, run_together
 
+logger = logging.getLogger(__name__)
+
 MAX_IDS = 1000
 PUT_BATCH = 250  # records in one script: about a millisecond of Redis
 LEASE_SECONDS = 60  # of a builder between two batches, and of whoever loads a cold bucket
 WHOLE = 2
+UNREADABLE = -1  # the counts of garbage, when it is compared
 
 Values = tuple[int, ...]
 
 
 class Cold:
-    """Of an id in a cold bucket that is not loaded: only PostgreSQL knows."""
+    """Of an id in a bucket that is cold and not loaded, or lost: only PostgreSQL knows."""
 
 
 COLD: Final = Cold()
@@ -67,21 +71,21 @@ class CounterStore:
         return Request(scripts.READ, [self.meta_key, *map(self.key, buckets)], args), order
 
     def answer(self, said: list[Any], order: list[int]) -> dict[int, Found] | None:
-        """What the script of `request` says; None while a missing record does not mean zero."""
+        """What the script of `request` says; None while a missing record does not mean zero, and when it is garbage."""
         if said[0] != WHOLE:
             return None
-        zeros = self.schema.zeros
-        unpack = self.schema.unpack
-        return {
-            id_: unpack(raw)
-            if isinstance(raw, bytes)
-            else zeros
-            if raw is None
-            else COLD
-            if raw == -1
-            else self._values(raw)
-            for id_, raw in zip(order, said[1:], strict=True)
-        }
+        try:
+            return dict(zip(order, map(self._found, said[1:]), strict=True))
+        except ValueError as error:
+            logger.warning("counters of %s: %s", self.schema.name, error)
+            return None
+
+    def _found(self, raw: Any) -> Found:
+        if isinstance(raw, bytes):
+            return self.schema.unpack(raw)
+        if raw is None:
+            return self.schema.zeros
+        return COLD if raw == -1 else self._values(raw)
 
     def records(self, ids: Collection[int]) -> dict[int, Row | None]:
         """What Redis has of ids, None without a record; cold ones are left out, and all while it is not whole."""
@@ -95,7 +99,10 @@ class CounterStore:
 
     def _row(self, id_: int, raw: bytes | list[bytes | None]) -> Row:
         record = raw if isinstance(raw, bytes) else cast("bytes", raw[0])
-        return Row(id_, self._values(raw), revision_of(record))
+        try:
+            return Row(id_, self._values(raw), revision_of(record))
+        except ValueError:
+            return Row(id_, (UNREADABLE,) * len(self.schema.fields), 0)
 
     def _values(self, raw: bytes | list[bytes | None]) -> Values:
         if isinstance(raw, bytes):

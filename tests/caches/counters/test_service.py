@@ -163,6 +163,78 @@ def test_readers_of_one_cold_bucket_load_it_once(service):
     assert service.source.asked.count("rows_in") == 1
 
 
+# --- a bucket that was lost alone -------------------------------------------------------------------
+
+
+def lose(service, id_):
+    assert counters().delete(service.store.key(service.store.places.place(id_)[0]))
+
+
+def test_a_lost_bucket_is_noticed_and_loaded_again(service):
+    ids = [post_id(0, author) for author in (1, 2, 3)]
+    service.put_many([service.source.put(ids[0], 5, 6, 7), service.source.put(ids[1], 1, 0, 0)])
+    lose(service, ids[0])
+    assert list(service.get_many(ids).values()) == [(5, 6, 7), (1, 0, 0), (0, 0, 0)]
+    assert list(service.get_many(ids).values()) == [(5, 6, 7), (1, 0, 0), (0, 0, 0)]
+    assert service.source.asked == ["rows_in"]
+    assert counters().ttl(service.store.key(service.store.places.place(ids[0])[0])) == -1
+
+
+def test_a_put_into_a_lost_bucket_does_not_make_zeros_of_the_others(service):
+    one, other = post_id(0, 1), post_id(0, 2)
+    service.put_many([service.source.put(one, 5, 0, 0), service.source.put(other, 6, 0, 0)])
+    lose(service, one)
+    service.put_many([service.source.put(one, 7, 0, 0, revision=2)])
+    assert service.get_many([one, other]) == {one: (7, 0, 0), other: (6, 0, 0)}
+    assert service.get_many([one, other]) == {one: (7, 0, 0), other: (6, 0, 0)}
+    assert service.source.asked == ["rows_in"]
+
+
+def test_counting_in_a_lost_bucket_goes_on_from_the_database(service):
+    one, other = post_id(0, 1), post_id(0, 2)
+    service.put_many([service.source.put(one, 5, 0, 90), service.source.put(other, 6, 0, 0)])
+    lose(service, one)
+    assert service.count("reads", {one: 1}) == {one: 91}
+    assert service.get_many([one, other]) == {one: (5, 0, 91), other: (6, 0, 0)}
+
+
+def test_a_bucket_that_was_dropped_and_begun_again_is_whole(service):
+    service.put_many([service.source.put(post_id(), 5, 0, 0)])
+    upkeep.start_over(service)
+    upkeep.rebuild(service)
+    service.source.asked.clear()
+    assert service.get_many([post_id(), post_id(0, 2)]) == {post_id(): (5, 0, 0), post_id(0, 2): (0, 0, 0)}  # fmt: skip
+    assert service.source.asked == []
+
+
+def test_buckets_that_outlive_the_store_are_noticed_as_well(service):
+    service.put_many([service.source.put(post_id(), 5, 0, 0)])
+    counters().delete(service.store.meta_key)
+    assert service.get_many([post_id()]) == {post_id(): (5, 0, 0)}
+    upkeep.rebuild(service)
+    lose(service, post_id())
+    assert service.get_many([post_id()]) == {post_id(): (5, 0, 0)}
+
+
+@pytest.mark.parametrize("garbage", [b"", b"\0", b"\1", b"\0\0\0", b"\x80\0\0", b"\x10ab"])
+def test_garbage_instead_of_a_record_is_the_databases_to_answer(service, garbage):
+    service.put_many([service.source.put(post_id(), 5, 0, 0)])
+    bucket, name = service.store.places.place(post_id())
+    counters().hset(service.store.key(bucket), name, garbage)
+    assert service.get_many([post_id()]) == {post_id(): (5, 0, 0)}
+
+
+@pytest.mark.parametrize("which", ["bucket", "meta", "dirty"])
+def test_garbage_instead_of_a_hash_is_the_databases_to_answer(service, which):
+    row = service.source.put(post_id(), 5, 0, 0)
+    service.put_many([row])
+    keys = {"bucket": service.store.key(service.store.places.place(post_id())[0]), "meta": service.store.meta_key, "dirty": service.store.dirty_key}  # fmt: skip
+    counters().set(keys[which], "garbage")
+    assert service.get_many([post_id()]) == {post_id(): (5, 0, 0)}
+    service.count("reads", {post_id(): 1})
+    assert service.source.value(post_id(), "reads") == 1
+
+
 # --- counting ---------------------------------------------------------------------------------------
 
 

@@ -332,7 +332,8 @@ def test_what_redis_has_otherwise_is_found(rows, monkeypatch):
     upkeep.rebuild(service)
     every = list(rows.kept.values())
     assert upkeep.wrong(service, every) == []
-    counters().delete(service.store.key(service.store.places.place(post_id(500))[0]))
+    bucket, name = service.store.places.place(post_id(500))
+    counters().hdel(service.store.key(bucket), name)
     service.put_many([Row(post_id(100), (99, 0, 0), 40_000 % 65536)])
     missed = rows.put(post_id(200), 70, 0, 0, revision=60)
     found = {row.id for row, _record in upkeep.wrong(service, [*rows.kept.values()])}
