@@ -178,6 +178,14 @@ EXISTENCE_SEGMENT_SECONDS = env.int("EXISTENCE_SEGMENT_SECONDS", 7 * 24 * 3600)
 EXISTENCE_HORIZON_DAYS = env.int("EXISTENCE_HORIZON_DAYS", 90)  # older posts: PostgreSQL answers
 EXISTENCE_READ_HORIZON_DAYS = env.int("EXISTENCE_READ_HORIZON_DAYS", 30)  # older: not known as read
 
+# --- relations ----------------------------------------------------------------------------------
+# Kept in Redis for those who come; sliding on their reads.
+GRAPH_TTL_SECONDS = env.int("GRAPH_TTL_SECONDS", 7 * 24 * 3600)
+GRAPH_LIST_FROM = env.int("GRAPH_LIST_FROM", 500)  # longer lists of people have their head in Redis
+GRAPH_LIST_LENGTH = env.int("GRAPH_LIST_LENGTH", 1000)  # and so many entries of it
+# Who follows an account is kept as a set up to so many; about more, "followed by" asks PostgreSQL.
+GRAPH_FOLLOWERS_MOST = env.int("GRAPH_FOLLOWERS_MOST", 20_000)
+
 # --- limits: (how many, in how many seconds) ------------------------------------------------------
 RATE_LIMITS = {
     "sign_up": (env.int("LIMIT_SIGN_UP", 30), 1800),  # per address

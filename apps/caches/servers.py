@@ -31,6 +31,7 @@ PROBE_TIMEOUT_SECONDS = 0.3  # staff wait for the slowest node
 Redis = redis.Redis
 RedisError = redis.RedisError
 MEMCACHED_ERRORS = (MemcacheError, OSError)
+ResponseError = redis.ResponseError  # the server answered, and refused
 Pipeline = redis.client.Pipeline
 
 

@@ -75,7 +75,9 @@ WITH fresh AS (
     GROUP BY user_id
 ), counted AS (
     UPDATE accounts_usercounts c
-    SET following = c.following + d.following, followers = c.followers + d.followers, revision = c.revision + 1
+    SET following = c.following + d.following, followers = c.followers + d.followers, revision = c.revision + 1,
+        graph_revision = c.graph_revision + (d.following > 0)::int,
+        followers_revision = c.followers_revision + (d.followers > 0)::int
     FROM deltas d
     WHERE c.user_id = d.user_id
     RETURNING ARRAY[c.user_id, c.followers, c.following, c.posts, c.revision] AS counts

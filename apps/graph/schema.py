@@ -1,8 +1,10 @@
-"""The shape of the API's relationship entity, for the OpenAPI document."""
+"""The shapes of the API's entities of the graph, for the OpenAPI document."""
 
 from typing import Any
 
 from rest_framework import serializers
+
+from apps.accounts.schema import AccountSchema
 
 
 class RelationshipSchema(serializers.Serializer[Any]):
@@ -23,3 +25,10 @@ class RelationshipSchema(serializers.Serializer[Any]):
     domain_blocking = serializers.BooleanField()
     endorsed = serializers.BooleanField()
     note = serializers.CharField()
+
+
+class FamiliarSchema(serializers.Serializer[Any]):
+    """Whom the viewer follows, of those who follow an account."""
+
+    id = serializers.CharField()
+    accounts = AccountSchema(many=True)

@@ -2,10 +2,12 @@
 
 from typing import Any
 
-from apps.graph.queries import Relations
+from apps.accounts.serializers import account_json
+from apps.graph.familiar import Familiar
+from apps.graph.queries import ExactRelations
 
 
-def relationship_json(user_id: int, related: Relations) -> dict[str, Any]:
+def relationship_json(user_id: int, related: ExactRelations) -> dict[str, Any]:
     """How the viewer of `related` stands to an account."""
     following, muting = user_id in related.following, user_id in related.muting
     return {
@@ -25,3 +27,8 @@ def relationship_json(user_id: int, related: Relations) -> dict[str, Any]:
         "endorsed": False,
         "note": "",
     }
+
+
+def familiar_json(user_id: int, familiar: Familiar) -> dict[str, Any]:
+    """Whom the viewer follows, of those who follow an account."""
+    return {"id": str(user_id), "accounts": [account_json(user) for user in familiar.people]}

@@ -13,6 +13,7 @@ pages: list[URLPattern] = [
 
 endpoints: list[URLPattern] = [
     path("accounts/relationships", api.relationships),
+    path("accounts/familiar_followers", api.familiar_followers),
     path("accounts/<int:account_id>/followers", api.followers),
     path("accounts/<int:account_id>/following", api.following),
     path("accounts/<int:account_id>/follow", api.follow),

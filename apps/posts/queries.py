@@ -7,9 +7,10 @@ from collections import defaultdict
 from collections.abc import Collection
 from dataclasses import dataclass, field
 
-from django.db.models import Q
+from django.db.models import Q, Subquery
 
-from apps.graph.queries import Relations, relations
+from apps.accounts.models import UserCounts
+from apps.graph.queries import Relations, exact_relations, relations
 from apps.posts.cache import CONTENT, POST_COUNTS, PostVersion
 from apps.posts.content import Picture, PostContent
 from apps.posts.models import OPEN, Attachment, Kind, Mention, Post, Visibility
@@ -43,6 +44,7 @@ class _GateRow:
     version: int
     author_id: int
     visibility: str
+    viewer_revision: int | None
 
 
 def visible_posts(viewer_id: int | None, post_ids: Collection[int]) -> VisiblePosts:
@@ -56,22 +58,27 @@ def visible_posts(viewer_id: int | None, post_ids: Collection[int]) -> VisiblePo
         return VisiblePosts()
     if len(ids) > MAX_IDS:
         raise ValueError(f"at most {MAX_IDS} posts a call, not {len(ids)}")
-    rows = _gate_rows(ids)
-    related = relations(viewer_id, {row.author_id for row in rows})
+    rows = _gate_rows(ids, viewer_id)
+    revision = rows[0].viewer_revision if rows else None
+    related = relations(viewer_id, {row.author_id for row in rows}, revision=revision)
     allowed = [row for row in rows if row.author_id not in related.severed]
-    named = _restricted_to(viewer_id, [row.id for row in allowed if row.visibility not in OPEN])
-    seen = [row for row in allowed if _may_see(row, viewer_id, related, named)]
+    restricted = [row for row in allowed if row.visibility not in OPEN]
+    named = _restricted_to(viewer_id, [row.id for row in restricted])
+    # what Redis says of them is good enough to hide a post, never to show a restricted one
+    certain = exact_relations(viewer_id, {row.author_id for row in restricted})
+    seen = [row for row in allowed if _may_see(row, viewer_id, certain, named)]
     return VisiblePosts(_contents(seen), post_counts([row.id for row in seen]), related)
 
 
-def _gate_rows(ids: set[int]) -> list[_GateRow]:
+def _gate_rows(ids: set[int], viewer_id: int | None) -> list[_GateRow]:
     sources = Post.objects.filter(pk__in=ids).values("source_id")
+    viewer = UserCounts.objects.filter(pk=viewer_id).values("graph_revision")
     rows = (
         Post.objects.filter(
             Q(pk__in=ids) | Q(pk__in=sources), deleted_at=None, author__suspended_at=None
         )
         .order_by()
-        .values_list("id", "version", "author_id", "visibility")
+        .values_list("id", "version", "author_id", "visibility", Subquery(viewer))
     )
     return [_GateRow(*row) for row in rows]
 
@@ -84,10 +91,14 @@ def _restricted_to(viewer_id: int | None, post_ids: list[int]) -> set[int]:
     )
 
 
-def _may_see(row: _GateRow, viewer_id: int | None, related: Relations, named: set[int]) -> bool:
-    if row.visibility in OPEN or row.author_id == viewer_id or row.id in named:
+def _may_see(row: _GateRow, viewer_id: int | None, certain: Relations, named: set[int]) -> bool:
+    if row.visibility in OPEN or row.author_id == viewer_id:
         return True
-    return row.visibility == Visibility.FOLLOWERS and row.author_id in related.following
+    if row.author_id in certain.severed:
+        return False
+    if row.id in named:
+        return True
+    return row.visibility == Visibility.FOLLOWERS and row.author_id in certain.following
 
 
 def _contents(rows: list[_GateRow]) -> dict[int, PostContent]:

@@ -12,7 +12,7 @@ from django.db import transaction
 from apps.caches.servers import RedisError
 from apps.events import leases
 from apps.events.actions import ring
-from apps.graph.queries import follower_chunks, follower_ids_between, relations
+from apps.graph.queries import exact_relations, follower_chunks, follower_ids_between
 from apps.ids import author_of
 from apps.paging import Cursor
 from apps.posts.models import Mention, Post, Visibility
@@ -90,7 +90,7 @@ def deliver_to_named(post_id: int) -> None:
     if not post.exists():
         return
     named = list(Mention.objects.filter(post=post_id).values_list("user_id", flat=True))
-    HOME.push(sorted(relations(author_id, named).followed_by), [post_id])
+    HOME.push(sorted(exact_relations(author_id, named).followed_by), [post_id])
 
 
 def push_own(post_id: int) -> None:
@@ -110,9 +110,9 @@ def follow_changed(reader_id: int, author_id: int) -> None:
     """
     if not HOME.takes_pushes(reader_id):
         return
-    if author_id not in relations(reader_id, [author_id]).following:
+    if author_id not in exact_relations(reader_id, [author_id]).following:
         _withdraw(reader_id, author_id)
-    if author_id in relations(reader_id, [author_id]).following:
+    if author_id in exact_relations(reader_id, [author_id]).following:
         _backfill(reader_id, author_id)
 
 

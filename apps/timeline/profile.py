@@ -3,7 +3,7 @@
 from functools import partial
 
 from apps.accounts.models import User
-from apps.graph.queries import relations
+from apps.graph.queries import exact_relations
 from apps.paging import Cursor, Page
 from apps.timeline import pull
 from apps.timeline.items import FeedItem
@@ -14,7 +14,7 @@ def profile_timeline(
     author: User, viewer_id: int | None, cursor: Cursor, *, replies: bool
 ) -> Page[FeedItem]:
     """A page of an author's posts and reposts, with or without replies; mutes do not apply here."""
-    follows = author.pk in relations(viewer_id, [author.pk]).following
+    follows = author.pk in exact_relations(viewer_id, [author.pk]).following
     source = partial(_ids, author.pk, viewer_id, follows=follows, replies=replies)
     return fill_page(source, viewer_id=viewer_id, cursor=cursor, rule=anything)
 

@@ -19,6 +19,7 @@ ENDPOINTS = [
     ("GET", "accounts/<int:account_id>/followers", False),
     ("GET", "accounts/<int:account_id>/following", False),
     ("GET", "accounts/relationships", True),
+    ("GET", "accounts/familiar_followers", True),
     *(("POST", f"accounts/<int:account_id>/{act}", True) for act in ("follow", "unfollow", "block", "unblock", "mute", "unmute")),
     ("GET", "timelines/home", True),
     ("GET", "timelines/public", False),

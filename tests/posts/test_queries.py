@@ -105,8 +105,8 @@ def test_the_gate_costs_the_same_queries_however_many_are_asked(
     ids = [publish(alice, f"post {n} @bob").pk for n in range(number)]
     ids += [publish(alice, visibility="followers").pk]
     visible_posts(bob.pk, ids)
-    # posts, relations, who is named; the restricted one's body, pictures and mentions from PostgreSQL
-    with django_assert_num_queries(6 if tiers().ping() else 9):
+    # posts, relations, who is named and who follows; the restricted one's body, pictures and mentions from PostgreSQL
+    with django_assert_num_queries(7 if tiers().ping() else 10):
         assert len(visible_posts(bob.pk, ids).posts) == number + 1
 
 

@@ -11,7 +11,7 @@ from apps.accounts.models import User
 from apps.accounts.queries import user_by_handle
 from apps.accounts.visitors import MemberVisit, Visit, signed_in_only, viewer_id_of, viewer_of
 from apps.engagement.actions import read_post
-from apps.graph.queries import relations
+from apps.graph.queries import exact_relations
 from apps.paging import Cursor, Page
 from apps.timeline.bookmarks import bookmarks_timeline
 from apps.timeline.forms import ComposeForm, composer_context
@@ -120,7 +120,7 @@ def _feed(request: Visit, template: str, page: Page[FeedItem], **context: Any) -
 
 
 def _standing(viewer_id: int | None, owner: User) -> dict[str, Any]:
-    related = relations(viewer_id, [owner.pk])
+    related = exact_relations(viewer_id, [owner.pk])
     return {
         "following": related.following,
         "followed_by": related.followed_by,
