@@ -48,7 +48,7 @@ def test_queries_do_not_grow_with_the_people(
         follow_user(make_user(), alice)
     browser = page_of(carol)
     browser.get("/@alice/followers")
-    with django_assert_num_queries(8):
+    with django_assert_num_queries(7):
         browser.get("/@alice/followers")
 
 
