@@ -11,6 +11,7 @@ from itertools import chain
 from typing import NamedTuple
 
 from apps.caches.aside import replace
+from apps.caches.redisclients import is_cluster
 from apps.caches.replicas import read_graph
 from apps.caches.servers import Redis, graph, script
 
@@ -71,7 +72,9 @@ class ListHeads:
         start = "(-inf" if newest is None else f"({-newest}"
 
         def ask(client: Redis) -> Head | None:
-            pipeline = client.pipeline(transaction=True)
+            # not in a cluster: the library leaves the answers of a transaction there as text; without one, what is
+            # read may be a moment newer than its fence
+            pipeline = client.pipeline(transaction=not is_cluster(client))
             pipeline.zscore(key, _fence(revision))
             pipeline.zrange(
                 key, start, "+inf", byscore=True, offset=0, num=count + 1, withscores=True
