@@ -159,6 +159,9 @@ COUNTERS_HOT_DAYS = env.int(
 COUNTERS_HEAT_SECONDS = env.int(
     "COUNTERS_HEAT_SECONDS", 3600
 )  # and kept this long after the last read
+COUNTERS_RECONCILE_DAYS = env.int(
+    "COUNTERS_RECONCILE_DAYS", 7
+)  # posts compared with their rows again and again
 COUNTERS_MEMORY_LIMIT_BYTES = env.int("COUNTERS_MEMORY_LIMIT_BYTES", 0)  # of posts' counts; 0: none
 
 # --- timelines ----------------------------------------------------------------------------------
@@ -166,8 +169,16 @@ HOME_WINDOW_LENGTH = env.int("HOME_WINDOW_LENGTH", 800)  # entries kept in Redis
 HOME_WINDOW_TTL_SECONDS = env.int(
     "HOME_WINDOW_TTL_SECONDS", 3 * 24 * 3600
 )  # sliding; existing = online
+INBOX_WINDOW_LENGTH = env.int("INBOX_WINDOW_LENGTH", 400)  # restricted posts; same life as home
 FANOUT_CHUNK_SIZE = env.int("FANOUT_CHUNK_SIZE", 2000)  # followers per chunk task
 
+# --- hot authors: their newest posts are kept inside every process ---------------------------------
+HOT_AUTHOR_FOLLOWERS = env.int("HOT_AUTHOR_FOLLOWERS", 10_000)  # from so many on
+HOT_AUTHOR_READS_PER_SECOND = env.int(
+    "HOT_AUTHOR_READS_PER_SECOND", 20
+)  # or so often, in a process
+HOT_AUTHOR_TTL_SECONDS = env.float("HOT_AUTHOR_TTL_SECONDS", 2.0)  # 1 to 5: when a message was lost
+HOT_AUTHORS_KEPT = env.int("HOT_AUTHORS_KEPT", 100)  # of 60 posts each, in a process
 # --- existence filters ----------------------------------------------------------------------------
 # 1.2 bytes a record: 1 % false positives; 1.8: 0.1 %. Hashes 0: the best number for the bytes.
 # A change of any of these begins new filters: until they are rebuilt, PostgreSQL answers.
@@ -177,7 +188,6 @@ EXISTENCE_SEGMENT_RECORDS = env.int("EXISTENCE_SEGMENT_RECORDS", 50_000)
 EXISTENCE_SEGMENT_SECONDS = env.int("EXISTENCE_SEGMENT_SECONDS", 7 * 24 * 3600)
 EXISTENCE_HORIZON_DAYS = env.int("EXISTENCE_HORIZON_DAYS", 90)  # older posts: PostgreSQL answers
 EXISTENCE_READ_HORIZON_DAYS = env.int("EXISTENCE_READ_HORIZON_DAYS", 30)  # older: not known as read
-
 # --- relations ----------------------------------------------------------------------------------
 # Kept in Redis for those who come; sliding on their reads.
 GRAPH_TTL_SECONDS = env.int("GRAPH_TTL_SECONDS", 7 * 24 * 3600)
@@ -255,6 +265,11 @@ CELERY_BEAT_SCHEDULE = {
         "task": "apps.posts.tasks.cool_counts",
         "schedule": 300.0,
         "options": {"expires": 300},
+    },
+    "reconcile-counts": {
+        "task": "apps.engagement.tasks.reconcile_counts",
+        "schedule": 30.0,
+        "options": {"expires": 30},
     },
     "publish-topology": {
         "task": "apps.topology.tasks.publish",
@@ -381,6 +396,10 @@ SPECTACULAR_SETTINGS = {
     "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
     "REDOC_DIST": "SIDECAR",
     "SCHEMA_PATH_PREFIX": r"/api/v[0-9]",
+    "ENUM_NAME_OVERRIDES": {
+        "VisibilityEnum": ["public", "unlisted", "private", "direct"],
+        "WritableVisibilityEnum": ["public", "unlisted", "private", "direct", "circle"],
+    },
 }
 
 # --- logs -----------------------------------------------------------------------------------------

@@ -81,6 +81,7 @@ def _static_checks() -> list[tuple[str, list[str]]]:
                 "from importlinter.cli import lint_imports_command as c; c()",
             ],
         ),
+        ("generated code", [*_module("runner.generated"), "--check"]),
         *([("templates", djade)] if templates else []),
     ]
 
@@ -111,7 +112,7 @@ def _step(name: str, command: list[str], environment: Mapping[str, str]) -> bool
         command, cwd=ROOT, env=dict(environment), stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace", check=False,
     )  # fmt: skip
-    say(f"{name:<12} {'failed' if done.returncode else 'ok':<7} {time.monotonic() - begin:5.1f} s")
+    say(f"{name:<14} {'failed' if done.returncode else 'ok':<7} {time.monotonic() - begin:5.1f} s")
     if done.returncode:
         say(done.stdout.rstrip())
     return done.returncode == 0

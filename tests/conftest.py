@@ -39,10 +39,17 @@ def _empty_redis():
     timelines().flushdb()
     limits().flushdb()
     counters().flushdb()
-    for service in (POST_COUNTS, USER_COUNTS):  # as after a rebuild from the empty database
-        turn = begin_build(service.store, service.floor_now)
-        assert turn is not None
-        end_build(service.store, turn, whole=True)
+
+
+@pytest.fixture(autouse=True)
+def _whole_counters(_empty_redis, request):
+    """As after a rebuild from the empty database."""
+    fixtures = {"db", "transactional_db"} & set(request.fixturenames)
+    if fixtures or request.node.get_closest_marker("django_db"):
+        for service in (POST_COUNTS, USER_COUNTS):
+            turn = begin_build(service.store, service.floor_now)
+            assert turn is not None
+            end_build(service.store, turn, whole=True)
 
 
 @pytest.fixture(autouse=True)

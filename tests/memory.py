@@ -1,6 +1,7 @@
 """What is really in a Memcached node, seen past the code under test."""
 
 import socket
+from urllib.parse import unquote_to_bytes
 
 from apps.caches import tiers as module
 from apps.caches.listener import listener
@@ -24,13 +25,14 @@ def told(url, request, *, end=b"\r\n"):
 
 def keys_in(url):
     """All keys of a node as they are stored, unexpired or not."""
-    dump = told(url, b"lru_crawler metadump all\r\n", end=b"END\r\n")
-    return [line.split()[0].removeprefix(b"key=") for line in dump.split(b"\n")[:-2]]
+    dump = told(url, b"lru_crawler metadump hash\r\n", end=b"END\r\n")
+    lines = dump.split(b"\n")[:-2]
+    return [unquote_to_bytes(line.split()[0].removeprefix(b"key=")) for line in lines]
 
 
 def contents(node, generation=None):
     """The data of all values of one generation of a node, by key: what a read of this node can see."""
-    stamp = read_answer(told(node.url, b"get %s\r\n" % node.stamp_key, end=b"END\r\n"), 0, 0)[0]
+    stamp = read_answer(told(node.url, b"gets %s\r\n" % node.stamp_key, end=b"END\r\n"), 0, 0)[0]
     if generation is None:
         if node.stamp_key not in stamp.items:
             return {}
@@ -39,7 +41,7 @@ def contents(node, generation=None):
     found = {}
     for key in keys_in(node.url):
         if key.startswith(head):
-            items = read_answer(told(node.url, b"get %s\r\n" % key, end=b"END\r\n"), 0, 0)[0].items
+            items = read_answer(told(node.url, b"gets %s\r\n" % key, end=b"END\r\n"), 0, 0)[0].items
             if key in items:
                 found[key.removeprefix(head).decode()] = items[key]
     return found

@@ -78,6 +78,19 @@ class CountsTable:
         rows = self._select(sql, [*deltas.values(), *values.values(), id_])
         return rows[0] if rows else None
 
+    def locked(self, id_: int) -> Row | None:
+        """The row of an id, locked until the transaction ends."""
+        sql = f"SELECT {self._row} FROM {self.table} c WHERE c.{self.key} = %s FOR UPDATE"  # noqa: S608 -- names of ours
+        rows = self._select(sql, [id_])
+        return rows[0] if rows else None
+
+    def revise(self, id_: int, revision: int) -> Row:
+        """Give the row of an id another revision; it must be there."""
+        sql = (
+            f"UPDATE {self.table} c SET revision = %s WHERE c.{self.key} = %s RETURNING {self._row}"  # noqa: S608 -- names of ours
+        )
+        return self._select(sql, [revision, id_])[0]
+
     def raise_to(self, field: str, values: Mapping[int, int]) -> int:
         """Raise a count of ids to values, never lower it; how many rows changed. The revision is not its affair."""
         return self._update(field, f"greatest(c.{field}, v.value)", f"c.{field} < v.value", values)

@@ -77,13 +77,13 @@ class Layer:
             parts[zlib.crc32(key) % len(slots)].append(key)
         return [(slot, part) for slot, part in zip(slots, parts, strict=True) if part]
 
-    def read(self, keys: Collection[bytes], *, with_tokens: bool = False) -> Reading:
-        """What the layer has, under the keys of the call."""
+    def read(self, keys: Collection[bytes]) -> Reading:
+        """What the layer has, with the tokens to replace it."""
         reading, flights, errors = Reading(), [], 0
         if not self.slots:
             return reading
         for slot, part in self.by_slot(keys):
-            build = _ask(slot.node, part, with_tokens=with_tokens)
+            build = _ask(slot.node, part)
             flight = slot.node.depart(build) if slot.is_read else None
             if flight is None:
                 errors += len(part)
@@ -124,17 +124,41 @@ class Layer:
             if generation is None or not slot.node.tell(request, generation, is_owed=True):
                 slot.node.miss_write()
 
-    def refill(self, items: Items, nodes: Mapping[MemcachedNode, int]) -> None:
+    def set_all(self, items: Items, *, ttl_seconds: int) -> None:
+        """The same, and wait until it has arrived: by one question for all, not by an answer for each."""
+        flights = []
+        for slot, part in self.by_slot(items):
+            build = _sets(
+                [(key, items[key]) for key in part], ttl_seconds, question=slot.node.stamp_key
+            )
+            flight = slot.node.depart(build)
+            if flight is None:
+                slot.node.miss_write()
+            else:
+                flights.append((flight, part))
+        for flight, _part, answer in _landed(flights):
+            if answer is None:
+                flight.node.miss_write()
+
+    def refill(
+        self,
+        items: Items,
+        nodes: Mapping[MemcachedNode, int],
+        *,
+        release: Collection[bytes] = (),
+    ) -> None:
         """Add without waiting what another layer or the source had, where nothing newer came meanwhile. It may get lost.
 
         Only under the generation that the layer had when it was read: a write may have been missed in between. An item
-        with a token takes the place of the tombstone that was read with that token, and of nothing else.
+        with a token takes the place of exactly that which was read with that token. Leases to `release` go in the same
+        request, so that nobody finds neither lease nor value.
         """
-        for slot, part in self.by_slot(items):
+        for slot, part in self.by_slot(items.keys() | set(release)):
             generation = nodes.get(slot.node)
             if generation is None or slot.node.current() != generation:
                 continue
-            request = _refill([(key, items[key]) for key in part])
+            stored = [(key, items[key]) for key in part if key in items]
+            request = _refill(stored, [key for key in part if key in release])
             slot.node.tell(request, generation, is_owed=False)
 
     def lease(self, keys: Collection[bytes]) -> "Leases":
@@ -149,13 +173,6 @@ class Layer:
             if answer is not None:
                 leases.take(flight, part, answer)
         return leases
-
-    def release(self, keys: Collection[bytes], nodes: Mapping[MemcachedNode, int]) -> None:
-        """Let others load."""
-        for slot, part in self.by_slot(keys):
-            generation = nodes.get(slot.node)
-            if generation is not None:
-                slot.node.tell(_unlease(part), generation, is_owed=False)
 
     def _count(self, asked: int, found: int, errors: int) -> None:
         tier = f"tier:{self.name}"
@@ -213,11 +230,11 @@ def _landed(
             flight.node.discard(flight.connection)
 
 
-def _ask(node: MemcachedNode, keys: Sequence[bytes], *, with_tokens: bool) -> Build:
+def _ask(node: MemcachedNode, keys: Sequence[bytes]) -> Build:
     def build(head: bytes) -> bytes:
         begin = head + VALUE
         wanted = [begin + (b" " + begin).join(keys), node.stamp_key]
-        return get_request(wanted, with_tokens=with_tokens)
+        return get_request(wanted)
 
     return build
 
@@ -233,18 +250,19 @@ def _stores(
     return build
 
 
-def _sets(items: Sequence[tuple[bytes, Item]], ttl_seconds: int) -> Build:
+def _sets(items: Sequence[tuple[bytes, Item]], ttl_seconds: int, *, question: bytes = b"") -> Build:
     def build(head: bytes) -> bytes:
         named = [(head + VALUE + key, item) for key, item in items]
-        return store_request(b"set", named, ttl_seconds=ttl_seconds, noreply=True)
+        stores = store_request(b"set", named, ttl_seconds=ttl_seconds, noreply=True)
+        return stores + get_request([question]) if question else stores
 
     return build
 
 
-def _refill(items: Sequence[tuple[bytes, Item]]) -> Build:
+def _refill(items: Sequence[tuple[bytes, Item]], leased: Sequence[bytes]) -> Build:
     def build(head: bytes) -> bytes:
         now = int(time.time())
-        return b"".join(
+        stores = [
             store_request(
                 b"cas" if item.token else b"add",
                 [(head + VALUE + key, item)],
@@ -252,7 +270,8 @@ def _refill(items: Sequence[tuple[bytes, Item]]) -> Build:
                 noreply=True,
             )
             for key, item in items
-        )
+        ]
+        return b"".join(stores) + delete_request(head + LEASE + key for key in leased)
 
     return build
 
@@ -261,10 +280,6 @@ def _lease(node: MemcachedNode, keys: Sequence[bytes]) -> Build:
     def build(head: bytes) -> bytes:
         leases = [(head + LEASE + key, Item(b"")) for key in keys]
         asked = store_request(b"add", leases, ttl_seconds=LEASE_SECONDS, noreply=False)
-        return asked + _ask(node, keys, with_tokens=True)(head)
+        return asked + _ask(node, keys)(head)
 
     return build
-
-
-def _unlease(keys: Sequence[bytes]) -> Build:
-    return lambda head: delete_request(head + LEASE + key for key in keys)

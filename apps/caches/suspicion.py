@@ -4,6 +4,7 @@ import threading
 import time
 
 from apps.caches import generations
+from apps.caches.servers import Redis
 
 ANNOUNCE_SECONDS = 0.5  # how often at most one process announces one node
 
@@ -62,7 +63,7 @@ class Suspicion:
             self._is_trusted = False
         self.announce()
 
-    def announce(self, *, at_once: bool = False) -> None:
+    def announce(self, *, at_once: bool = False, by: Redis | None = None) -> None:
         """Tell all processes of missed writes, at most twice a second; those between are told of by the next call."""
         with self._lock:
             missed, now = self._missed, time.monotonic()
@@ -70,8 +71,8 @@ class Suspicion:
             if missed == self._answered_for or self.is_held or (is_soon and not at_once):
                 return
             self._announced = now
-            at_least = max(self._generation + 1, int(time.time()))
-        raised = generations.raise_lowest(self._name, at_least=at_least)
+            at_least = max(self._generation + 1, _new())
+        raised = generations.raise_lowest(self._name, at_least=at_least, by=by)
         if raised is not None:
             self._raise(raised, missed)
 
@@ -87,7 +88,7 @@ class Suspicion:
             if (
                 stamp is None
             ):  # new, or without memory; if only the stamp is gone: no number that was ever used
-                return max(lowest, self._generation + 1, int(time.time())), missed
+                return max(lowest, self._generation + 1, _new()), missed
             if missed > self._answered_for:  # it could not be announced
                 return max(lowest, self._generation + 1, stamp + 1), missed
             return max(lowest, stamp), missed
@@ -105,3 +106,8 @@ class Suspicion:
             self._answered_for = max(self._answered_for, answered_for)
             if self._generation < self._lowest:
                 self._is_trusted = False
+
+
+def _new() -> int:
+    """A generation that was never used: by the clock, in milliseconds."""
+    return int(time.time() * 1000)

@@ -12,20 +12,19 @@ docs/decisions/0009.
 import os
 import random
 import threading
-import time
 from collections.abc import Callable, Collection, Iterator, Mapping
+from functools import cache
 from typing import cast
 
 from apps.caches.layers import Items, Layer, Leases, bounded, layer_of, make
 from apps.caches.listener import current, listener
 from apps.caches.nodes import MemcachedNode, Place, look_after
-from apps.caches.reads import Read, Token, named
-from apps.caches.servers import refills_all_l1
+from apps.caches.reads import ABSENT, Read, Token, named
+from apps.caches.servers import Redis, refills_all_l1, timelines_apart
 from apps.caches.topology import Topology
-from apps.caches.wire import Item, Kind
+from apps.caches.wire import Kind
 from apps.caches.writes import Writes
 
-REFILL_WITHIN_SECONDS = 5.0  # whoever took longer refills nothing: half the life of a tombstone
 CAS_TRIES = 8
 HOLD_SECONDS = 2.0  # longer than the news of a topology takes to reach every process
 
@@ -45,57 +44,68 @@ class TieredCache:
     def get_many(self, keys: Collection[str]) -> dict[str, bytes]:
         """The values present. At most 1,000 keys a call."""
         read = self.read(keys)
+        self.refill(read)
         names = read.names
         return {
-            names[key]: item.data for key, item in read.items.items() if item.kind == Kind.VALUE
+            names[key]: item.data for key, item in read.items.items() if not item.flags & ABSENT
         }
 
     def read(self, keys: Collection[str]) -> Read:
-        """The same with what is known about each key, for those who load what is missing."""
+        """The same with what is known about each key, for those who load what is missing. Nothing is refilled yet."""
         group = random.choice(self.groups) if self.groups else None  # noqa: S311 -- not a secret
         read = Read(named(keys), group)
-        missing: Collection[bytes] = read.names.keys()
-        for layer in self._ways(group):
-            if not missing:
-                break
-            reading = layer.read(missing, with_tokens=layer is not group)
-            read.nodes |= reading.nodes
-            if reading.items:
-                read.take(layer, reading.items)
-                self._refill_upwards(read, layer, reading.items)
-                # a tombstone in L1 sends to Main; one in Main is the end of the search
-                missing = [
-                    key
-                    for key in missing
-                    if key not in read.items and (layer is group or not read.is_gone(key, layer))
-                ]
+        if refills_all_l1():
+            read.nodes |= self._generations_in_l1()
+        self._descend(read, read.names.keys(), self._ways(group))
         return read
 
-    def _ways(self, group: Layer | None) -> Iterator[Layer]:
-        if group:
-            yield group
-        if self.main.slots:
-            yield self.main
-        if self.backup.slots:
-            yield self.backup
+    def read_below(self, read: Read, refused: Collection[bytes]) -> None:
+        """Ask for some keys again, below the layers whose answers are of no use."""
+        found_in: dict[Layer, list[bytes]] = {}
+        for key in refused:
+            found_in.setdefault(read.refuse(key), []).append(key)
+        for layer, keys in found_in.items():
+            ways = self._ways(read.group)
+            self._descend(read, keys, ways[ways.index(layer) + 1 :])
 
-    def _refill_upwards(self, read: Read, layer: Layer, items: Mapping[bytes, Item]) -> None:
-        if layer is read.group:
-            return
-        found = {
-            key: Item(item.data, item.flags)
-            for key, item in items.items()
-            if item.kind in (Kind.VALUE, Kind.ABSENT)
-        }
-        if layer is self.backup:
-            self.main.refill(found, read.nodes)
-        if read.group:
-            read.group.refill(found, read.nodes)
+    def refill(self, read: Read) -> None:
+        """Store what was found in a lower layer in those above it that were asked, where nothing newer came meanwhile."""
+        for layer, items in read.answers:
+            if layer is read.group or not items or not read.is_fresh:
+                continue
+            found = {key: item for key, item in items.items() if read.items.get(key) is item}
+            if found and layer is self.backup:
+                self.main.refill(read.replacing(self.main, found), read.nodes)
+            if found and read.group:
+                read.group.refill(read.replacing(read.group, found), read.nodes)
+
+    def _generations_in_l1(self) -> dict[MemcachedNode, int]:
+        nodes = [slot.node for group in self.groups for slot in group.slots]
+        return {node: now for node in nodes if (now := node.current()) is not None}
+
+    def _ways(self, group: Layer | None) -> list[Layer]:
+        return [layer for layer in (group, self.main, self.backup) if layer and layer.slots]
+
+    def _descend(self, read: Read, missing: Collection[bytes], ways: Collection[Layer]) -> None:
+        for layer in ways:
+            reading = layer.read(missing)
+            read.nodes |= reading.nodes
+            read.take(layer, reading.items)
+            if len(reading.items) == len(missing) == len(read.items):
+                return  # the usual case
+            # a tombstone in L1 sends to Main; one in Main is the end of the search
+            ended = () if layer is read.group else read.tokens.get(layer, ())
+            missing = [key for key in missing if key not in read.items and key not in ended]
+            if not missing:
+                return
 
     # -- writing ---------------------------------------------------------------------------------
 
     def set_many(self, values: Mapping[str, bytes], *, ttl_seconds: int) -> bool:
-        """Store values known to be committed; whether each is in Main or Backup. At most 1,000 a call."""
+        """Store values known to be committed; whether each is in Main or Backup. At most 1,000 a call.
+
+        For keys that hold their version, or have one writer. What several may change at once needs `update`.
+        """
         names, ttl_seconds = named(values), bounded(ttl_seconds)
         items = {key: make(Kind.VALUE, values[name], ttl_seconds) for key, name in names.items()}
         return self._writes.store(items, ttl_seconds=ttl_seconds) and len(items) == len(values)
@@ -132,17 +142,15 @@ class TieredCache:
 
     # -- for those who load ----------------------------------------------------------------------
 
-    def fill(self, read: Read, items: Items) -> None:
-        """Store what was loaded after `read`, unless something newer came meanwhile."""
-        if not items or time.monotonic() - read.began > REFILL_WITHIN_SECONDS:
-            return
+    def fill(self, read: Read, items: Items, *, release: Collection[bytes] = ()) -> None:
+        """Store what was loaded after `read`, unless something newer came meanwhile, and let others load."""
+        if not read.is_fresh:
+            items = {}
+        for layer in (self.main, self.backup):
+            layer.refill(read.replacing(layer, items), read.nodes, release=release)
         groups = self.groups if refills_all_l1() else tuple(filter(None, [read.group]))
-        for layer in (self.main, self.backup, *groups):
-            tokens = read.tombs.get(layer, {}) if layer not in groups else {}
-            layer.refill(
-                {key: item._replace(token=tokens.get(key, 0)) for key, item in items.items()},
-                read.nodes,
-            )
+        for layer in groups:
+            layer.refill(read.replacing(layer, items), read.nodes)
 
     def lease(self, read: Read, keys: Collection[bytes]) -> Leases:
         """Ask to be the one who loads, on Main, else on Backup; what is in neither cannot be leased."""
@@ -156,11 +164,6 @@ class TieredCache:
                 leases.won |= found.won
                 leases.lost |= found.lost
         return leases
-
-    def release(self, read: Read, keys: Collection[bytes]) -> None:
-        """Let others load."""
-        for layer in (self.main, self.backup):
-            layer.release(keys, read.nodes)
 
     # -- health ----------------------------------------------------------------------------------
 
@@ -191,6 +194,7 @@ class _Used:
     def after_fork(self) -> None:
         """In a child: the parent goes on using its connections and locks."""
         self.lock = threading.Lock()
+        _redis_of_looks.cache_clear()
         if self.cache is not None:
             self.cache = TieredCache(self.cache.topology, {})
 
@@ -240,4 +244,10 @@ def _follow(topology: Topology) -> None:
 def look() -> None:
     """Once a second: learn what other processes know of the nodes, and tell them what this one knows."""
     if _used.cache is not None:
-        look_after(list(_used.cache.nodes()))
+        look_after(list(_used.cache.nodes()), by=_redis_of_looks())
+
+
+@cache
+def _redis_of_looks() -> Redis:
+    """Connections of the listener's thread alone, which may be at work while the process forks."""
+    return timelines_apart()

@@ -121,34 +121,38 @@ class Windows:
 
         None when there is no window or Redis does not answer. Slides the life of the window.
         """
-        key = self._live(reader_id)
-        start = f"({_member(newest)}" if newest is not None else "-"
-        pipeline = _at_one_moment()
-        pipeline.expire(key, self.ttl_seconds)
-        pipeline.zrangebylex(key, start, "+", start=0, num=count + 1)
+        pipeline = at_one_moment()
+        self.ask(pipeline, reader_id, newest=newest, count=count)
         try:
-            exists, members = pipeline.execute()
-            return _range(members, oldest=oldest, count=count) if exists else None
-        except (RedisError, ValueError):  # dead, or garbage: the rebuild writes over it
+            return range_of(pipeline.execute(), oldest=oldest, count=count)
+        except RedisError:
             return None
 
     def read_up(
         self, reader_id: int, *, oldest: int, newest: int | None, count: int
     ) -> WindowRange | None:
         """Up to `count` ids just above `oldest`, oldest first; complete only when the window reaches down to it."""
-        key = self._live(reader_id)
-        start = f"({_member(newest)}" if newest is not None else "-"
-        pipeline = _at_one_moment()
-        pipeline.expire(key, self.ttl_seconds)
-        pipeline.zrevrangebylex(key, f"({_member(oldest)}", start, start=0, num=count)
-        pipeline.zrange(key, -1, -1)
+        pipeline = at_one_moment()
+        self.ask_up(pipeline, reader_id, oldest=oldest, newest=newest, count=count)
         try:
-            exists, members, last = pipeline.execute()
-            reaches = bool(last) and (last[0] == NO_MORE or _id(last[0]) <= oldest)
-            ids = [_id(member) for member in members if member != NO_MORE]
-        except (RedisError, ValueError):
+            return range_up_of(pipeline.execute(), oldest=oldest)
+        except RedisError:
             return None
-        return WindowRange(ids, reaches) if exists else None
+
+    def ask(self, pipeline: Any, reader_id: int, *, newest: int | None, count: int) -> None:
+        """Queue the two commands of a read, whose answers `range_of` understands."""
+        key = self._live(reader_id)
+        pipeline.expire(key, self.ttl_seconds)
+        pipeline.zrangebylex(key, _below(newest), "+", start=0, num=count + 1)
+
+    def ask_up(
+        self, pipeline: Any, reader_id: int, *, oldest: int, newest: int | None, count: int
+    ) -> None:
+        """Queue the three commands of a read upwards, whose answers `range_up_of` understands."""
+        key = self._live(reader_id)
+        pipeline.expire(key, self.ttl_seconds)
+        pipeline.zrevrangebylex(key, f"({_member(oldest)}", _below(newest), start=0, num=count)
+        pipeline.zrange(key, -1, -1)
 
     def push(self, reader_ids: Sequence[int], post_ids: Sequence[int]) -> tuple[int, int]:
         """Add ids to the windows that exist, live or being built; (readers online, readers dormant).
@@ -252,7 +256,7 @@ class Windows:
         return f"{self.prefix}:{{{reader_id}}}:lock"
 
 
-def _at_one_moment() -> Any:
+def at_one_moment() -> Any:
     """A transaction. Not in a cluster, where it would fail while its slot moves: there the end of a window is read last,
     so that one which is trimmed between two commands does not look as if it still reached down."""
     return timelines().pipeline(transaction=not is_cluster(timelines()))
@@ -276,13 +280,38 @@ def _member(post_id: int) -> str:
     return f"{MAX_ID - post_id:019d}"
 
 
+def _below(newest: int | None) -> str:
+    return f"({_member(newest)}" if newest is not None else "-"
+
+
 def _id(member: bytes) -> int:
     return MAX_ID - int(member)
 
 
-def _range(members: list[bytes], *, oldest: int, count: int) -> WindowRange:
+def range_of(answers: Sequence[Any], *, oldest: int, count: int) -> WindowRange | None:
+    """What the answers to `Windows.ask` say; None for no window and for garbage, which the rebuild writes over."""
+    exists, members = answers
+    ids = _ids(members)
+    if not exists or ids is None:
+        return None
     ended = NO_MORE in members
-    ids = [_id(member) for member in members if member != NO_MORE]
     inside = [post_id for post_id in ids if post_id > oldest]
     passed = len(inside) < len(ids)  # the window goes on below the asked range
     return WindowRange(inside[:count], complete=ended or passed or len(inside) > count)
+
+
+def range_up_of(answers: Sequence[Any], *, oldest: int) -> WindowRange | None:
+    """What the answers to `Windows.ask_up` say; None for no window and for garbage."""
+    exists, members, last = answers
+    ids, lowest = _ids(members), _ids(last)
+    if not exists or ids is None or lowest is None:
+        return None
+    reaches = last == [NO_MORE] or any(one <= oldest for one in lowest)
+    return WindowRange(ids, reaches)
+
+
+def _ids(members: Sequence[bytes]) -> list[int] | None:
+    try:
+        return [_id(member) for member in members if member != NO_MORE]
+    except ValueError:
+        return None

@@ -43,7 +43,11 @@ class Writes:
         return found if answered else _gets(self._backup, key)[1]
 
     def cas(self, key: bytes, value: bytes, token: Token, *, ttl_seconds: int) -> bool:
-        """Replace what was read with a token where it was read, then set all others."""
+        """Replace what was read with a token where it was read, then set all others.
+
+        Of two who succeed one after the other, the first may reach the other layers last. So the others are waited for,
+        and then the base is looked at once more: whoever finds a later value there buries the copies.
+        """
         base = token.layer
         if base not in (self._main, self._backup) or base.slot_of(key).node is not token.node:
             return False  # the topology changed
@@ -53,11 +57,9 @@ class Writes:
             return False
         others = [one for one in (self._main, self._backup, *self._groups) if one is not base]
         for layer in others:
-            layer.tell({key: item}, ttl_seconds=ttl_seconds)
+            layer.set_all({key: item}, ttl_seconds=ttl_seconds)
         now = base.read([key]).items.get(key)
-        if (
-            now is not None and now.data != value
-        ):  # somebody was faster, and we may have overtaken them
+        if now is not None and now.data != value:
             for layer in others:
                 layer.tell({key: _tombstone()}, ttl_seconds=TOMBSTONE_SECONDS)
         return True
@@ -76,7 +78,7 @@ def _gets(layer: Layer, key: bytes) -> tuple[bool, tuple[bytes, Token] | None]:
     """Whether a layer answered, and what."""
     if not layer.slots:
         return False, None
-    reading, node = layer.read([key], with_tokens=True), layer.slot_of(key).node
+    reading, node = layer.read([key]), layer.slot_of(key).node
     item = reading.items.get(key)
     if item is None or item.kind != Kind.VALUE:
         return node in reading.nodes, None

@@ -1,16 +1,24 @@
-"""Celery's entry points to engagement."""
+"""Celery's entry points to the upkeep of counts and existence filters."""
 
 import logging
 
 from celery import shared_task
+from django.conf import settings
 
 from apps.caches.servers import RedisError
-from apps.engagement import rebuild
+from apps.engagement import rebuild, reconcile
 from apps.events.actions import ring
 
 logger = logging.getLogger(__name__)
 
-PIECE_SECONDS = 15
+PIECE_SECONDS = 15  # of a rebuild
+TURN_SECONDS = 2.0  # of the reconciliation
+
+
+@shared_task
+def reconcile_counts() -> None:
+    """Compare some more counts with the rows they count, and repair them."""
+    reconcile.walk_on(days=settings.COUNTERS_RECONCILE_DAYS, seconds=TURN_SECONDS)
 
 
 @shared_task

@@ -20,6 +20,7 @@ from apps.graph.cache import (
     Moved,
     bring_on,
 )
+from apps.graph.circle_actions import part_circles
 from apps.graph.models import Block, Followee, Follower, Mute
 from apps.refusals import Invalid, NotAllowed
 
@@ -58,7 +59,7 @@ def unfollow_user(follower: User, followee: User) -> None:
 
 @transaction.atomic
 def block_user(owner: User, other: User) -> None:
-    """Block an account: both follow directions end, and neither sees the other's posts from the next read on."""
+    """Block an account: both follow directions and memberships in each other's circles end, and neither sees the other's posts from the next read on."""
     _require_other(owner, other)
     counts = _lock(owner, other)
     if Block.objects.filter(owner=owner, blocked=other).exists():
@@ -71,6 +72,7 @@ def block_user(owner: User, other: User) -> None:
         *_cut(owner, other),
         *_cut(other, owner),
     )
+    part_circles(owner, other)
     record("blocked", owner_id=owner.pk, blocked_id=other.pk)
 
 

@@ -17,10 +17,11 @@ from apps.accounts.schema import AccountSchema, ProblemSchema
 from apps.accounts.serializers import account_json
 from apps.accounts.visitors import viewer_id_of
 from apps.graph import actions
+from apps.graph.circle_queries import circles_to_post_to
 from apps.graph.familiar import common_followers
 from apps.graph.queries import exact_relations, followers_page, following_page
-from apps.graph.schema import FamiliarSchema, RelationshipSchema
-from apps.graph.serializers import familiar_json, relationship_json
+from apps.graph.schema import CircleSchema, FamiliarSchema, RelationshipSchema
+from apps.graph.serializers import circle_json, familiar_json, relationship_json
 from apps.ids import parse_id
 from apps.paging import Cursor, Page, link_header
 from apps.refusals import BadRequest
@@ -108,6 +109,18 @@ def _asked_ids(request: Request, *, most: int) -> list[int]:
         return [parse_id(text) for text in texts[:most]]
     except ValueError:
         raise BadRequest(_("An account id is a number.")) from None
+
+
+@extend_schema(
+    operation_id="circles",
+    tags=["circles"],
+    summary="The circles you may post to",
+    responses={200: CircleSchema(many=True), 401: ProblemSchema},
+)
+@api_view(["GET"])
+def circles(request: Request) -> Response:
+    """Own circles and shared ones, at most 200; they are made and filled on the settings pages."""
+    return Response([circle_json(circle) for circle in circles_to_post_to(viewer_of(request).pk)])
 
 
 def _people(

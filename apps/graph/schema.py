@@ -7,6 +7,15 @@ from rest_framework import serializers
 from apps.accounts.schema import AccountSchema
 
 
+class CircleSchema(serializers.Serializer[Any]):
+    """A circle that the viewer may post to."""
+
+    id = serializers.CharField()
+    title = serializers.CharField()
+    is_own = serializers.BooleanField()
+    is_shared = serializers.BooleanField(help_text="Its members may post to it.")
+
+
 class RelationshipSchema(serializers.Serializer[Any]):
     """How the viewer stands to an account."""
 

@@ -1,8 +1,9 @@
-"""Relations as JSON, in the Mastodon shape."""
+"""Relations as JSON, in the Mastodon shape; circles."""
 
 from typing import Any
 
 from apps.accounts.serializers import account_json
+from apps.graph.circle_queries import CircleChoice
 from apps.graph.familiar import Familiar
 from apps.graph.queries import ExactRelations
 
@@ -32,3 +33,13 @@ def relationship_json(user_id: int, related: ExactRelations) -> dict[str, Any]:
 def familiar_json(user_id: int, familiar: Familiar) -> dict[str, Any]:
     """Whom the viewer follows, of those who follow an account."""
     return {"id": str(user_id), "accounts": [account_json(user) for user in familiar.people]}
+
+
+def circle_json(circle: CircleChoice) -> dict[str, Any]:
+    """A circle that the viewer may post to."""
+    return {
+        "id": str(circle.id),
+        "title": circle.name,
+        "is_own": circle.is_own,
+        "is_shared": circle.is_shared,
+    }

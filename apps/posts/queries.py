@@ -10,12 +10,15 @@ from dataclasses import dataclass, field
 from django.db.models import Q, Subquery
 
 from apps.accounts.models import UserCounts
+from apps.graph.circle_queries import circles_known
 from apps.graph.queries import Relations, exact_relations, relations
 from apps.posts.cache import CONTENT, POST_COUNTS, PostVersion
 from apps.posts.content import Picture, PostContent
 from apps.posts.models import OPEN, Attachment, Kind, Mention, Post, Visibility
 
 MAX_IDS = 200
+
+Known = dict[int, PostContent]  # by post id
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,11 +34,15 @@ class Counts:
 
 @dataclass(frozen=True, slots=True)
 class VisiblePosts:
-    """What a viewer may see of the asked posts and of their sources, with counts and the relations to the authors."""
+    """What a viewer may see of the asked posts and of their sources, with counts and the relations to the authors.
+
+    `circles` names the circles among them that the viewer belongs to now.
+    """
 
     posts: dict[int, PostContent] = field(default_factory=dict)
     counts: dict[int, Counts] = field(default_factory=dict)
     relations: Relations = field(default_factory=Relations)
+    circles: dict[int, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,14 +51,18 @@ class _GateRow:
     version: int
     author_id: int
     visibility: str
+    circle_id: int | None
     viewer_revision: int | None
 
 
-def visible_posts(viewer_id: int | None, post_ids: Collection[int]) -> VisiblePosts:
+def visible_posts(
+    viewer_id: int | None, post_ids: Collection[int], *, known: Known | None = None
+) -> VisiblePosts:
     """The posts among `post_ids` (at most 200), and their sources, that a viewer may see now.
 
     Missing are those that do not exist, are deleted, restricted to others, or whose author is suspended or
-    blocked in either direction: the same answer for all of them.
+    blocked in either direction: the same answer for all of them. `known` are contents of open posts that the caller
+    has already; those of the right version are not read again.
     """
     ids = set(post_ids)
     if not ids:
@@ -63,11 +74,13 @@ def visible_posts(viewer_id: int | None, post_ids: Collection[int]) -> VisiblePo
     related = relations(viewer_id, {row.author_id for row in rows}, revision=revision)
     allowed = [row for row in rows if row.author_id not in related.severed]
     restricted = [row for row in allowed if row.visibility not in OPEN]
-    named = _restricted_to(viewer_id, [row.id for row in restricted])
+    named = _restricted_to(viewer_id, [row.id for row in restricted if row.circle_id is None])
+    circles = circles_known(viewer_id, {row.circle_id for row in restricted if row.circle_id})
     # what Redis says of them is good enough to hide a post, never to show a restricted one
     certain = exact_relations(viewer_id, {row.author_id for row in restricted})
-    seen = [row for row in allowed if _may_see(row, viewer_id, certain, named)]
-    return VisiblePosts(_contents(seen), post_counts([row.id for row in seen]), related)
+    seen = [row for row in allowed if _may_see(row, viewer_id, certain, named, circles)]
+    counts = post_counts([row.id for row in seen])
+    return VisiblePosts(_contents(seen, known or {}), counts, related, circles)
 
 
 def _gate_rows(ids: set[int], viewer_id: int | None) -> list[_GateRow]:
@@ -78,7 +91,7 @@ def _gate_rows(ids: set[int], viewer_id: int | None) -> list[_GateRow]:
             Q(pk__in=ids) | Q(pk__in=sources), deleted_at=None, author__suspended_at=None
         )
         .order_by()
-        .values_list("id", "version", "author_id", "visibility", Subquery(viewer))
+        .values_list("id", "version", "author_id", "visibility", "circle_id", Subquery(viewer))
     )
     return [_GateRow(*row) for row in rows]
 
@@ -91,23 +104,38 @@ def _restricted_to(viewer_id: int | None, post_ids: list[int]) -> set[int]:
     )
 
 
-def _may_see(row: _GateRow, viewer_id: int | None, certain: Relations, named: set[int]) -> bool:
+def _may_see(
+    row: _GateRow,
+    viewer_id: int | None,
+    certain: Relations,
+    named: set[int],
+    circles: Collection[int],
+) -> bool:
     if row.visibility in OPEN or row.author_id == viewer_id:
         return True
     if row.author_id in certain.severed:
         return False
+    if row.visibility == Visibility.CIRCLE:  # whom it names has to belong all the same
+        return row.circle_id in circles
     if row.id in named:
         return True
     return row.visibility == Visibility.FOLLOWERS and row.author_id in certain.following
 
 
-def _contents(rows: list[_GateRow]) -> dict[int, PostContent]:
-    open_versions = [(row.id, row.version) for row in rows if row.visibility in OPEN]
+def _contents(rows: list[_GateRow], known: Known) -> dict[int, PostContent]:
+    here = {
+        row.id: known[row.id]
+        for row in rows
+        if row.id in known and row.visibility in OPEN and known[row.id].version == row.version
+    }
+    open_versions = [
+        (row.id, row.version) for row in rows if row.visibility in OPEN and row.id not in here
+    ]
     restricted = [(row.id, row.version) for row in rows if row.visibility not in OPEN]
     found = CONTENT.get_many(open_versions, load_contents) | (
         load_contents(restricted) if restricted else {}
     )
-    return {post_id: content for (post_id, _version), content in found.items()}
+    return here | {post_id: content for (post_id, _version), content in found.items()}
 
 
 def load_contents(versions: list[PostVersion]) -> dict[PostVersion, PostContent]:
@@ -119,15 +147,7 @@ def load_contents(versions: list[PostVersion]) -> dict[PostVersion, PostContent]
     posts = list(Post.objects.filter(pk__in=ids, deleted_at=None))
     pictures: dict[int, list[Picture]] = defaultdict(list)
     for attachment in Attachment.objects.filter(post__in=ids).order_by("post_id", "position"):
-        pictures[attachment.post_id].append(
-            Picture(
-                attachment.pk,
-                attachment.file.url,
-                attachment.width,
-                attachment.height,
-                attachment.alt,
-            )
-        )
+        pictures[attachment.post_id].append(Picture.of(attachment))
     mentions: dict[int, dict[str, int]] = defaultdict(dict)
     for post_id, handle, user_id in Mention.objects.filter(post__in=ids).values_list(
         "post", "user__handle", "user"
@@ -135,30 +155,10 @@ def load_contents(versions: list[PostVersion]) -> dict[PostVersion, PostContent]
         mentions[post_id][handle] = user_id
     contents = {}
     for post in posts:
-        contents[post.pk, post.version] = _content(
-            post, tuple(pictures[post.pk]), mentions[post.pk]
+        contents[post.pk, post.version] = PostContent.of(
+            post, pictures=pictures[post.pk], mentions=mentions[post.pk]
         )
     return contents
-
-
-def _content(post: Post, pictures: tuple[Picture, ...], mentions: dict[str, int]) -> PostContent:
-    return PostContent(
-        id=post.pk,
-        version=post.version,
-        author_id=post.author_id,
-        kind=post.kind,
-        body=post.body,
-        content_warning=post.content_warning,
-        language=post.language,
-        visibility=post.visibility,
-        source_id=post.source_id,
-        reply_to_id=post.reply_to_id,
-        thread_id=post.thread_id,
-        created_ms=round(post.created_at.timestamp() * 1000),
-        edited_ms=round(post.edited_at.timestamp() * 1000) if post.edited_at else None,
-        pictures=pictures,
-        mentions=mentions,
-    )
 
 
 def reposted_ids(viewer_id: int | None, post_ids: Collection[int]) -> dict[int, int]:

@@ -9,6 +9,7 @@ from django.db import IntegrityError, transaction
 from django.utils.translation import gettext as _
 
 from apps.caches import listener
+from apps.caches.forgetting import forget
 from apps.caches.health import probe
 from apps.caches.servers import RedisError
 from apps.caches.topology import Place, Topology, is_address, problems
@@ -81,13 +82,22 @@ def drain_l1_group(group: int, *, by: Author) -> TopologyVersion:
 
 
 def flush_class(name: str, *, by: Author) -> TopologyVersion:
-    """Let one class of data begin anew, without touching the others."""
-    return _commit(
+    """Let one class of data begin anew, without touching the others: what Memcached and Redis hold of it is forgotten.
+
+    Without Redis only the former, and the refusal says so.
+    """
+    flushed = _commit(
         Action.FLUSH,
         f"{name} begins anew",
         lambda now, version: changes.flushed(now, name, version=version),
         by=by,
     )
+    try:
+        forget(name)
+    except RedisError as error:
+        logger.warning("%s is flushed in Memcached only: %s", name, error)
+        raise Conflict(_("Redis does not answer. Flush this class again when it does.")) from error
+    return flushed
 
 
 def roll_back(version: int, *, by: Author) -> TopologyVersion:

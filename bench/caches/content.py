@@ -8,7 +8,8 @@ from xml.etree import ElementTree
 
 import orjson
 
-from apps.posts.content import Picture, PostContent, decode, encode
+from apps.posts.codec import decode, encode
+from apps.posts.content import Picture, PostContent
 from bench.measure import Spread, compare, ratio
 from bench.report import Line
 

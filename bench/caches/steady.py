@@ -88,3 +88,26 @@ def _write(who: APIClient, chance: random.Random, posts: list[Post]) -> None:
 def _expect(status: int) -> None:
     if status != 200:
         raise RuntimeError(f"a request was answered with {status}")
+
+
+def _lines(counts: stats.Counts) -> list[Line]:
+    classes = sorted({subject for subject, _outcome in counts if not subject.startswith("tier:")})
+    rates = {name: stats.hit_rate(counts, name) or 0.0 for name in classes}
+    asked = sum(number for (subject, _outcome), number in counts.items() if subject in classes)
+    answered = sum(
+        number
+        for (subject, outcome), number in counts.items()
+        if subject in classes and outcome in {stats.HIT, stats.NEGATIVE}
+    )
+    total = answered / asked if asked else 0.0
+    return [
+        Line(
+            f"steady load, {READS_PER_WRITE}:1 reads to writes, {REQUESTS:,} requests: hit rate",
+            "%",
+            Spread.exact(100 * total),
+            {name: Spread.exact(100 * rate) for name, rate in rates.items()},
+            f"at least {100 * BAR:.0f}%",
+            total >= BAR,
+            f"of {asked:,} keys asked for; by class beside",
+        )
+    ]

@@ -21,6 +21,7 @@ ENDPOINTS = [
     ("GET", "accounts/relationships", True),
     ("GET", "accounts/familiar_followers", True),
     *(("POST", f"accounts/<int:account_id>/{act}", True) for act in ("follow", "unfollow", "block", "unblock", "mute", "unmute")),
+    ("GET", "circles", True),
     ("GET", "timelines/home", True),
     ("GET", "timelines/public", False),
     ("GET", "bookmarks", True),

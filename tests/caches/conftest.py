@@ -2,7 +2,9 @@
 
 import pytest
 
+from apps.caches import breaker, generations
 from tests import clusters
+from tests.caches.pools import LABELS, Chosen, Pools, started
 
 
 @pytest.fixture(scope="session")
@@ -19,3 +21,44 @@ def on_cluster(cluster_nodes, settings):
         for node in cluster_nodes:
             node.ask("FLUSHALL")
         yield cluster_nodes
+
+
+@pytest.fixture(scope="module")
+def servers():
+    with started(LABELS) as running:
+        if running is None:
+            pytest.skip("no memcached on this machine")
+        yield running
+
+
+@pytest.fixture(params=[2, 3], ids=["two-layers", "three-layers"])
+def pools(request, servers, monkeypatch):
+    yield from _pools(servers, request.param, monkeypatch)
+
+
+@pytest.fixture
+def three(servers, monkeypatch):
+    """Three layers only, for what has no meaning in two."""
+    yield from _pools(servers, 3, monkeypatch)
+
+
+def _pools(servers, layers, monkeypatch):
+    monkeypatch.setattr(breaker, "FIRST_PAUSE_SECONDS", 0.03)
+    monkeypatch.setattr(breaker, "LONGEST_PAUSE_SECONDS", 0.03)
+    monkeypatch.setattr(generations._quiet, "until", 0.0)
+    made = Pools(servers, layers)
+    made.reset()
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def cache(pools):
+    found = pools.client()
+    assert found.ping()
+    return found
+
+
+@pytest.fixture
+def chosen(monkeypatch):
+    return Chosen(monkeypatch)

@@ -1,12 +1,15 @@
+from dataclasses import replace
+
 import pytest
 
+from apps.caches import stats
 from apps.caches.reads import MAX_KEYS_PER_CALL
 from apps.caches.readthrough import ReadThrough
-from apps.caches.tiers import tiers
+from apps.caches.tiers import tiers, use_topology
 from apps.caches.topology import Node, Topology
 from runner.services.shape import restart
 from tests.faults import dead_memcached
-from tests.memory import another, flush
+from tests.memory import another, flush, forget
 from tests.services import running
 
 NUMBERS = ReadThrough(
@@ -59,9 +62,47 @@ def test_nothing_asked_is_nothing_loaded():
     assert load.asked == []
 
 
-def test_what_does_not_exist_is_not_in_the_answer_and_not_stored():
-    assert NUMBERS.get_many([2, 5], Loader(absent=[5])) == {2: 4}
+def test_what_does_not_exist_is_not_in_the_answer_and_remembered_for_a_moment():
+    load = Loader(absent=[5])
+    for _ in range(3):
+        assert NUMBERS.get_many([2, 5], load) == {2: 4}
+    assert load.asked == [[2, 5]]
     assert stored(5) == {}
+
+
+def test_what_is_stored_takes_the_place_of_nothing_there():
+    absent = Loader(absent=[5])
+    NUMBERS.get_many([5], absent)
+    assert NUMBERS.set_many({5: 25})
+    assert NUMBERS.get_many([5], absent) == {5: 25}
+    assert absent.asked == [[5]]
+
+
+def test_what_is_deleted_is_loaded_again():
+    NUMBERS.set_many({5: 0})
+    assert NUMBERS.delete_many([5])
+    load = Loader()
+    assert NUMBERS.get_many([5], load) == {5: 25}
+    assert NUMBERS.get_many([5], load) == {5: 25}
+    assert load.asked == [[5]]
+
+
+def test_nothing_there_is_not_remembered_where_that_is_switched_off():
+    kind = replace(NUMBERS, name="test-other", negative_ttl_seconds=0)
+    load = Loader(absent=[5])
+    for _ in range(2):
+        assert kind.get_many([5], load) == {}
+    assert load.asked == [[5], [5]]
+
+
+def test_a_key_memcached_would_not_take_is_loaded_each_time():
+    kind = replace(
+        NUMBERS, name="test-words", key_of=lambda key: "with blank" if key == 3 else str(key)
+    )
+    load = Loader()
+    for _ in range(2):
+        assert kind.get_many([2, 3], load) == {2: 4, 3: 9}
+    assert load.asked == [[3], [2], [3]]
 
 
 @pytest.mark.parametrize("garbage", [b"", b"\x00\xff", b"{", b"12x", b"x" * 100_000])
@@ -79,6 +120,52 @@ def test_another_version_of_the_byte_form_is_a_miss():
     load = Loader()
     newer.get_many([2], load)
     assert load.asked == [[2]]
+
+
+def test_a_flushed_class_begins_anew():
+    """By its epoch, which staff raise: the keys of before are never asked for again."""
+    kind = replace(NUMBERS, family="content")
+    load = Loader()
+    kind.get_many([2], load)
+    use_topology(replace(tiers().topology, epochs={"outbox": 7}))
+    kind.get_many([2], load)
+    assert load.asked == [[2]]
+    use_topology(replace(tiers().topology, epochs={"content": 7}))
+    kind.get_many([2], load)
+    kind.get_many([2], load)
+    assert load.asked == [[2], [2]]
+    forget()
+
+
+def test_entries_stored_together_do_not_expire_together():
+    times = {NUMBERS.jittered_ttl() for _ in range(200)}
+    assert min(times) >= 54
+    assert max(times) <= 60
+    assert len(times) > 3
+    assert replace(NUMBERS, ttl_seconds=1).jittered_ttl() == 1
+
+
+def test_what_was_answered_is_counted():
+    store(2, b"garbage")
+    stats.drain()
+    NUMBERS.get_many([2, 3, 5], Loader(absent=[5]))
+    NUMBERS.get_many([2, 3, 5], Loader(absent=[5]))
+    counts = stats.drain()
+    own = {
+        outcome: number for (subject, outcome), number in counts.items() if subject == NUMBERS.name
+    }
+    assert own[stats.HIT] == 2
+    assert own[stats.NEGATIVE] == 1
+    assert own[stats.MISS] == 2
+    assert own[stats.GARBAGE] >= 1
+    assert counts["tier:main", stats.HIT] >= 1
+    assert (
+        stats.hit_rate(
+            stats.Counter({("x", "hit"): 8, ("x", "negative"): 1, ("x", "miss"): 1}), "x"
+        )
+        == 0.9
+    )
+    assert stats.hit_rate(stats.counts(), "nobody") is None
 
 
 def test_a_restarted_memcached_is_filled_again():

@@ -6,6 +6,7 @@ from functools import partial
 
 import pytest
 
+from apps.accounts.queries import user_by_id
 from apps.caches.servers import timelines
 from apps.engagement.actions import bookmark_post, like_post, unbookmark_post, unlike_post
 from apps.graph.actions import (
@@ -108,7 +109,8 @@ class World:
                 self._look_at_item(oracle, item.shown, viewer)
 
     def _look_at_profile(self, oracle, author, viewer, *, replies):
-        page = partial(profile_timeline, author, viewer.pk, replies=replies)
+        as_now = user_by_id(author.pk)  # as a request reads the account
+        page = partial(profile_timeline, as_now, viewer.pk, replies=replies)
         found = [item.id for item in walked(page, limit=9)]
         assert found == oracle.profile(author.pk, viewer.pk, replies=replies)
 

@@ -2,6 +2,7 @@
 
 import http.cookiejar
 import json
+import random
 import re
 import threading
 import time
@@ -17,7 +18,7 @@ from apps.accounts.actions import issue_token
 from apps.caches import listener
 from apps.caches.health import node_health
 from apps.posts.actions import edit_post
-from apps.topology.queries import topology_in_force
+from apps.topology.queries import rates, topology_in_force
 from tests.factories import publish
 from tests.flows.processes import start_web, start_worker, stop, wait_for
 from tests.staff import make_staff
@@ -26,6 +27,7 @@ from tests.topology.conftest import settled, spare
 __all__ = ["settled", "spare"]  # fixtures
 
 PROMISED_SECONDS = 2.0
+POSTS = 12  # so many that each slot has some: at random one of 4,096 times not
 CONSOLE = "/admin/topology/cachenode/"
 
 
@@ -70,15 +72,15 @@ def _cookie(session):
 
 
 class Readers:
-    """Threads that read pages and edit a post all the while; what was acknowledged before a read must be in it."""
+    """Threads that read posts while they are edited; what was acknowledged before a read must be in it."""
 
-    def __init__(self, address, token, author, post):
-        self.address, self.token, self.author, self.post = address, token, author, post
+    def __init__(self, address, token, author, posts):
+        self.address, self.token, self.author, self.posts = address, token, author, posts
         self.codes: Counter[int] = Counter()
         self.faults: list[str] = []
-        self.edits = 0
+        self.edits = dict.fromkeys((post.pk for post in posts), 0)
         self.stopping = threading.Event()
-        self.threads = [threading.Thread(target=self._read) for _ in range(3)]
+        self.threads = [threading.Thread(target=self._read, args=(seed,)) for seed in range(3)]
 
     def __enter__(self):
         for thread in self.threads:
@@ -90,18 +92,22 @@ class Readers:
         for thread in self.threads:
             thread.join(20)
 
-    def edit(self, times=5):
-        for _ in range(times):
-            edit_post(self.author, self.post.pk, body=f"edit {self.edits + 1}")
-            self.edits += 1
+    def edit(self):
+        """Edit every post once."""
+        for post in self.posts:
+            number = self.edits[post.pk] + 1
+            edit_post(self.author, post.pk, body=f"edit {number}")
+            self.edits[post.pk] = number
 
-    def _read(self):
-        request = urllib.request.Request(
-            f"{self.address}/api/v1/statuses/{self.post.pk}",
-            headers={"Authorization": f"Bearer {self.token}"},
-        )
+    def _read(self, seed):
+        chance = random.Random(seed)
         while not self.stopping.is_set():
-            known = self.edits
+            post_id = chance.choice(self.posts).pk
+            known = self.edits[post_id]
+            request = urllib.request.Request(
+                f"{self.address}/api/v1/statuses/{post_id}",
+                headers={"Authorization": f"Bearer {self.token}"},
+            )
             try:
                 with urllib.request.urlopen(request, timeout=20) as answer:
                     self.codes[answer.status] += 1
@@ -136,13 +142,13 @@ def seconds_until_all_run(version):
 
 
 def test_changes_reach_every_process_while_readers_run(site, alice, bob, settled, spare):
-    post = publish(alice, "edit 0")
+    posts = [publish(alice, "edit 0") for _ in range(POSTS)]
     staff = Staff(site, make_staff(superuser=True, handle="chief"))
     assert wait_for(lambda: {role for role, _ in versions().values()} == {"web", "worker", "beat"}, 20)  # fmt: skip
     before = set(versions())
     group, main = spare(16), spare(64)
     took = []
-    with Readers(site, issue_token(bob, name="test"), alice, post) as readers:
+    with Readers(site, issue_token(bob, name="test"), alice, posts) as readers:
         readers.edit()
 
         assert "Version 1:" in staff.change("add-l1", addresses=group.address, megabytes="16")
@@ -179,6 +185,9 @@ def test_changes_reach_every_process_while_readers_run(site, alice, bob, settled
         took.append(seconds_until_all_run(6))
         readers.edit()
     assert readers.faults == []
+    classes, tiers = rates()  # what the site's own processes counted
+    assert "post" in {rate.name for rate in classes}
+    assert {"tier:l1", "tier:main"} <= {rate.name for rate in tiers}
     assert set(readers.codes) == {200}
     assert readers.codes[200] > 50
     assert set(versions()) == before  # the same processes: none was restarted

@@ -1,10 +1,19 @@
+import random
+from dataclasses import replace
+
 import pytest
 
-from apps.graph.actions import block_user, mute_user
+from apps.accounts.queries import user_by_id
+from apps.graph.actions import block_user, follow_user, mute_user
 from apps.paging import Cursor
-from apps.posts.actions import delete_post, repost
-from apps.timeline.profile import profile_timeline
-from tests.factories import publish
+from apps.posts.actions import delete_post, edit_post, repost
+from apps.posts.cache import CONTENT
+from apps.posts.models import Post
+from apps.posts.recent import NOTHING
+from apps.timeline import outbox
+from apps.timeline.profile import profile_ids, profile_timeline
+from tests.factories import make_user, publish
+from tests.timeline.outboxes import fresh, inside, truth, write
 
 pytestmark = pytest.mark.django_db
 
@@ -73,7 +82,122 @@ def test_a_page_costs_the_same_queries_for_one_post_and_twenty(
 ):
     for _ in range(number):
         publish(alice)
-    ids(alice, bob)
-    # how they stand, ids; gate, relations, authors, likes and bookmarks, reposts
-    with django_assert_num_queries(7):
-        assert len(ids(alice, bob)) == number
+    author = fresh(alice)
+    ids(author, bob)
+    # the outbox, since nothing is cached before the commit; gate, relations, authors, likes and bookmarks, reposts
+    with django_assert_num_queries(5):
+        assert len(ids(author, bob)) == number
+
+
+@pytest.mark.parametrize("number", [1, 20])
+def test_the_ids_of_a_warm_page_cost_a_query_only_where_restricted_posts_may_be(
+    transactional_db, django_assert_num_queries, number
+):
+    alice, bob = make_user("alice"), make_user("bob")
+    follow_user(bob, alice)
+    write(alice, number)
+
+    def cost(viewer, queries):
+        author = fresh(alice)
+        with django_assert_num_queries(queries):
+            return profile_ids(author, viewer, Cursor(), 21, replies=True)
+
+    profile_ids(fresh(alice), None, Cursor(), 21, replies=True)
+    everything = truth([alice.pk])
+    assert cost(None, 0) == cost(bob.pk, 0) == cost(alice.pk, 0) == everything
+    hidden = publish(alice, visibility="followers").pk
+    assert cost(None, 0) == everything
+    assert cost(bob.pk, 2) == [hidden, *everything]  # how they stand, restricted ids
+    assert cost(alice.pk, 1) == [hidden, *everything]
+
+
+def test_restricted_posts_stand_in_their_places(alice, bob, carol):
+    """Among many public ones, above, between and below, in pages of every length and both directions."""
+    posts = []
+    for number in range(60):
+        visibility = "followers" if number in {0, 1, 7, 30, 31, 32, 58, 59} else "public"
+        posts.append(publish(alice, f"post {number}", visibility=visibility))
+    mine = [post.pk for post in posts][::-1]
+    public = [post.pk for post in posts if post.visibility == "public"][::-1]
+    author = fresh(alice)
+    for viewer, wanted in ((bob, mine), (alice, mine), (carol, public), (None, public)):
+        viewer_id = viewer and viewer.pk
+        for count in (1, 2, 3, 21, 100):
+            for cursor in (Cursor(), Cursor(min_id=0)):
+                assert whole(author, viewer_id, cursor, count) == inside(wanted, cursor, 100)
+
+
+def whole(author, viewer_id, cursor, count):
+    found = []
+    while page := profile_ids(author, viewer_id, cursor, count, replies=True):
+        found += page
+        cursor = cursor.beyond(page[-1])
+    return found
+
+
+@pytest.mark.parametrize("ascending", [False, True])
+@pytest.mark.parametrize("replies", [True, False])
+def test_a_long_profile_is_walked_over_both_borders_while_posts_are_deleted(
+    transactional_db, ascending, replies
+):
+    """2,500 posts: 200 in the short vector, 2,000 in the long one, the rest in PostgreSQL (source 002)."""
+    alice, bob = make_user("alice"), make_user("bob")
+    follow_user(bob, alice)
+    write(alice, 1_250, reply_to=publish(bob))
+    for number in range(3):
+        write(alice, 1, start=1_250 + number, visibility="followers")
+    write(alice, 1_250, start=1_300)
+    chance = random.Random(1)
+    posts = Post.objects.filter(author=alice).order_by("pk" if ascending else "-pk")
+    left = [post.pk for post in posts if replies or post.reply_to_id is None]
+    seen, cursor = [], Cursor(limit=90, min_id=0 if ascending else None)
+    while True:
+        page = profile_timeline(fresh(alice), bob.pk, cursor, replies=replies)
+        new = [item.id for item in page.items]
+        assert new == inside(left, cursor, 90)[:: -1 if ascending else 1]
+        if not new:
+            break
+        seen += new
+        cursor = replace(cursor, min_id=new[0]) if ascending else replace(cursor, max_id=new[-1])
+        victims = {chance.choice(left), chance.choice(left[:250]), chance.choice(left[-100:])}
+        for victim in victims:  # of what was read and of what was not
+            outbox.leave(delete_post(victim, by=alice))
+            left.remove(victim)
+    assert len(seen) > 1_500
+
+
+def test_a_visitor_reads_the_last_two_weeks_with_their_contents_and_the_outbox_below(
+    alice, monkeypatch
+):
+    """Contents that come with the ids are not asked for again, unless they are of another version."""
+    posts = [publish(alice, f"Number {number}") for number in range(6)]
+    edit_post(alice, posts[5].pk, body="Edited.")
+    delete_post(posts[4].pk, by=alice)
+    asked = []
+    read = type(CONTENT).get_many
+
+    def counted(self, keys, load):
+        asked.extend(keys)
+        return read(self, keys, load)
+
+    author = user_by_id(alice.pk)
+    profile_timeline(author, None, Cursor(), replies=True)  # the weeks are built
+    monkeypatch.setattr(type(CONTENT), "get_many", counted)
+    page = profile_timeline(author, None, Cursor(limit=3), replies=True)
+    assert [item.post.body for item in page.items] == ["Edited.", "Number 3", "Number 2"]
+    assert asked == []
+    monkeypatch.setattr("apps.timeline.profile.recent_posts", lambda *_args, **_options: NOTHING)
+    below = profile_timeline(author, None, Cursor(limit=3), replies=True)
+    assert [item.post.body for item in below.items] == ["Edited.", "Number 3", "Number 2"]
+    assert len(asked) > 0
+
+
+def test_an_account_that_was_read_before_its_author_published_hides_nothing(transactional_db):
+    alice = make_user("alice")
+    hidden = [publish(alice, visibility="followers").pk for _ in range(2)]
+    write(alice, 8)
+    author = fresh(alice)  # ten posts
+    for _ in range(2):
+        publish(alice)  # now ten public ones
+    profile_ids(fresh(alice), None, Cursor(), 21, replies=True)
+    assert set(hidden) < set(profile_ids(author, alice.pk, Cursor(), 21, replies=True))

@@ -93,6 +93,13 @@ class Load(NamedTuple):
     token: str
 
 
+class Size(NamedTuple):
+    """What a bucket takes: bytes, and names in it."""
+
+    memory: int
+    records: int
+
+
 class Dirty(NamedTuple):
     """A bucket with increments that PostgreSQL does not have: their number, and the values of its records."""
 
@@ -175,9 +182,11 @@ def _records(store: CounterStore, bucket: int, found: Mapping[bytes, bytes]) -> 
     return values
 
 
-def memory_of(store: CounterStore, buckets: Sequence[int]) -> list[int]:
-    """The bytes that buckets take in Redis."""
+def sizes_of(store: CounterStore, buckets: Sequence[int]) -> list[Size]:
+    """What buckets take in Redis."""
     pipeline = counters().pipeline(transaction=False)
     for bucket in buckets:
         pipeline.memory_usage(store.key(bucket), samples=0)
-    return [size or 0 for size in pipeline.execute()]
+        pipeline.hlen(store.key(bucket))
+    answers = pipeline.execute()
+    return [Size(answers[at] or 0, answers[at + 1]) for at in range(0, len(answers), 2)]

@@ -104,3 +104,14 @@ def adopt(store: CounterStore) -> str | None:
 def forget(store: CounterStore) -> None:
     """Drop what is known of the store; of places that are not used any more."""
     counters().unlink(store.meta_key, store.dirty_key)
+
+
+def walked(store: CounterStore) -> int:
+    """The id up to which the counts have been compared with their rows; -1 at the beginning of a walk."""
+    reached = cast("bytes | None", counters().get(store.walk_key))
+    return int(reached) if reached else -1
+
+
+def note_walked(store: CounterStore, id_: int) -> None:
+    """Note how far the walk has come."""
+    counters().set(store.walk_key, id_)

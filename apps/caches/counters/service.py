@@ -56,7 +56,7 @@ class Source(Protocol):
         """The store is not whole: see to it that somebody rebuilds it."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class CounterService:
     """The counts of one kind of id."""
 

@@ -185,6 +185,11 @@ class CounterStore:
         return f"c{{{self.schema.name}}}:places"
 
     @cached_property
+    def walk_key(self) -> str:
+        """How far the comparison with PostgreSQL has come."""
+        return f"c{{{self.schema.name}}}:walk"
+
+    @cached_property
     def layout(self) -> str:
         """The fields, in a form that a longer list of fields begins with."""
         return "".join(f"{name}," for name in self.schema.names)

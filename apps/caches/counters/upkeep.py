@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from random import Random
+from typing import NamedTuple
 
 from apps.caches.counters import buckets, building
 from apps.caches.counters.building import State
@@ -20,10 +21,18 @@ logger = logging.getLogger(__name__)
 ROWS = 2000  # read from PostgreSQL at once
 BUCKETS = 500  # dropped or measured at once
 DIRTY = 20  # buckets written back at once: some two thousand records
-SAMPLE = 200  # buckets whose memory is measured
+SAMPLE = 2000  # buckets that are looked at to know what all of them take
 MOST_SWEEPS = 20  # of one bucket that is counted on all the time
 GRACE_SECONDS = 0.5  # longer than from a commit to its put
 Advance = Callable[[int], None]  # told the id up to which all is done
+
+
+class Difference(NamedTuple):
+    """A count that Redis has otherwise than PostgreSQL."""
+
+    field: str
+    has: int
+    should: int
 
 
 def tend(service: CounterService, *, seconds: float) -> bool:
@@ -106,7 +115,7 @@ def cool(service: CounterService, *, most_bytes: int = 0) -> int:
         return 0
     floor = max(service.floor_now, state.floor)
     if most_bytes:
-        floor = max(floor, _floor_below(service, floor, most_bytes))
+        floor = max(floor, _floor_below(service, state.floor, most_bytes))
     cooled = buckets.cool(service.store, floor)
     if cooled is None:
         return 0
@@ -130,52 +139,93 @@ def sweep(service: CounterService, first: int, end: int, *, loaded_too: bool = F
     return max(end - first, 0)
 
 
-def memory(service: CounterService, floor: int) -> float:
-    """About how many bytes the hot buckets take, from a sample."""
-    end = service.store.places.at(int(time.time())) + 1
-    number = max(end - floor, 0)
-    chosen = Random(0).sample(range(floor, end), min(SAMPLE, number))  # noqa: S311 -- a sample, not a secret
-    return sum(buckets.memory_of(service.store, chosen)) / len(chosen) * number if chosen else 0.0
+class Sample(NamedTuple):
+    """What the hot buckets hold, as far as a sample tells."""
+
+    buckets: int
+    records: int
+    size: int
+    most_records: int
+
+
+def sample(service: CounterService, newest_id: int) -> Sample:
+    """Look at some of the hot buckets up to that of an id."""
+    floor = building.state(service.store).floor
+    end = service.store.places.place(newest_id)[0] + 1
+    if floor is None or end <= floor:
+        return Sample(0, 0, 0, 0)
+    number = end - floor
+    chosen = Random(0).sample(range(floor, end), min(SAMPLE, number))  # noqa: S311 -- not a secret
+    batches = [chosen[at : at + BUCKETS] for at in range(0, len(chosen), BUCKETS)]
+    looked_at = [size for batch in batches for size in buckets.sizes_of(service.store, batch)]
+    sizes = [size for size in looked_at if size.records]
+    share = number / len(chosen)
+    return Sample(
+        round(len(sizes) * share),
+        round(sum(size.records for size in sizes) * share),
+        round(sum(size.memory for size in sizes) * share),
+        max((size.records for size in sizes), default=0),
+    )
+
+
+def waiting(service: CounterService) -> int:
+    """How many buckets PostgreSQL does not know all about."""
+    return buckets.dirty_number(service.store)
 
 
 def _floor_below(service: CounterService, floor: int, most_bytes: int) -> int:
     """The floor above which the buckets fit into a number of bytes."""
-    excess = memory(service, floor) - most_bytes
     newest = service.store.places.at(int(time.time()))
+    excess = sample(service, service.source.ends()[1]).size - most_bytes
     while excess > 0 and floor < newest:
         some = range(floor, min(floor + BUCKETS, newest))
-        for size in buckets.memory_of(service.store, some):
-            excess -= size
+        for size in buckets.sizes_of(service.store, some):
+            excess -= size.memory
             floor += 1
             if excess <= 0:
                 break
     return floor
 
 
-def behind(service: CounterService, rows: Sequence[Row]) -> list[tuple[Row, Row | None]]:
-    """Rows of which Redis has had other counts for longer than a put takes, and what it has."""
-    suspects = _differing(service, rows)
+def wrong(service: CounterService, rows: Sequence[Row]) -> list[tuple[Row, Row | None]]:
+    """Rows of which Redis has other counts, for longer than a put takes; and what it has."""
+    records = service.store.records([row.id for row in rows])
+    suspects = {
+        row.id: row
+        for row in rows
+        if row.id in records
+        and (_is_ahead(records[row.id], row) or differences(service, row, records[row.id]))
+    }
     if not suspects:
         return []
     time.sleep(GRACE_SECONDS)
-    return _differing(service, [row for row, _record in suspects])
+    records = service.store.records(suspects)
+    now = service.source.rows(suspects)  # after Redis: what it has must have been committed by now
+    found = []
+    for id_, record in records.items():
+        row = suspects[id_]
+        if _is_ahead(record, row):
+            row = now.get(id_, row)
+            is_wrong = _is_ahead(record, row)
+        else:
+            is_wrong = bool(differences(service, row, record))
+        if is_wrong:
+            found.append((row, record))
+    return found
 
 
-def _differing(service: CounterService, rows: Sequence[Row]) -> list[tuple[Row, Row | None]]:
-    records = service.store.records([row.id for row in rows])
-    return [
-        (row, records[row.id])
-        for row in rows
-        if row.id in records and _differs(service, row, records[row.id])
-    ]
+def _is_ahead(record: Row | None, row: Row) -> bool:
+    return record is not None and is_newer(record.revision, row.revision)
 
 
-def _differs(service: CounterService, row: Row, record: Row | None) -> bool:
+def differences(service: CounterService, row: Row, record: Row | None) -> list[Difference]:
+    """What a record has otherwise than a row; it may have more of what is counted in Redis."""
     schema = service.store.schema
-    if record and is_newer(record.revision, row.revision):
-        return False  # it has changed since the row was read
     held = record.values if record else schema.zeros
-    return any(
-        has < should if index in schema.counted else has != should
-        for index, (has, should) in enumerate(zip(held, row.values, strict=True))
-    )
+    return [
+        Difference(name, has, should)
+        for index, (name, has, should) in enumerate(
+            zip(schema.names, held, row.values, strict=True)
+        )
+        if (has < should if index in schema.counted else has != should)
+    ]

@@ -21,6 +21,7 @@ WITH added AS (
 UPDATE accounts_usercounts c
 SET followers = c.followers + a.followers, following = c.following + a.following, posts = c.posts + a.posts,
     last_post_id = greatest(c.last_post_id, a.last_post_id), revision = c.revision + 1,
+    outbox_revision = c.outbox_revision + a.posts,
     graph_revision = c.graph_revision + (a.following > 0)::int,
     followers_revision = c.followers_revision + (a.followers > 0)::int
 FROM added a JOIN locked USING (user_id)

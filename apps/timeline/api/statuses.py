@@ -17,9 +17,10 @@ from apps.accounts.visitors import viewer_id_of
 from apps.engagement import actions as engagement
 from apps.posts import actions as posts
 from apps.posts.drafts import Draft
+from apps.timeline import outbox
 from apps.timeline.fanout import push_own
 from apps.timeline.schema import (
-    VISIBILITIES,
+    WRITABLE_VISIBILITIES,
     ContextSchema,
     DeletedStatusSchema,
     StatusEdit,
@@ -53,7 +54,8 @@ def create(request: Request) -> Response:
     viewer = viewer_of(request)
     draft = Draft(
         body=fields["status"],
-        visibility=VISIBILITIES[fields["visibility"]],
+        visibility=WRITABLE_VISIBILITIES[fields["visibility"]],
+        circle_id=_id(fields["circle_id"]),
         reply_to_id=_id(fields["in_reply_to_id"]),
         quote_of_id=_id(fields["quoted_status_id"]),
         content_warning=fields["spoiler_text"],
@@ -62,7 +64,7 @@ def create(request: Request) -> Response:
     post = posts.publish_post(
         viewer, draft, idempotency_key=request.headers.get("Idempotency-Key", "")
     )
-    push_own(post.pk)
+    push_own(post)
     return _status(viewer, post.pk)
 
 
@@ -123,6 +125,7 @@ def _delete(request: Request, status_id: int) -> Response:
     viewer = viewer_of(request)
     before = status_json(one_item(viewer.pk, status_id))
     deleted = posts.delete_post(status_id, by=viewer)
+    outbox.leave(deleted)
     return Response({**before, "text": deleted.body})
 
 
@@ -179,7 +182,7 @@ def reblog(request: Request, status_id: int) -> Response:
     """Share a post: the answer is the new status that wraps it; twice is once."""
     viewer = viewer_of(request)
     made = posts.repost(viewer, status_id)
-    push_own(made.pk)
+    push_own(made)
     return _status(viewer, made.pk)
 
 

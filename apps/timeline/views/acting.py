@@ -15,7 +15,7 @@ from apps.timeline.thread import one_item
 
 
 def _repost(user: User, post_id: int) -> None:
-    push_own(repost(user, post_id).pk)
+    push_own(repost(user, post_id))
 
 
 ACTS: dict[str, Callable[[User, int], object]] = {

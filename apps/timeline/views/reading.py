@@ -11,6 +11,7 @@ from apps.accounts.models import User
 from apps.accounts.queries import user_by_handle
 from apps.accounts.visitors import MemberVisit, Visit, signed_in_only, viewer_id_of, viewer_of
 from apps.engagement.actions import read_post
+from apps.graph.circle_queries import circles_to_post_to
 from apps.graph.queries import exact_relations
 from apps.paging import Cursor, Page
 from apps.timeline.bookmarks import bookmarks_timeline
@@ -51,7 +52,7 @@ def home(request: MemberVisit) -> HttpResponse:
         page,
         here="home",
         feed_url="/",
-        **composer_context(ComposeForm()),
+        **composer_context(ComposeForm(circles=circles_to_post_to(request.user.pk))),
     )
 
 

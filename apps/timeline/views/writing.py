@@ -10,11 +10,19 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from apps.accounts.forms import show_refusal
 from apps.accounts.visitors import MemberVisit, SeeOther, next_address, signed_in_only
+from apps.graph.circle_queries import circles_to_post_to
 from apps.paging import Cursor
 from apps.posts.actions import delete_post, edit_post, publish_post
 from apps.refusals import NotFound, Refusal, TooMany
+from apps.timeline import outbox
 from apps.timeline.fanout import push_own
-from apps.timeline.forms import FIELD_NAMES, ComposeForm, EditForm, composer_context
+from apps.timeline.forms import (
+    CIRCLE_PREFIX,
+    FIELD_NAMES,
+    ComposeForm,
+    EditForm,
+    composer_context,
+)
 from apps.timeline.items import FeedItem
 from apps.timeline.thread import one_item
 
@@ -26,14 +34,14 @@ def compose(request: MemberVisit) -> HttpResponse:
     asked = {name: request.GET.get(name, "") for name in ("reply_to", "quote")}
     parent = _item_of(request, asked["reply_to"])
     initial = {**asked, **_answer_to(parent, request.user.pk)} if parent else asked
-    return _composer(request, ComposeForm(initial=initial))
+    return _composer(request, _form(request, initial=initial))
 
 
 @require_POST
 @signed_in_only
 def publish(request: MemberVisit) -> HttpResponseBase:
     """Publish; when that is refused, the text stays in the form."""
-    form = ComposeForm(request.POST)
+    form = _form(request, request.POST)
     if not form.is_valid():
         return _composer(request, form, status=422)
     key = form.cleaned_data["idempotency_key"]
@@ -42,7 +50,7 @@ def publish(request: MemberVisit) -> HttpResponseBase:
     except Refusal as refusal:
         show_refusal(form, refusal, FIELD_NAMES)
         return _composer(request, form, status=refusal.status, refusal=refusal)
-    push_own(post.pk)
+    push_own(post)
     messages.success(request, _("Posted."))
     permalink = f"{request.user.url}/{post.pk}"
     asked = next_address(request, permalink)
@@ -83,9 +91,13 @@ def delete(request: MemberVisit, post_id: int) -> HttpResponseBase:
     back = next_address(request)
     if request.method != "POST":
         return render(request, "timeline/delete.html", {"item": item, "back": back, "no_fab": True})
-    delete_post(post_id, by=request.user)
+    outbox.leave(delete_post(post_id, by=request.user))
     messages.success(request, _("Deleted."))
     return SeeOther("/" if str(post_id) in back else back)
+
+
+def _form(request: MemberVisit, *args: Any, **kwargs: Any) -> ComposeForm:
+    return ComposeForm(*args, circles=circles_to_post_to(request.user.pk), **kwargs)
 
 
 def _composer(
@@ -97,7 +109,10 @@ def _composer(
         "no_fab": True,
         **composer_context(form),
     }
-    if context["parent"]:
+    parent: FeedItem | None = context["parent"]
+    if parent is not None and parent.post.circle_id is not None:
+        form.answer_in_circle(parent.post.circle_id, parent.circle_name)
+    if parent:
         form.fields["body"].widget.attrs["placeholder"] = _("Your reply")
     response = render(request, "timeline/compose.html", context, status=status)
     if isinstance(refusal, TooMany):
@@ -128,7 +143,8 @@ def _own(request: MemberVisit, post_id: int) -> FeedItem:
 def _answer_to(parent: FeedItem, viewer_id: int) -> dict[str, Any]:
     """An answer names whom it answers, and starts with the reach of what it answers."""
     own = parent.author.pk == viewer_id
+    circle_id = parent.post.circle_id
     return {
         "body": "" if own else f"@{parent.author.handle} ",
-        "visibility": parent.post.visibility,
+        "visibility": f"{CIRCLE_PREFIX}{circle_id}" if circle_id else parent.post.visibility,
     }
