@@ -131,6 +131,27 @@ def cluster(directory: Path) -> Iterator[list[Server]]:
         yield nodes
 
 
+@contextmanager
+def pair(directory: Path) -> Iterator[tuple[Server, Server]]:
+    """A primary and a replica of it."""
+    options = ("--repl-diskless-sync-delay", "0")
+    with server(directory, *options) as primary, server(directory, *options) as copy:
+        link(primary, copy)
+        yield primary, copy
+
+
+def link(primary: Server, copy: Server) -> None:
+    """Let the copy follow the primary, and wait until it does."""
+    copy.thaw()
+    copy.ask("REPLICAOF", "127.0.0.1", primary.port)
+    assert until(lambda: is_linked(copy))
+
+
+def is_linked(copy: Server) -> bool:
+    with copy.client() as client:
+        return bool(client.info("replication").get("master_link_status") == "up")
+
+
 def cluster_url(nodes: list[Server]) -> str:
     """The address for the settings."""
     return "redis+cluster://" + ",".join(node.address for node in nodes)

@@ -11,7 +11,9 @@ from itertools import chain
 from typing import NamedTuple
 
 from apps.caches.aside import replace
-from apps.caches.servers import graph, script
+from apps.caches.redisclients import is_cluster
+from apps.caches.replicas import read_graph
+from apps.caches.servers import Redis, graph, script
 
 NO_MORE = "~"
 CHUNK = 100  # entries in one ZADD: half a millisecond of the server
@@ -68,17 +70,24 @@ class ListHeads:
         """
         key = self.key(owner_id)
         start = "(-inf" if newest is None else f"({-newest}"
-        pipeline = graph().pipeline(transaction=True)
-        pipeline.expire(key, self.ttl_seconds)
-        pipeline.zscore(key, _fence(revision))
-        pipeline.zrange(key, start, "+inf", byscore=True, offset=0, num=count + 1, withscores=True)
-        _exists, fence, found = pipeline.execute(raise_on_error=False)
-        if not isinstance(fence, float):
-            return None
-        try:
-            return _head(found).above(oldest, count=count)
-        except ValueError:  # garbage: it is loaded and written over
-            return None
+
+        def ask(client: Redis) -> Head | None:
+            # not in a cluster: the library leaves the answers of a transaction there as text; without one, what is
+            # read may be a moment newer than its fence
+            pipeline = client.pipeline(transaction=not is_cluster(client))
+            pipeline.zscore(key, _fence(revision))
+            pipeline.zrange(
+                key, start, "+inf", byscore=True, offset=0, num=count + 1, withscores=True
+            )
+            if client is graph():  # a replica takes no writes
+                pipeline.expire(key, self.ttl_seconds)
+            fence, found, *_exists = pipeline.execute(raise_on_error=False)
+            try:
+                return _head(found).above(oldest, count=count) if isinstance(fence, float) else None
+            except ValueError:  # garbage: it is loaded and written over
+                return None
+
+        return read_graph(ask, keys=[key], ttl_seconds=self.ttl_seconds)
 
     def store(self, owner_id: int, revision: int, head: Head) -> None:
         """Replace the head of a list.

@@ -21,7 +21,8 @@ import anycrc
 import numpy as np
 
 from apps.caches.aside import replace
-from apps.caches.servers import ResponseError, graph, script
+from apps.caches.replicas import read_graph
+from apps.caches.servers import Redis, ResponseError, graph, script
 
 logger = logging.getLogger(__name__)
 
@@ -90,14 +91,25 @@ class LongSets:
         None when a set is missing or of another revision. A set with too many members to be kept is None itself.
         """
         asked = list(ids)
-        pipeline = graph().pipeline(transaction=False)
+        return read_graph(
+            lambda client: self._contained(client, owner_id, revision, asked),
+            keys=[self.key(owner_id, name) for name in self.names],
+            ttl_seconds=self.ttl_seconds,
+        )
+
+    def _contained(
+        self, client: Redis, owner_id: int, revision: int, asked: list[int]
+    ) -> dict[str, set[int] | None] | None:
+        pipeline = client.pipeline(transaction=False)
         for name in self.names:
             key = self.key(owner_id, name)
             pipeline.smismember(key, [_fence(key, revision), _TOO_MANY, *asked])
-            pipeline.expire(key, self.ttl_seconds)
+        if client is graph():  # a replica takes no writes
+            for name in self.names:
+                pipeline.expire(self.key(owner_id, name), self.ttl_seconds)
         answers = pipeline.execute(raise_on_error=False)
         found: dict[str, set[int] | None] = {}
-        for name, answer in zip(self.names, answers[::2], strict=True):
+        for name, answer in zip(self.names, answers, strict=False):
             flags = _unless_garbage(answer)
             if flags is None or not flags[0]:
                 return None
@@ -178,7 +190,13 @@ def common(
 
 
 def _together(one: Fenced, others: Sequence[Fenced], *, limit: int = 0) -> list[Any] | None:
-    pipeline = graph().pipeline(transaction=True)  # the fences and the sets as of one moment
+    return read_graph(lambda client: _asked(client, one, others, limit=limit))
+
+
+def _asked(
+    client: Redis, one: Fenced, others: Sequence[Fenced], *, limit: int
+) -> list[Any] | None:
+    pipeline = client.pipeline(transaction=True)  # the fences and the sets as of one moment
     for each in (one, *others):
         pipeline.smismember(each.key, [_fence(each.key, each.revision), _TOO_MANY])
     for each in others:
@@ -188,7 +206,7 @@ def _together(one: Fenced, others: Sequence[Fenced], *, limit: int = 0) -> list[
             pipeline.sinter([one.key, each.key])
     answers = pipeline.execute(raise_on_error=False)
     mine, *theirs = (_unless_garbage(answer) == [1, 0] for answer in answers[: len(others) + 1])
-    if not mine:
+    if not mine or not (all(theirs) or client is graph()):  # a replica may only not have it yet
         return None
     results = answers[len(others) + 1 :]
     return [result if usable else None for usable, result in zip(theirs, results, strict=True)]

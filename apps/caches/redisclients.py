@@ -144,6 +144,9 @@ class ClusterPipeline:
         with _redis_errors():
             pipeline = self._cluster.queue(commands, transaction=self._transaction)
             answers: list[Any] = pipeline.execute(raise_on_error=raise_on_error)
+            for answer in answers:  # a node that is gone is nobody's answer, as with one server
+                if isinstance(answer, Exception) and not isinstance(answer, redis.ResponseError):
+                    raise answer
         return answers
 
 

@@ -6,12 +6,16 @@ and after it the database. Writes, and moving a time to live, belong to the prim
 """
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import cache
 from typing import TypeVar
 
 from apps.caches.breaker import Breaker
+from apps.caches.redisclients import trip
 from apps.caches.servers import Redis, RedisError, graph, graph_replicas
+
+SLIDE_EVERY = 16  # one read of a replica in so many moves the times to live at the primary
 
 T = TypeVar("T")
 
@@ -30,16 +34,33 @@ def graph_reader() -> Redis:
     return graph()
 
 
-def read_graph(read: Callable[[Redis], T | None]) -> T | None:
-    """What a fenced read finds on a replica, else on the primary; None is a miss. RedisError is the primary's."""
+def read_graph(
+    read: Callable[[Redis], T | None], *, keys: Sequence[str] = (), ttl_seconds: int = 0
+) -> T | None:
+    """What a fenced read finds on a replica, else on the primary; None is a miss. RedisError is the primary's.
+
+    A read of the primary slides the life of its keys itself; for one of a replica that is done here, now and then.
+    """
     reader = graph_reader()
     if reader is not graph():
-        try:
-            found = read(reader)
-        except RedisError:
-            _breaker(reader).fail()
-        else:
-            _breaker(reader).succeed()
-            if found is not None:
-                return found
+        found = _read_replica(reader, read)
+        if found is not None:
+            if keys and random.randrange(SLIDE_EVERY) == 0:  # noqa: S311 -- not a secret
+                _slide(keys, ttl_seconds)
+            return found
     return read(graph())
+
+
+def _read_replica(replica: Redis, read: Callable[[Redis], T | None]) -> T | None:
+    try:
+        found = read(replica)
+    except RedisError:
+        _breaker(replica).fail()
+        return None
+    _breaker(replica).succeed()
+    return found
+
+
+def _slide(keys: Sequence[str], ttl_seconds: int) -> None:
+    with suppress(RedisError):  # it was read; what runs out is loaded again
+        trip(graph(), [("EXPIRE", key, ttl_seconds) for key in keys])

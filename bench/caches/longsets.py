@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 from apps.caches.longset import LongSets
-
 from apps.caches.servers import graph
 from bench.measure import Spread, compare, ratio
 from bench.report import Line

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import redis
 
-from apps.caches import aside, listhead, longset
+from apps.caches import aside, listhead, longset, replicas
 from apps.caches.servers import graph
 from runner.problems import LaunchError
 from runner.services.binaries import in_wheel
@@ -34,7 +34,7 @@ def valkey(directory: Path) -> Iterator[redis.Redis]:
 
 def use(monkeypatch: pytest.MonkeyPatch, client: redis.Redis) -> redis.Redis:
     """Let the structures talk to a server."""
-    for module in (aside, listhead, longset):
+    for module in (aside, listhead, longset, replicas):
         monkeypatch.setattr(module, "graph", lambda: client)
     return client
 

@@ -10,6 +10,8 @@ from django.core.management import CommandError, call_command
 from apps.caches import existence as filters
 from apps.caches import ratelimit, redisclients, servers, totals, trust
 from apps.caches.listener import Listener, processes, publish
+from apps.caches.listhead import Entry, Head, ListHeads
+from apps.caches.longset import Change, LongSets, common
 from apps.caches.redisclients import parse
 from apps.caches.servers import RedisError, existence, timelines
 from apps.caches.topology import Node, Topology
@@ -95,6 +97,27 @@ def test_limits_count_on_a_cluster(on_cluster, settings):
         finally:
             servers.limits.cache_clear()
     servers.limits.cache_clear()
+
+
+def test_relations_live_on_a_cluster(on_cluster):
+    sets = LongSets("test", ("friends", "foes"), ttl_seconds=1000)
+    for owner in range(1, 31):
+        sets.store(owner, 1, {"friends": [owner, 100], "foes": []})
+        assert sets.change(owner, 2, [Change("friends", 200, added=True)]) == 2
+        assert sets.contained(owner, 2, [owner, 200, 300]) == {
+            "friends": {owner, 200},
+            "foes": set(),
+        }
+        assert sets.contained(owner, 1, [owner]) is None
+    assert all(node.ask("DBSIZE") for node in on_cluster)
+    heads = ListHeads("test", "list", 10, 1000)
+    heads.store(7, 1, Head([Entry(5, 50), Entry(4, 40)], complete=True))
+    found = heads.read(7, 1, newest=None, oldest=0, count=5)
+    assert found is not None
+    assert (found.entries, found.complete) == ([Entry(5, 50), Entry(4, 40)], True)
+    others = [sets.fenced(owner, 2, "friends") for owner in (2, 3)]
+    with pytest.raises(RedisError):  # they are on other nodes; PostgreSQL is asked
+        common(sets.fenced(1, 2, "friends"), others)
 
 
 def test_news_of_the_topology_and_totals_go_through_a_cluster(on_cluster):

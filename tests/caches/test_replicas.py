@@ -6,35 +6,7 @@ import pytest
 
 from apps.caches.replicas import graph_reader, read_graph
 from apps.caches.servers import RedisError, graph, graph_replicas
-from tests.clusters import addresses, server, until
-
-
-@pytest.fixture(scope="module")
-def pair(tmp_path_factory):
-    """A primary and a replica of it."""
-    directory = tmp_path_factory.mktemp("replica")
-    with server(directory) as primary, server(directory, "--repl-diskless-sync-delay", "0") as copy:
-        copy.ask("REPLICAOF", "127.0.0.1", primary.port)
-        assert until(lambda: is_linked(copy))
-        yield primary, copy
-
-
-def is_linked(copy):
-    with copy.client() as client:
-        return client.info("replication").get("master_link_status") == "up"
-
-
-@pytest.fixture
-def replicated(pair, settings):
-    """The relations are on the pair."""
-    primary, copy = pair
-    settings.REDIS_TIMEOUT_SECONDS = 0.3
-    with addresses(settings, REDIS_GRAPH_URL=primary.url, REDIS_GRAPH_REPLICA_URLS=[copy.url]):
-        graph().flushdb()
-        yield primary, copy
-        copy.thaw()
-        copy.ask("REPLICAOF", "127.0.0.1", primary.port)
-        assert until(lambda: is_linked(copy))
+from tests.clusters import addresses, until
 
 
 def follow(revision, *ids):
