@@ -230,7 +230,8 @@ def test_a_node_that_missed_a_write_shows_nothing_old_when_it_returns(
         pytest.skip("no L1")
     cache.set_many(dict.fromkeys(KEYS, b"old"), ttl_seconds=TTL)
     getattr(pools, way)(label)
-    cache.set_many(dict.fromkeys(KEYS, b"new"), ttl_seconds=TTL)
+    for value in (b"arrives", b"between", b"new"):
+        cache.set_many(dict.fromkeys(KEYS, value), ttl_seconds=TTL)
     if label == "l1-a":
         assert wait_for(lambda: not cache.ping(), 5)
     pools.bring_back(label)
@@ -423,6 +424,19 @@ def test_a_follow_up_under_the_old_generation_does_not_hide_for_ever(three, chos
     for _ in range(5):
         assert cache.get_many(["key:1"]) == {"key:1": b"new"}
         assert second.get_many(["key:1"]) == {"key:1": b"new"}
+
+
+def test_a_reader_from_before_a_missed_write_refills_nothing(three, chosen, quick):
+    """Read in Main; L1 misses the write and comes back empty; only then the old value would go up."""
+    cache = three.client(replace(three.topology, l1=three.topology.l1[:1]))
+    plant(cache.main.slot_of(b"key:1").node, "key:1", b"old")
+    read = cache.read(["key:1"])
+    three.kill("l1-a")
+    cache.set_many({"key:1": b"new"}, ttl_seconds=TTL)
+    three.bring_back("l1-a")
+    assert wait_for(cache.ping, 5)
+    cache.refill(read)
+    assert cache.get_many(["key:1"]) == {"key:1": b"new"}
 
 
 def test_clients_agree_on_a_new_node_whoever_comes_first(pools):
