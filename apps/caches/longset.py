@@ -193,9 +193,7 @@ def _together(one: Fenced, others: Sequence[Fenced], *, limit: int = 0) -> list[
     return read_graph(lambda client: _asked(client, one, others, limit=limit))
 
 
-def _asked(
-    client: Redis, one: Fenced, others: Sequence[Fenced], *, limit: int
-) -> list[Any] | None:
+def _asked(client: Redis, one: Fenced, others: Sequence[Fenced], *, limit: int) -> list[Any] | None:
     pipeline = client.pipeline(transaction=True)  # the fences and the sets as of one moment
     for each in (one, *others):
         pipeline.smismember(each.key, [_fence(each.key, each.revision), _TOO_MANY])
