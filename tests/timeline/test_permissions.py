@@ -264,6 +264,29 @@ def test_the_end_of_belonging_acts_on_the_next_read_with_warm_caches(
     assert HOME.exists(bob.pk)
 
 
+def test_posts_of_a_deleted_circle_are_their_authors_only(alice, bob, carol, api_of):
+    """Not even the owner of the circle reads what members wrote there."""
+    follow_user(carol, alice)
+    circle = create_circle(alice, name="Ours", is_shared=True)
+    add_to_circle(alice, circle.pk, [bob, carol])
+    posts = [publish(one, visibility="circle", circle_id=circle.pk).pk for one in (alice, bob)]
+    deliver()
+    programs = [api_of(one) for one in (alice, bob, carol)]
+
+    def seen(program):
+        found = [one for one in posts if program.get(f"/api/v1/statuses/{one}").status_code == 200]
+        rows = program.get("/api/v1/timelines/home").json()
+        assert sorted(int(row["id"]) for row in rows) == found
+        return found
+
+    assert [seen(program) for program in programs] == [posts] * 3
+    delete_circle(alice, circle.pk)
+    assert [seen(program) for program in programs] == [posts[:1], posts[1:], []]
+    deliver()
+    timelines().flushdb()
+    assert [seen(program) for program in programs] == [posts[:1], posts[1:], []]
+
+
 def page_or(program, page, address):
     return (program if address.startswith("/api/") else page).get(address)
 
