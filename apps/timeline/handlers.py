@@ -18,6 +18,7 @@ def deliver_post(payload: Payload) -> None:
 @handles("post_edited")
 def deliver_edited_post(payload: Payload) -> None:
     """Bring a post for mentioned people to those whom only its new text names."""
+    outbox.keep_up(author_of(payload["post_id"]))
     fanout.deliver_to_named(payload["post_id"])
 
 

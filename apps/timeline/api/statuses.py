@@ -111,13 +111,14 @@ def _show(request: Request, status_id: int) -> Response:
 def _edit(request: Request, status_id: int) -> Response:
     viewer = viewer_of(request)
     fields = _valid(StatusEdit(data=request.data))
-    posts.edit_post(
+    edited = posts.edit_post(
         viewer,
         status_id,
         body=fields["status"],
         content_warning=fields.get("spoiler_text"),
         language=fields.get("language"),
     )
+    outbox.stay(edited)
     return _status(viewer, status_id)
 
 

@@ -71,11 +71,12 @@ def edit(request: MemberVisit, post_id: int) -> HttpResponseBase:
     if request.method == "POST" and form.is_valid():
         data = form.cleaned_data
         try:
-            edit_post(request.user, post_id, body=data["body"], content_warning=data["content_warning"],
-                      language=form.written_language)  # fmt: skip
+            edited = edit_post(request.user, post_id, body=data["body"], content_warning=data["content_warning"],
+                               language=form.written_language)  # fmt: skip
         except Refusal as refusal:
             show_refusal(form, refusal, FIELD_NAMES)
         else:
+            outbox.stay(edited)
             return SeeOther(item.url)
     context = {"item": item, "editing": post_id, "no_fab": True, **composer_context(form)}
     return render(request, "timeline/edit.html", context, status=422 if form.errors else 200)
