@@ -3,11 +3,11 @@
 servers      the only module that imports redis and pymemcache; connections from the settings
 topology     which Memcached nodes there are, as a value; pure
 listener     the topology this process uses, kept up to date by a thread
+health       a round trip through a node, the figures of all servers
+totals       what the caches of all processes answered, summed
 tiers        L1, Main and Backup of Memcached behind one face
 layers       one of them: fixed slots; `nodes`, `flights`, `suspicion`, `breaker`, `generations`, `wire`: one node
-health       a round trip through a node, the figures of all servers
 envelope     checksum and compression around a value
-totals       what the caches of all processes answered, summed
 readthrough  ask the cache for many, load what is missing, store it
 window       a contiguous newest window of ids per reader, in Redis
 vector       the newest ids of one list, packed; pure

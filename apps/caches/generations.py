@@ -7,7 +7,7 @@ readable generation here; the others learn it within a second and read nothing b
 import time
 from typing import Any
 
-from apps.caches.servers import RedisError, script, timelines
+from apps.caches.servers import Redis, RedisError, script, timelines
 
 KEY = "memcached:generations"  # address and place -> lowest generation that may be read
 QUIET_SECONDS = 2.0  # after Redis failed: no write waits for it again so soon
@@ -28,19 +28,19 @@ class _Quiet:
 _quiet = _Quiet()
 
 
-def raise_lowest(node: str, *, at_least: int) -> int | None:
+def raise_lowest(node: str, *, at_least: int, by: Redis | None = None) -> int | None:
     """Nothing of a node below the returned generation may be read any more; None when Redis does not answer."""
     if time.monotonic() < _quiet.until:
         return None
     try:
-        raised: Any = script(timelines(), _RAISE)(keys=[KEY], args=[node, at_least])
+        raised: Any = script(by or timelines(), _RAISE)(keys=[KEY], args=[node, at_least])
         return int(raised)
     except (RedisError, ValueError):
         _quiet.until = time.monotonic() + QUIET_SECONDS
         return None
 
 
-def lowest() -> dict[str, int]:
+def lowest(*, by: Redis) -> dict[str, int]:
     """The lowest readable generation of every node that has one. RedisError is the caller's."""
-    found: Any = timelines().hgetall(KEY)
+    found: Any = by.hgetall(KEY)
     return {name.decode(): int(number) for name, number in found.items() if number.isdigit()}

@@ -77,11 +77,13 @@ class Layer:
             parts[zlib.crc32(key) % len(slots)].append(key)
         return [(slot, part) for slot, part in zip(slots, parts, strict=True) if part]
 
-    def read(self, keys: Collection[bytes], *, with_tokens: bool = False) -> Reading:
-        """What the layer has, under the keys of the call."""
+    def read(self, keys: Collection[bytes]) -> Reading:
+        """What the layer has, with the tokens to replace it."""
         reading, flights, errors = Reading(), [], 0
+        if not self.slots:
+            return reading
         for slot, part in self.by_slot(keys):
-            build = _ask(slot.node, part, with_tokens=with_tokens)
+            build = _ask(slot.node, part)
             flight = slot.node.depart(build) if slot.is_read else None
             if flight is None:
                 errors += len(part)
@@ -211,11 +213,11 @@ def _landed(
             flight.node.discard(flight.connection)
 
 
-def _ask(node: MemcachedNode, keys: Sequence[bytes], *, with_tokens: bool) -> Build:
+def _ask(node: MemcachedNode, keys: Sequence[bytes]) -> Build:
     def build(head: bytes) -> bytes:
         begin = head + VALUE
         wanted = [begin + (b" " + begin).join(keys), node.stamp_key]
-        return get_request(wanted, with_tokens=with_tokens)
+        return get_request(wanted)
 
     return build
 
@@ -259,7 +261,7 @@ def _lease(node: MemcachedNode, keys: Sequence[bytes]) -> Build:
     def build(head: bytes) -> bytes:
         leases = [(head + LEASE + key, Item(b"")) for key in keys]
         asked = store_request(b"add", leases, ttl_seconds=LEASE_SECONDS, noreply=False)
-        return asked + _ask(node, keys, with_tokens=True)(head)
+        return asked + _ask(node, keys)(head)
 
     return build
 

@@ -23,6 +23,7 @@ from apps.caches.breaker import Breaker
 from apps.caches.flights import TRIES, Build, Flight
 from apps.caches.servers import (
     Connection,
+    Redis,
     RedisError,
     key_prefix,
     memcached_connections,
@@ -33,6 +34,8 @@ from apps.caches.wire import Answer, Item, get_request, store_request
 
 logger = logging.getLogger(__name__)
 
+
+MOST_OWED = 100  # answers left unread on a connection: some kilobytes, which the node has to keep
 
 Place = tuple[str, int]  # address, and the generation its place has in the topology
 
@@ -64,7 +67,7 @@ class MemcachedNode:
     def current(self) -> int | None:
         """The generation to use now; None while the node may not be used. Tries the node when that is due."""
         generation = self.suspicion.current()
-        if generation is not None:
+        if generation is not None or self.suspicion.is_held:
             return generation
         if not self._trial.acquire(timeout=memcached_timeout() if self._breaker.is_closed else 0):
             return None
@@ -98,19 +101,25 @@ class MemcachedNode:
             return False
         if is_owed:
             connection.owed.append(generation)
-        self.release(connection)
+        if len(connection.owed) < MOST_OWED:
+            self.release(connection)
+        else:
+            self._settle(connection)
         return True
 
     def settle(self) -> None:
         """Read the answers that idle connections are owed, so that no lost write stays unnoticed."""
         for connection in self._connections.take_owing():
-            try:
-                connection.send(self._just_ask(b""))
-            except OSError:
-                self.discard(connection)
-                continue
-            flight = Flight(self, self._just_ask, 0, 0, connection, is_repeatable=False)
-            flight.receive(time.monotonic() + memcached_timeout())
+            self._settle(connection)
+
+    def _settle(self, connection: Connection) -> None:
+        try:
+            connection.send(self._just_ask(b""))
+        except OSError:
+            self.discard(connection)
+            return
+        flight = Flight(self, self._just_ask, 0, 0, connection, is_repeatable=False)
+        flight.receive(time.monotonic() + memcached_timeout())
 
     def ping(self) -> bool:
         """Whether it answers now."""
@@ -167,7 +176,7 @@ class MemcachedNode:
         return answer is not None and answer.lines == [b"STORED"]
 
     def _just_ask(self, _head: bytes) -> bytes:
-        return get_request([self.stamp_key], with_tokens=True)
+        return get_request([self.stamp_key])
 
     # -- connections -----------------------------------------------------------------------------
 
@@ -195,6 +204,9 @@ class MemcachedNode:
                     self.fail(error)
                     return None
                 self.discard_idle()
+            except BaseException:
+                self.discard(connection)
+                raise
             else:
                 return connection
 
@@ -224,13 +236,13 @@ class MemcachedNode:
         self.discard_idle()
 
 
-def look_after(nodes: Collection[MemcachedNode]) -> None:
+def look_after(nodes: Collection[MemcachedNode], *, by: Redis) -> None:
     """See that writes arrived, tell of those that did not, and learn what other processes told."""
     for node in nodes:
         node.settle()
-        node.suspicion.announce()
+        node.suspicion.announce(by=by)
     try:
-        lowest = generations.lowest()
+        lowest = generations.lowest(by=by)
     except RedisError:
         return  # the nodes themselves tell what is current
     for node in nodes:

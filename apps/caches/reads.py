@@ -10,6 +10,8 @@ from apps.caches.nodes import MemcachedNode
 from apps.caches.wire import Item, Kind
 
 MAX_KEYS_PER_CALL = 1000
+REFILL_WITHIN_SECONDS = 5.0  # whoever took longer refills nothing: half the life of a tombstone
+VALUE, ABSENT = Kind.VALUE.value, Kind.ABSENT.value
 
 _is_key = re.compile(rb"[!-~]{1,200}").fullmatch
 
@@ -25,7 +27,7 @@ class Token:
 
 @dataclass(slots=True)
 class Read:
-    """One read: what was found, and what a refill has to know. Keys are bytes; `names` are as they were asked."""
+    """One read: what was found, and what a refill has to know. `names` are the keys as they were asked."""
 
     names: dict[bytes, str]
     group: Layer | None
@@ -33,20 +35,35 @@ class Read:
     items: dict[bytes, Item] = field(
         default_factory=dict
     )  # values, and entries that say there is none
-    tombs: dict[Layer, dict[bytes, int]] = field(default_factory=dict)  # tokens of tombstones
+    answers: list[tuple[Layer, dict[bytes, Item]]] = field(default_factory=list)
+    tokens: dict[Layer, dict[bytes, int]] = field(default_factory=dict)  # of what may be replaced
     nodes: dict[MemcachedNode, int] = field(default_factory=dict)  # generations that were read
 
-    def take(self, layer: Layer, items: Mapping[bytes, Item]) -> None:
+    def take(self, layer: Layer, items: dict[bytes, Item]) -> None:
         """Sort what a layer answered."""
+        self.answers.append((layer, items))
         for key, item in items.items():
-            if item.kind == Kind.GONE:
-                self.tombs.setdefault(layer, {})[key] = item.token
-            elif item.kind in (Kind.VALUE, Kind.ABSENT):
+            if item.flags & 3 in (VALUE, ABSENT):  # spelled out: the innermost loop of every page
                 self.items[key] = item
+            else:
+                self.tokens.setdefault(layer, {})[key] = item.token
 
-    def is_gone(self, key: bytes, layer: Layer) -> bool:
-        """Whether a layer says that the key was deleted."""
-        return key in self.tombs.get(layer, ())
+    def refuse(self, key: bytes) -> Layer:
+        """What was found for a key is of no use: exactly that may be replaced. Where it was found."""
+        item = self.items.pop(key)
+        layer = next(layer for layer, items in reversed(self.answers) if items.get(key) is item)
+        self.tokens.setdefault(layer, {})[key] = item.token
+        return layer
+
+    def replacing(self, layer: Layer, items: Mapping[bytes, Item]) -> dict[bytes, Item]:
+        """The same items for a layer: each in the place of what may be replaced there, or else of nothing."""
+        tokens = self.tokens.get(layer, {})
+        return {key: Item(item.data, item.flags, tokens.get(key, 0)) for key, item in items.items()}
+
+    @property
+    def is_fresh(self) -> bool:
+        """Whether what was read may still be stored elsewhere."""
+        return time.monotonic() - self.began < REFILL_WITHIN_SECONDS
 
 
 def named(keys: Collection[str]) -> dict[bytes, str]:

@@ -1,15 +1,17 @@
 """Read through the tiers: ask for many, load what is missing, store it."""
 
 import random
+from collections import Counter
 from collections.abc import Callable, Collection, Hashable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from apps.caches import stats
 from apps.caches.layers import Items, make
-from apps.caches.reads import Read
+from apps.caches.reads import ABSENT, Read
 from apps.caches.singleflight import fly
-from apps.caches.tiers import TieredCache, tiers
+from apps.caches.tiers import CAS_TRIES, TieredCache, tiers
 from apps.caches.wire import Kind
 
 K = TypeVar("K", bound=Hashable)
@@ -41,17 +43,24 @@ class ReadThrough(Generic[K, V]):
     negative_ttl_seconds: int = NEGATIVE_TTL_SECONDS
     single_flight: bool = True
 
-    def get_many(self, keys: Collection[K], load: Callable[[list[K]], dict[K, V]]) -> dict[K, V]:
+    def get_many(
+        self,
+        keys: Collection[K],
+        load: Callable[[list[K]], dict[K, V]],
+        *,
+        accept: Callable[[K, V], bool] | None = None,
+    ) -> dict[K, V]:
         """The values of all keys that exist. At most 1,000 keys.
 
         `load` is called with the missing ones; of those that another caller is loading, with what that one did not
-        bring in time: so seldom more than once.
+        bring in time: so seldom more than once. A stored value that `accept` refuses, because its revision is not the
+        present one, is a miss.
         """
         cache = tiers()
         names = {self._name(key, cache): key for key in keys}
         if not names:
             return {}
-        return _Filling(self, cache, cache.read(names), names, load).run()
+        return _Filling(self, cache, cache.read(names), names, load, accept).run()
 
     def set_many(self, values: dict[K, V]) -> bool:
         """Store values known to be committed; whether all are in Main or Backup."""
@@ -63,6 +72,39 @@ class ReadThrough(Generic[K, V]):
         """Forget values after a committed change; nothing older than now will be read."""
         cache = tiers()
         return cache.delete_many([self._name(key, cache) for key in keys])
+
+    def peek_many(self, keys: Collection[K]) -> dict[K, V]:
+        """What is stored, whatever its revision; nothing is loaded, garbage is left out. At most 1,000 keys."""
+        cache = tiers()
+        names = {self._name(key, cache): key for key in keys}
+        values = {}
+        for name, data in cache.get_many(names).items():
+            with suppress(ValueError):
+                values[names[name]] = self.decode(data)
+        return values
+
+    def change(self, key: K, step: Callable[[V], V | None]) -> bool:
+        """Replace a value that is stored by what `step` makes of it, by gets and cas; whether that was done.
+
+        Not done when `step` gives None or raises ValueError, or when others were quicker every time.
+        """
+        cache = tiers()
+        name = self._name(key, cache)
+        for _try in range(CAS_TRIES):
+            found = cache.gets(name)
+            changed = self._stepped(found[0], step) if found else None
+            if found is None or changed is None:
+                return False
+            data = self.encode(changed)
+            if cache.cas(name, data, found[1], ttl_seconds=self.jittered_ttl()):
+                return True
+        return False
+
+    def _stepped(self, data: bytes, step: Callable[[V], V | None]) -> V | None:
+        try:
+            return step(self.decode(data))
+        except ValueError:
+            return None
 
     def jittered_ttl(self) -> int:
         """A time to live for what is stored now."""
@@ -82,37 +124,53 @@ class _Filling(Generic[K, V]):
     read: Read
     names: dict[str, K]
     load: Callable[[list[K]], dict[K, V]]
+    accept: Callable[[K, V], bool] | None
 
     def run(self) -> dict[K, V]:
         """What there is of all keys."""
         self.found: dict[K, V] = {}
         self.keys = {raw: self.names[name] for raw, name in self.read.names.items()}
-        self.garbage: list[bytes] = []
-        missing = [raw for raw in self.keys if not self._take(raw)]
+        self.outcomes: Counter[str] = Counter()
+        missing = self._take_all()
         self._count(len(missing))
-        if self.garbage:
-            self._clear_away()
-        unfit = [key for name, key in self.names.items() if name.encode() not in self.keys]
-        if unfit:  # Memcached takes no such key
-            self.found |= self.load(unfit)
+        if len(self.keys) < len(self.names):
+            known = set(self.read.names.values())
+            unfit = [key for name, key in self.names.items() if name not in known]
+            self.found |= self.load(unfit)  # Memcached takes no such key
         if missing and self.kind.single_flight:
             fly(self.cache, self.read, missing, load=self._load, accept=self._take)
         elif missing:
             self.cache.fill(self.read, self._load(missing))
+        self.cache.refill(self.read)
         return self.found
+
+    def _take_all(self) -> list[bytes]:
+        """Take what was read, looking further down where that is of no use; the keys for which there is nothing."""
+        missing: list[bytes] = []
+        pending: Collection[bytes] = self.keys
+        while pending:
+            missing += [raw for raw in pending if raw not in self.read.items]
+            pending = [raw for raw in pending if raw in self.read.items and not self._take(raw)]
+            if pending:
+                self.cache.read_below(self.read, pending)
+        return missing
 
     def _take(self, raw: bytes) -> bool:
         """Whether what was read for a key answers for it."""
-        item = self.read.items.get(raw)
-        if item is None:
-            return False
-        if item.kind == Kind.ABSENT:
+        item = self.read.items[raw]
+        if item.flags & ABSENT:
+            self.outcomes[stats.NEGATIVE] += 1
             return True
+        key = self.keys[raw]
         try:
-            self.found[self.keys[raw]] = self.kind.decode(item.data)
+            value = self.kind.decode(item.data)
         except Exception:  # noqa: BLE001 -- whatever a codec makes of garbage, it is a miss
-            self.garbage.append(raw)
+            self.outcomes[stats.GARBAGE] += 1
             return False
+        if self.accept is not None and not self.accept(key, value):
+            self.outcomes[stats.STALE] += 1
+            return False
+        self.found[key] = value
         return True
 
     def _load(self, missing: list[bytes]) -> Items:
@@ -128,21 +186,10 @@ class _Filling(Generic[K, V]):
                 items[raw] = make(Kind.ABSENT, b"", self.kind.negative_ttl_seconds)
         return items
 
-    def _clear_away(self) -> None:
-        """Nothing may be added where garbage lies: make it a tombstone, and know its token."""
-        names = [self.read.names[raw] for raw in self.garbage]
-        self.cache.delete_many(names)
-        again = self.cache.read(names)
-        for raw in self.garbage:
-            self.read.items.pop(raw, None)
-        self.read.nodes |= again.nodes
-        for layer, tokens in again.tombs.items():
-            self.read.tombs.setdefault(layer, {}).update(tokens)
-
     def _count(self, missing: int) -> None:
-        name, garbage = self.kind.name, len(self.garbage)
-        negative = sum(item.kind == Kind.ABSENT for item in self.read.items.values())
-        stats.count(name, stats.HIT, len(self.keys) - missing - negative)
-        stats.count(name, stats.NEGATIVE, negative)
-        stats.count(name, stats.GARBAGE, garbage)
-        stats.count(name, stats.MISS, missing - garbage)
+        """A key whose entries were all of no use counts as such, not as a miss besides."""
+        name, of_no_use = self.kind.name, self.outcomes[stats.GARBAGE] + self.outcomes[stats.STALE]
+        stats.count(name, stats.HIT, len(self.found))
+        stats.count(name, stats.MISS, max(missing - of_no_use, 0))
+        for outcome, number in self.outcomes.items():
+            stats.count(name, outcome, number)

@@ -35,7 +35,8 @@ def fly(
     waiting = list(missing)
     while waiting:
         leases = cache.lease(read, waiting)
-        waiting = [key for key in waiting if not (key in read.items and accept(key))]
+        came = {key for key in waiting if key in read.items and _is_taken(read, key, accept)}
+        waiting = [key for key in waiting if key not in came]
         is_late = time.monotonic() > deadline
         mine = [key for key in waiting if key not in leases.lost or is_late]
         try:
@@ -47,3 +48,10 @@ def fly(
         waiting = [key for key in waiting if key in leases.lost and not is_late]
         if waiting:
             time.sleep(random.uniform(*LOOK_SECONDS))  # noqa: S311 -- not a secret
+
+
+def _is_taken(read: Read, key: bytes, accept: Callable[[bytes], bool]) -> bool:
+    if accept(key):
+        return True
+    read.refuse(key)  # so that what is loaded may take its place
+    return False

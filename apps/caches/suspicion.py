@@ -4,6 +4,7 @@ import threading
 import time
 
 from apps.caches import generations
+from apps.caches.servers import Redis
 
 ANNOUNCE_SECONDS = 0.5  # how often at most one process announces one node
 
@@ -20,11 +21,24 @@ class Suspicion:
             0  # writes; those among them that raised the lowest generation
         )
         self._announced = -ANNOUNCE_SECONDS
+        self._held_until = 0.0
         self._is_trusted = False
 
     def current(self) -> int | None:
         """The generation to use; None before the node was tried, and again after anything that casts a doubt."""
         return self._generation if self._is_trusted else None
+
+    @property
+    def is_held(self) -> bool:
+        """Whether the node is not to be used yet."""
+        return time.monotonic() < self._held_until
+
+    def hold(self, seconds: float) -> None:
+        """Do not use the node for a while: what comes into it meanwhile may lack the writes of others."""
+        with self._lock:
+            self._held_until = time.monotonic() + seconds
+            self._missed += 1
+            self._is_trusted = False
 
     def forget(self) -> None:
         """The node has to be tried again."""
@@ -49,16 +63,16 @@ class Suspicion:
             self._is_trusted = False
         self.announce()
 
-    def announce(self, *, at_once: bool = False) -> None:
+    def announce(self, *, at_once: bool = False, by: Redis | None = None) -> None:
         """Tell all processes of missed writes, at most twice a second; those between are told of by the next call."""
         with self._lock:
             missed, now = self._missed, time.monotonic()
             is_soon = now - self._announced < ANNOUNCE_SECONDS
-            if missed == self._answered_for or (is_soon and not at_once):
+            if missed == self._answered_for or self.is_held or (is_soon and not at_once):
                 return
             self._announced = now
             at_least = max(self._generation + 1, int(time.time()))
-        raised = generations.raise_lowest(self._name, at_least=at_least)
+        raised = generations.raise_lowest(self._name, at_least=at_least, by=by)
         if raised is not None:
             self._raise(raised, missed)
 

@@ -12,21 +12,21 @@ docs/decisions/0009.
 import os
 import random
 import threading
-import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
+from functools import cache
 from typing import cast
 
 from apps.caches.layers import Items, Layer, Leases, bounded, layer_of, make
 from apps.caches.listener import current, listener
 from apps.caches.nodes import MemcachedNode, Place, look_after
-from apps.caches.reads import Read, Token, named
-from apps.caches.servers import refills_all_l1
+from apps.caches.reads import ABSENT, Read, Token, named
+from apps.caches.servers import Redis, refills_all_l1, timelines_apart
 from apps.caches.topology import Topology
-from apps.caches.wire import Item, Kind
+from apps.caches.wire import Kind
+from apps.caches.writes import Writes
 
-TOMBSTONE_SECONDS = 10  # longer than anybody who read the old value may take to refill it
-REFILL_WITHIN_SECONDS = 5.0  # whoever took longer refills nothing
 CAS_TRIES = 8
+HOLD_SECONDS = 2.0  # longer than the news of a topology takes to reach every process
 
 
 class TieredCache:
@@ -37,128 +37,87 @@ class TieredCache:
         self.main = layer_of("main", topology.main, known)
         self.backup = layer_of("backup", topology.backup, known)
         self.groups = tuple(layer_of("l1", group, known) for group in topology.l1)
+        self._writes = Writes(self.main, self.backup, self.groups)
 
     # -- reading ---------------------------------------------------------------------------------
 
     def get_many(self, keys: Collection[str]) -> dict[str, bytes]:
         """The values present. At most 1,000 keys a call."""
         read = self.read(keys)
+        self.refill(read)
         names = read.names
         return {
-            names[key]: item.data for key, item in read.items.items() if item.kind == Kind.VALUE
+            names[key]: item.data for key, item in read.items.items() if not item.flags & ABSENT
         }
 
     def read(self, keys: Collection[str]) -> Read:
-        """The same with what is known about each key, for those who load what is missing."""
+        """The same with what is known about each key, for those who load what is missing. Nothing is refilled yet."""
         group = random.choice(self.groups) if self.groups else None  # noqa: S311 -- not a secret
         read = Read(named(keys), group)
-        missing: Collection[bytes] = read.names.keys()
-        for layer in self._ways(group):
-            if not missing:
-                break
-            reading = layer.read(missing, with_tokens=layer is not group)
-            read.nodes |= reading.nodes
-            if reading.items:
-                read.take(layer, reading.items)
-                self._refill_upwards(read, layer, reading.items)
-                # a tombstone in L1 sends to Main; one in Main is the end of the search
-                missing = [
-                    key
-                    for key in missing
-                    if key not in read.items and (layer is group or not read.is_gone(key, layer))
-                ]
+        self._descend(read, read.names.keys(), self._ways(group))
         return read
 
-    def _ways(self, group: Layer | None) -> Iterator[Layer]:
-        if group:
-            yield group
-        if self.main.slots:
-            yield self.main
-        if self.backup.slots:
-            yield self.backup
+    def read_below(self, read: Read, refused: Collection[bytes]) -> None:
+        """Ask for some keys again, below the layers whose answers are of no use."""
+        found_in: dict[Layer, list[bytes]] = {}
+        for key in refused:
+            found_in.setdefault(read.refuse(key), []).append(key)
+        for layer, keys in found_in.items():
+            ways = self._ways(read.group)
+            self._descend(read, keys, ways[ways.index(layer) + 1 :])
 
-    def _refill_upwards(self, read: Read, layer: Layer, items: Mapping[bytes, Item]) -> None:
-        if layer is read.group:
-            return
-        found = {
-            key: Item(item.data, item.flags)
-            for key, item in items.items()
-            if item.kind in (Kind.VALUE, Kind.ABSENT)
-        }
-        if layer is self.backup:
-            self.main.refill(found, read.nodes)
-        if read.group:
-            read.group.refill(found, read.nodes)
+    def refill(self, read: Read) -> None:
+        """Store what was found in a lower layer in those above it that were asked, where nothing newer came meanwhile."""
+        for layer, items in read.answers:
+            if layer is read.group or not items or not read.is_fresh:
+                continue
+            found = {key: item for key, item in items.items() if read.items.get(key) is item}
+            if found and layer is self.backup:
+                self.main.refill(read.replacing(self.main, found), read.nodes)
+            if found and read.group:
+                read.group.refill(read.replacing(read.group, found), read.nodes)
+
+    def _ways(self, group: Layer | None) -> list[Layer]:
+        return [layer for layer in (group, self.main, self.backup) if layer and layer.slots]
+
+    def _descend(self, read: Read, missing: Collection[bytes], ways: Collection[Layer]) -> None:
+        for layer in ways:
+            reading = layer.read(missing)
+            read.nodes |= reading.nodes
+            read.take(layer, reading.items)
+            if len(reading.items) == len(missing) == len(read.items):
+                return  # the usual case
+            # a tombstone in L1 sends to Main; one in Main is the end of the search
+            ended = () if layer is read.group else read.tokens.get(layer, ())
+            missing = [key for key in missing if key not in read.items and key not in ended]
+            if not missing:
+                return
 
     # -- writing ---------------------------------------------------------------------------------
 
     def set_many(self, values: Mapping[str, bytes], *, ttl_seconds: int) -> bool:
         """Store values known to be committed; whether each is in Main or Backup. At most 1,000 a call."""
-        ttl_seconds = bounded(ttl_seconds)
-        names = named(values)
-        items = {
-            key: make(Kind.VALUE, values[name], ttl_seconds=ttl_seconds)
-            for key, name in names.items()
-        }
-        return self._write(items, ttl_seconds) and len(items) == len(values)
+        names, ttl_seconds = named(values), bounded(ttl_seconds)
+        items = {key: make(Kind.VALUE, values[name], ttl_seconds) for key, name in names.items()}
+        return self._writes.store(items, ttl_seconds=ttl_seconds) and len(items) == len(values)
 
     def delete_many(self, keys: Collection[str]) -> bool:
         """Nothing older than now will be found under these keys. At most 1,000 a call.
 
         What is stored is a tombstone: for its short life nobody can refill what was read before.
         """
-        tombstone = make(Kind.GONE, b"", ttl_seconds=TOMBSTONE_SECONDS)
-        return self._write(dict.fromkeys(named(keys), tombstone), TOMBSTONE_SECONDS)
-
-    def _write(self, items: Items, ttl_seconds: int) -> bool:
-        stored = self.main.write(b"set", items, ttl_seconds=ttl_seconds)
-        left = {key: item for key, item in items.items() if key not in stored}
-        stored_behind = self.backup.write(b"set", left, ttl_seconds=ttl_seconds) if left else set()
-        self.backup.tell(_only(stored, items), ttl_seconds=ttl_seconds)
-        failed = left.keys() - stored_behind
-        tombstone = make(Kind.GONE, b"", ttl_seconds=TOMBSTONE_SECONDS)
-        for group in self.groups:
-            group.tell(_only(stored | stored_behind, items), ttl_seconds=ttl_seconds)
-            # not updated, but what it has may be older than what could not be written
-            group.tell(dict.fromkeys(failed, tombstone), ttl_seconds=TOMBSTONE_SECONDS)
-        return not failed
-
-    # -- compare and set -------------------------------------------------------------------------
+        return self._writes.bury(named(keys))
 
     def gets(self, key: str) -> tuple[bytes, Token] | None:
         """A value and the token to replace it, from Main, from Backup only while Main fails; None when there is none."""
-        for raw in named([key]):
-            answered, found = self._gets(self.main, raw)
-            if answered and found is None and self._promote(raw):
-                answered, found = self._gets(self.main, raw)
-            return found if answered else self._gets(self.backup, raw)[1]
-        return None
+        return next((self._writes.gets(raw) for raw in named([key])), None)
 
     def cas(self, key: str, value: bytes, token: Token, *, ttl_seconds: int) -> bool:
         """Replace what `gets` read; False when something else is there by now, or the node failed."""
-        ttl_seconds = bounded(ttl_seconds)
-        for raw in named([key]):
-            item = make(Kind.VALUE, value, ttl_seconds=ttl_seconds)
-            base = token.layer
-            if base not in (self.main, self.backup) or base.slot_of(raw).node is not token.node:
-                return False
-            chosen = {raw: Item(item.data, item.flags, token.number)}
-            if not base.write(b"cas", chosen, ttl_seconds=ttl_seconds):
-                return False
-            others = [
-                layer for layer in (self.main, self.backup, *self.groups) if layer is not base
-            ]
-            for layer in others:
-                layer.tell({raw: item}, ttl_seconds=ttl_seconds)
-            now = base.read([raw]).items.get(raw)
-            if (
-                now is not None and now.data != value
-            ):  # somebody was faster, and we may have overtaken them
-                tombstone = make(Kind.GONE, b"", ttl_seconds=TOMBSTONE_SECONDS)
-                for layer in others:
-                    layer.tell({raw: tombstone}, ttl_seconds=TOMBSTONE_SECONDS)
-            return True
-        return False
+        return any(
+            self._writes.cas(raw, value, token, ttl_seconds=bounded(ttl_seconds))
+            for raw in named([key])
+        )
 
     def update(self, key: str, change: Callable[[bytes], bytes], *, ttl_seconds: int) -> bool:
         """Change a value that is stored, however many do so at once; when that fails, delete it and say False."""
@@ -172,40 +131,15 @@ class TieredCache:
         self.delete_many([key])  # L1 may have what Main and Backup have lost
         return False
 
-    def _gets(self, layer: Layer, key: bytes) -> tuple[bool, tuple[bytes, Token] | None]:
-        """Whether the layer answered, and what."""
-        if not layer.slots:
-            return False, None
-        reading = layer.read([key], with_tokens=True)
-        node, item = layer.slot_of(key).node, reading.items.get(key)
-        if item is None or item.kind != Kind.VALUE:
-            return node in reading.nodes, None
-        return True, (item.data, Token(layer, node, item.token))
-
-    def _promote(self, key: bytes) -> bool:
-        """Bring what only Backup has to Main, so that all who change it meet there; whether there is something now."""
-        if not self.backup.slots:
-            return False
-        item = self.backup.read([key]).items.get(key)
-        if item is None or item.kind != Kind.VALUE:
-            return False
-        ttl_seconds = bounded(item.ends - int(time.time())) if item.ends else TOMBSTONE_SECONDS
-        self.main.write(b"add", {key: Item(item.data, item.flags)}, ttl_seconds=ttl_seconds)
-        return True
-
     # -- for those who load ----------------------------------------------------------------------
 
     def fill(self, read: Read, items: Items) -> None:
         """Store what was loaded after `read`, unless something newer came meanwhile."""
-        if not items or time.monotonic() - read.began > REFILL_WITHIN_SECONDS:
+        if not items or not read.is_fresh:
             return
         groups = self.groups if refills_all_l1() else tuple(filter(None, [read.group]))
         for layer in (self.main, self.backup, *groups):
-            tokens = read.tombs.get(layer, {}) if layer not in groups else {}
-            layer.refill(
-                {key: item._replace(token=tokens.get(key, 0)) for key, item in items.items()},
-                read.nodes,
-            )
+            layer.refill(read.replacing(layer, items), read.nodes)
 
     def lease(self, read: Read, keys: Collection[bytes]) -> Leases:
         """Ask to be the one who loads, on Main, else on Backup; what is in neither cannot be leased."""
@@ -243,10 +177,6 @@ class TieredCache:
                 yield slot.node
 
 
-def _only(keys: Iterable[bytes], items: Items) -> dict[bytes, Item]:
-    return {key: items[key] for key in keys}
-
-
 class _Used:
     """The tiers of this process."""
 
@@ -258,6 +188,7 @@ class _Used:
     def after_fork(self) -> None:
         """In a child: the parent goes on using its connections and locks."""
         self.lock = threading.Lock()
+        _redis_of_looks.cache_clear()
         if self.cache is not None:
             self.cache = TieredCache(self.cache.topology, {})
 
@@ -272,7 +203,7 @@ def tiers() -> TieredCache:
         with _used.lock:
             begins, _used.follows = not _used.follows, True
         if begins:
-            listener().subscribe(use_topology)
+            listener().subscribe(_follow)
             listener().every_second(look)
             look()
     current()  # keeps the listener running
@@ -281,18 +212,36 @@ def tiers() -> TieredCache:
     return cast("TieredCache", _used.cache)
 
 
-def use_topology(topology: Topology) -> None:
-    """Swap to another topology at once; operations under way end with the one they began with."""
+def use_topology(topology: Topology, *, hold_seconds: float = 0) -> None:
+    """Swap to another topology at once; operations under way end with the one they began with.
+
+    The clients of nodes that stay where they are stay too. New nodes are not used for `hold_seconds`.
+    """
     with _used.lock:
         old = {node.place: node for node in _used.cache.nodes()} if _used.cache else {}
         cache = _used.cache = TieredCache(topology, old)
     kept = set(cache.nodes())
+    if old and hold_seconds:
+        for node in kept.difference(old.values()):
+            node.suspicion.hold(hold_seconds)
     for node in old.values():
         if node not in kept:
             node.retire()
 
 
+def _follow(topology: Topology) -> None:
+    """Processes change over one after another: until all have, some would not write to a new node what others read."""
+    if _used.cache is None or topology.version > _used.cache.topology.version:
+        use_topology(topology, hold_seconds=HOLD_SECONDS)
+
+
 def look() -> None:
     """Once a second: learn what other processes know of the nodes, and tell them what this one knows."""
     if _used.cache is not None:
-        look_after(list(_used.cache.nodes()))
+        look_after(list(_used.cache.nodes()), by=_redis_of_looks())
+
+
+@cache
+def _redis_of_looks() -> Redis:
+    """Connections of the listener's thread alone, which may be at work while the process forks."""
+    return timelines_apart()

@@ -24,7 +24,7 @@ class Kind(IntEnum):
 
 
 class Item(NamedTuple):
-    """A stored value; `token` is its cas number, 0 when it was not asked for."""
+    """A stored value; `token` is its cas number, by which exactly it can be replaced; 0 is that of nothing."""
 
     data: bytes
     flags: int = 0
@@ -61,9 +61,9 @@ class Answer(NamedTuple):
     items: dict[bytes, Item]
 
 
-def get_request(keys: Sequence[bytes], *, with_tokens: bool = False) -> bytes:
-    """Ask for values."""
-    return b"%s %s\r\n" % (b"gets" if with_tokens else b"get", b" ".join(keys))
+def get_request(keys: Sequence[bytes]) -> bytes:
+    """Ask for values and their tokens."""
+    return b"gets %s\r\n" % b" ".join(keys)
 
 
 def store_request(
@@ -108,9 +108,9 @@ def _read_values(data: bytes, at: int) -> tuple[dict[bytes, Item], int]:
         if words == [b"END"]:
             return items, end + 2
         try:
-            word, key, flags, size = words[:4]
+            word, key, flags, size, token = words
             start, stop = end + 2, end + 2 + int(size)
-            items[key] = Item(data[start:stop], int(flags), int(words[4]) if len(words) > 4 else 0)
+            items[key] = Item(data[start:stop], int(flags), int(token))
         except ValueError:
             raise ProtocolError(data[at : min(end, at + 100)]) from None
         if len(data) < stop + 2:

@@ -8,7 +8,7 @@ changes the outbox, and a vector of another revision is a miss. So nothing here 
 writers do, in whatever order, can only cost a query. Restricted posts never enter.
 """
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import partial
 from typing import Any
 
@@ -21,7 +21,7 @@ from apps.posts.models import Post
 from apps.timeline import merge, pull
 from apps.timeline.cache import LONG_OUTBOXES, SHORT_OUTBOXES, Outboxes
 
-MAX_AUTHORS_PER_QUERY = 2000  # each up to 200 ids of 8 bytes: 3 MB
+MAX_AUTHORS_PER_CALL = 1000  # of Memcached, and of PostgreSQL: 1.6 MB of short vectors
 
 Revisions = Mapping[int, int]  # author id -> outbox revision
 
@@ -96,22 +96,25 @@ def keep_up(author_id: int) -> None:
     """Bring an author's vectors to the present, whatever was missed; the long one only when somebody reads it."""
     revisions = revisions_of([author_id])
     _fitting(SHORT_OUTBOXES, revisions)
-    if LONG_OUTBOXES.get_many(revisions):
+    if LONG_OUTBOXES.peek_many([author_id]):
         _fitting(LONG_OUTBOXES, revisions)
 
 
 def _step(post: Post, change: Callable[..., IdVector]) -> None:
-    revision = post.outbox_revision
-    if revision is None:
-        return
+    if post.outbox_revision is not None:
+        for outboxes in (SHORT_OUTBOXES, LONG_OUTBOXES):
+            step = partial(_stepped, change, post.outbox_revision, outboxes.length)
+            transaction.on_commit(partial(outboxes.change, post.author_id, step))
 
+
+def _stepped(
+    change: Callable[..., IdVector], revision: int, length: int, vector: IdVector
+) -> IdVector | None:
     # A vector that is not exactly one step behind stays as it is: it knows the change already, or it lacks an
     # earlier one too and is a miss.
-    def stepped(vector: IdVector) -> IdVector | None:
-        return change(vector, revision=revision) if vector.revision == revision - 1 else None
-
-    for outboxes in (SHORT_OUTBOXES, LONG_OUTBOXES):
-        transaction.on_commit(partial(outboxes.change, post.author_id, stepped))
+    if vector.revision != revision - 1:
+        return None
+    return change(vector, revision=revision).trim(length)
 
 
 def _read(
@@ -145,24 +148,28 @@ def _first(
 
 def _fitting(outboxes: Outboxes, revisions: Revisions) -> dict[int, IdVector]:
     """The vectors of authors at these revisions, from the cache or else from PostgreSQL."""
-    found = {
-        author: vector
-        for author, vector in outboxes.get_many(revisions).items()
-        if vector.revision == revisions[author]
-    }
-    missing = [author for author in revisions if author not in found]
-    return found | _load(outboxes, missing) if missing else found
-
-
-def _load(outboxes: Outboxes, author_ids: list[int]) -> dict[int, IdVector]:
+    load = partial(_load, outboxes.length)
+    if connection.in_atomic_block:  # what is not committed must not be seen by others
+        return load(list(revisions))
     vectors: dict[int, IdVector] = {}
-    for start in range(0, len(author_ids), MAX_AUTHORS_PER_QUERY):
-        batch = author_ids[start : start + MAX_AUTHORS_PER_QUERY]
-        values = {"authors": batch, "count": outboxes.length + 1, "reply": _REPLY}
-        for author, revision, entries in _rows(_LOAD, values):
-            vectors[author] = _unpacked(entries or b"", revision).trim(outboxes.length)
-    transaction.on_commit(partial(outboxes.set_many, vectors))  # outside of a transaction: now
+    for authors in _batches(list(revisions)):
+        vectors |= outboxes.get_many(
+            authors, load, accept=lambda author, vector: vector.revision == revisions[author]
+        )
     return vectors
+
+
+def _load(length: int, author_ids: list[int]) -> dict[int, IdVector]:
+    values = {"authors": author_ids, "count": length + 1, "reply": _REPLY}
+    return {
+        author: _unpacked(entries or b"", revision).trim(length)
+        for author, revision, entries in _rows(_LOAD, values)
+    }
+
+
+def _batches(author_ids: list[int]) -> Iterator[list[int]]:
+    for start in range(0, len(author_ids), MAX_AUTHORS_PER_CALL):
+        yield author_ids[start : start + MAX_AUTHORS_PER_CALL]
 
 
 def _unpacked(entries: bytes, revision: int) -> IdVector:
@@ -176,4 +183,5 @@ def _revisions(query: str, **values: Any) -> dict[int, int]:
 def _rows(query: str, values: Mapping[str, Any]) -> list[tuple[Any, ...]]:
     with connection.cursor() as sql:
         sql.execute(query, values)
-        return sql.fetchall()
+        rows: list[tuple[Any, ...]] = sql.fetchall()
+        return rows

@@ -110,7 +110,7 @@ def test_no_memcached_at_all_is_always_a_miss():
 
 
 def test_an_address_where_nobody_listens_is_a_miss():
-    nobody = another(Topology(main=(Node("unix:/nonexistent/memcached.sock", 64),)))
+    nobody = another(Topology(main=(Node("nobody", "unix:/nonexistent/memcached.sock", 64),)))
     assert not nobody.set_many({"key": b"value"}, ttl_seconds=5)
     assert nobody.get_many(["key"]) == {}
     assert not nobody.ping()

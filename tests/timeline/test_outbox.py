@@ -1,16 +1,19 @@
 """Outbox vectors: always what PostgreSQL says, mostly without asking it."""
 
 import random
+from dataclasses import replace
 
 import pytest
 from django.db import connection, transaction
 from django.test.utils import CaptureQueriesContext
 
 from apps.accounts.actions import suspend_user
+from apps.caches.layers import Layer
 from apps.caches.tiers import tiers
 from apps.caches.vector import IdVector
 from apps.paging import Cursor
 from apps.posts.actions import delete_post, repost, unrepost
+from apps.posts.models import Post
 from apps.timeline import outbox, pull
 from apps.timeline.cache import LONG_OUTBOXES, SHORT_OUTBOXES, Outboxes
 from apps.timeline.home import home_timeline
@@ -37,9 +40,9 @@ def levels(monkeypatch):
     """Where ids came from since the list was cleared: short, long, or PostgreSQL below both."""
     asked, get_many, open_ids = [], Outboxes.get_many, pull.open_ids
 
-    def counted(outboxes, author_ids):
-        asked.append({SHORT_OUTBOXES: "short", LONG_OUTBOXES: "long"}[outboxes])
-        return get_many(outboxes, author_ids)
+    def counted(outboxes, *args, **options):
+        asked.append({200: "short", 2000: "long"}[outboxes.length])
+        return get_many(outboxes, *args, **options)
 
     def counted_sql(*args, **options):
         asked.append("sql")
@@ -63,7 +66,7 @@ def read(author, cursor=None, count=ALL, *, replies=True):
 
 def vector_of(author, outboxes=SHORT_OUTBOXES):
     """The vector in the cache when it is at the author's revision."""
-    vector = outboxes.get_many([author.pk]).get(author.pk)
+    vector = outboxes.peek_many([author.pk]).get(author.pk)
     return vector if vector is not None and vector.revision == revision_of(author) else None
 
 
@@ -79,7 +82,14 @@ def queries(work):
 
 def forget(*authors):
     for outboxes in (SHORT_OUTBOXES, LONG_OUTBOXES):
-        tiers().set_many({f"{outboxes.name}:{one.pk}": b"" for one in authors}, ttl_seconds=60)
+        outboxes.delete_many([one.pk for one in authors])
+
+
+def plant(author, data):
+    """Bytes in the place of both vectors."""
+    for outboxes in (SHORT_OUTBOXES, LONG_OUTBOXES):
+        spoiled = replace(outboxes, encode=lambda _vector: data)
+        spoiled.set_many({author.pk: IdVector.of([], revision=0, complete=True)})
 
 
 # --- two lengths ---------------------------------------------------------------------------------
@@ -148,13 +158,15 @@ def test_a_vector_that_is_full_does_not_say_that_it_is_complete(number, outboxes
 # --- publishing and deleting ---------------------------------------------------------------------
 
 
-def test_publishing_and_deleting_keep_both_vectors_without_a_query():
+def test_publishing_and_deleting_keep_both_vectors_without_a_query(django_assert_num_queries):
     alice = make_user("alice")
     write(alice, 250)
     read(alice)
     post = publish(alice)
     answer = publish(alice, reply_to_id=post.pk)
-    assert queries(lambda: [outbox.enter(post), outbox.enter(answer)]) == 0
+    with django_assert_num_queries(0):
+        outbox.enter(post)
+        outbox.enter(answer)
     ids = truth([alice.pk])
     assert state(vector_of(alice)) == (ids[:200], False)
     assert state(vector_of(alice, LONG_OUTBOXES)) == (ids, True)
@@ -219,16 +231,18 @@ def test_a_deletion_that_arrives_before_the_publication_it_follows():
 def test_a_post_published_while_a_vector_is_made_is_not_lost(monkeypatch, arrives):
     alice = make_user("alice")
     first = publish(alice)
-    set_many, made = Outboxes.set_many, []
+    load = outbox._load
+    made: list[Post] = []
 
-    def late(outboxes, vectors):
-        if not made:  # the rows have been read
+    def late(length, author_ids):
+        loaded = load(length, author_ids)
+        if not made:  # the rows have been read, the vector is not stored yet
             made.append(publish(alice))
             if arrives == "before the vector is stored":
                 outbox.enter(made[0])
-        set_many(outboxes, vectors)
+        return loaded
 
-    monkeypatch.setattr(Outboxes, "set_many", late)
+    monkeypatch.setattr(outbox, "_load", late)
     assert read(alice) == [first.pk]
     if arrives == "after it":
         outbox.enter(made[0])
@@ -262,7 +276,7 @@ def test_no_change_by_gets_and_cas_overwrites_another():
         return vector.prepend(len(vector) + 1, revision=vector.revision + 1)
 
     done = together(6, lambda _n: sum(SHORT_OUTBOXES.change(alice.pk, grow) for _ in range(25)))
-    vector = SHORT_OUTBOXES.get_many([alice.pk])[alice.pk]
+    vector = SHORT_OUTBOXES.peek_many([alice.pk])[alice.pk]
     assert len(vector) == vector.revision == sum(done)
     assert sum(done) > 25
 
@@ -280,13 +294,12 @@ def test_a_rollback_leaves_no_trace():
         assert read(alice) == [first.pk]
 
 
-def test_what_a_transaction_read_is_kept_when_it_commits():
+def test_what_a_transaction_reads_is_for_itself():
     alice = make_user("alice")
     with transaction.atomic():
         post = publish(alice)
         assert read(alice) == [post.pk]
-        assert SHORT_OUTBOXES.get_many([alice.pk]) == {}
-    assert state(vector_of(alice)) == ([post.pk], True)
+    assert SHORT_OUTBOXES.peek_many([alice.pk]) == {}
 
 
 def test_restricted_posts_neither_enter_nor_move_the_revision():
@@ -352,8 +365,7 @@ def test_the_same_idempotency_key_enters_a_post_once():
 def test_garbage_is_a_miss_and_is_written_over(data):
     alice = make_user("alice")
     ids = write(alice, 210)[::-1]
-    keys = [f"{outboxes.name}:{alice.pk}" for outboxes in (SHORT_OUTBOXES, LONG_OUTBOXES)]
-    tiers().set_many(dict.fromkeys(keys, data), ttl_seconds=60)
+    plant(alice, data)
     outbox.enter(publish(alice))
     ids = truth([alice.pk])
     assert read(alice) == ids
@@ -461,3 +473,21 @@ def test_a_reader_sees_themselves():
     alice = make_user("alice")
     post = publish(alice)
     assert outbox.newest_of_followees(alice.pk, 800) == [post.pk]
+
+
+@pytest.mark.parametrize(("number", "batches"), [(20, 1), (1_000, 1), (1_001, 2)])
+def test_all_vectors_of_a_rebuild_are_one_multi_get_for_a_thousand(monkeypatch, number, batches):
+    authors = crowd(number)
+    revisions = outbox.revisions_of([one.pk for one in authors])
+    outbox.page_of(revisions, Cursor(), 20)
+    asked, read_layer = [], Layer.read
+
+    def counted(layer, keys, **options):
+        asked.append((layer.name, len(keys)))
+        return read_layer(layer, keys, **options)
+
+    monkeypatch.setattr(Layer, "read", counted)
+    assert queries(lambda: outbox.page_of(revisions, Cursor(), 20)) == 1
+    first = tiers().groups[0] if tiers().groups else tiers().main
+    assert [name for name, _keys in asked] == [first.name] * batches
+    assert sum(keys for _name, keys in asked) == number

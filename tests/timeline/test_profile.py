@@ -161,3 +161,14 @@ def test_a_long_profile_is_walked_over_both_borders_while_posts_are_deleted(
             outbox.leave(delete_post(victim, by=alice))
             left.remove(victim)
     assert len(seen) > 1_500
+
+
+def test_an_account_that_was_read_before_its_author_published_hides_nothing(transactional_db):
+    alice = make_user("alice")
+    hidden = [publish(alice, visibility="followers").pk for _ in range(2)]
+    write(alice, 8)
+    author = fresh(alice)  # ten posts
+    for _ in range(2):
+        publish(alice)  # now ten public ones
+    profile_ids(fresh(alice), None, Cursor(), 21, replies=True)
+    assert set(hidden) < set(profile_ids(author, alice.pk, Cursor(), 21, replies=True))

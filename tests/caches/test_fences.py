@@ -1,0 +1,117 @@
+"""Values that carry the revision they were made from: read through with `accept`, changed by gets and cas."""
+
+import pytest
+
+from apps.caches.layers import make
+from apps.caches.readthrough import ReadThrough
+from apps.caches.topology import Node, Topology
+from apps.caches.wire import Kind
+from bench.servers import memcached_nodes
+from tests.memory import forget
+from tests.services import running
+from tests.threads import together
+
+FENCED: ReadThrough[int, tuple[int, int]] = ReadThrough(
+    name="test-fence",
+    version=1,
+    ttl_seconds=60,
+    key_of=str,
+    encode=lambda value: b"%d %d" % value,
+    decode=lambda data: (int(data.split()[0]), int(data.split()[1])),
+    negative_ttl_seconds=0,
+)
+
+
+@pytest.fixture(autouse=True)
+def _memcached():
+    if not running().memcached:
+        pytest.skip("no memcached on this machine")
+    FENCED.delete_many(range(10))
+
+
+def read(keys, revision):
+    """What is found at a revision, and which keys were loaded; what is loaded says so by its second number."""
+    loaded: list[int] = []
+
+    def load(missing):
+        loaded.extend(missing)
+        return {key: (revision, 100 + key) for key in missing}
+
+    found = FENCED.get_many(keys, load, accept=lambda _key, value: value[0] == revision)
+    return found, sorted(loaded)
+
+
+def test_another_revision_is_a_miss_and_is_written_over():
+    FENCED.set_many({1: (7, 1), 2: (6, 2), 3: (8, 3)})
+    assert read([1, 2, 3, 4], 7) == (
+        {1: (7, 1), 2: (7, 102), 3: (7, 103), 4: (7, 104)},
+        [2, 3, 4],
+    )
+    assert read([1, 2, 3, 4], 7)[1] == []
+
+
+def test_of_many_who_find_an_old_revision_one_loads():
+    FENCED.set_many({1: (6, 1)})
+    results = together(8, lambda _n: read([1], 7))
+    assert [found for found, _loaded in results] == [{1: (7, 101)}] * 8
+    assert sum(len(loaded) for _found, loaded in results) == 1
+
+
+def test_what_is_stored_can_be_seen_without_loading():
+    FENCED.set_many({1: (7, 1)})
+    assert FENCED.peek_many([1, 2]) == {1: (7, 1)}
+    assert FENCED.peek_many([]) == {}
+
+
+def test_a_change_is_made_to_what_is_stored():
+    FENCED.set_many({1: (7, 1)})
+    assert FENCED.change(1, lambda value: (value[0] + 1, value[1] + 1))
+    assert FENCED.peek_many([1]) == {1: (8, 2)}
+
+
+@pytest.mark.parametrize(
+    "step", [lambda _value: None, lambda _value: (int("x"), 0)], ids=["None", "ValueError"]
+)
+def test_a_step_may_leave_a_value_alone(step):
+    FENCED.set_many({1: (7, 1)})
+    assert not FENCED.change(1, step)
+    assert not FENCED.change(2, step)
+    assert FENCED.peek_many([1, 2]) == {1: (7, 1)}
+
+
+def test_no_change_overwrites_another():
+    FENCED.set_many({1: (0, 0)})
+    done = together(
+        6, lambda _n: sum(FENCED.change(1, lambda value: (value[0] + 1, 0)) for _ in range(20))
+    )
+    assert FENCED.peek_many([1]) == {1: (sum(done), 0)}
+    assert sum(done) > 20
+
+
+@pytest.fixture
+def two_groups(tmp_path):
+    """The tiers of this process with Main and two groups of L1."""
+    with memcached_nodes(tmp_path, ["fence-main", "fence-l1-0", "fence-l1-1"]) as servers:
+        nodes = [Node(server.name, f"unix:{server.socket}", 64) for server in servers]
+        yield forget(Topology(1, (nodes[0],), (), tuple((node,) for node in nodes[1:])))
+        forget()
+
+
+def test_what_is_stale_in_l1_alone_is_renewed_there_without_a_load(two_groups):
+    FENCED.set_many({1: (7, 1)})
+    name = FENCED._name(1, two_groups).encode()
+    for group in two_groups.groups:
+        group.write(b"set", {name: make(Kind.VALUE, b"6 1", 60)}, ttl_seconds=60)
+    for _ in range(40):  # each at a group chosen at random
+        assert read([1], 7) == ({1: (7, 1)}, [])
+    assert [group.read([name]).items[name].data for group in two_groups.groups] == [b"7 1"] * 2
+
+
+def test_what_is_stale_everywhere_is_loaded_once_and_written_over(two_groups):
+    FENCED.set_many({1: (6, 1)})
+    assert read([1], 7) == ({1: (7, 101)}, [1])
+    for _ in range(20):
+        assert read([1], 7) == ({1: (7, 101)}, [])
+    name = FENCED._name(1, two_groups).encode()
+    layers = (two_groups.main, *two_groups.groups)
+    assert [layer.read([name]).items[name].data for layer in layers] == [b"7 101"] * 3
