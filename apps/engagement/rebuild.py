@@ -34,11 +34,17 @@ LONGEST_GAP_SECONDS = 6 * 3600  # a store that was away for longer is rebuilt
 WAIT_SECONDS, POLL_SECONDS = 2, 0.05
 
 # Every transaction that marked before has a smaller number: it inserted its row first. A snapshot's own upper end would
-# not do, since it is one past the last transaction that ENDED.
+# not do, since it is one past the last transaction that ENDED. Numbers are the whole server's: other databases do not matter.
 _BARRIER = "SELECT pg_current_xact_id()::text"
 _STILL_RUNNING = """
 SELECT (pg_snapshot_xmax(now.seen) < %(barrier)s::xid8)
-    OR EXISTS (SELECT FROM pg_snapshot_xip(now.seen) AS running WHERE running < %(barrier)s::xid8)
+    OR EXISTS (
+        SELECT FROM pg_snapshot_xip(now.seen) AS running
+        WHERE running < %(barrier)s::xid8 AND NOT EXISTS (
+            SELECT FROM pg_stat_activity other
+            WHERE other.backend_xid = running::xid AND other.datname <> current_database()
+        )
+    )
 FROM (SELECT pg_current_snapshot() AS seen) AS now
 """
 

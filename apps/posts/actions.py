@@ -16,14 +16,13 @@ from apps.accounts.queries import user_ids_by_handle
 from apps.events.actions import record
 from apps.ids import next_post_id, second_of
 from apps.posts import upkeep
-from apps.posts.attachments import attach, detach
+from apps.posts.attachments import attach, detach, pictures_of
 from apps.posts.audience import audience
 from apps.posts.content import PostContent
 from apps.posts.counts import change_post_counts
 from apps.posts.drafts import Draft, NewPicture, check_labels, checked_body, invalid
 from apps.posts.models import (
     OPEN,
-    Attachment,
     IdempotencyKey,
     Kind,
     Mention,
@@ -74,7 +73,7 @@ def publish_post(author: User, draft: Draft, *, idempotency_key: str = "") -> Po
         named = mentioned.values()
         Mention.objects.bulk_create(Mention(post=post, user_id=user_id) for user_id in named)
         pictures = attach(post, draft.pictures)
-        upkeep.published(counts, PostContent.of(post, pictures=pictures, mentions=mentioned))
+        upkeep.written(counts, PostContent.of(post, pictures=pictures, mentions=mentioned))
         if idempotency_key:
             IdempotencyKey.objects.create(user=author, key=idempotency_key, post=post)
     return post
@@ -98,7 +97,7 @@ def repost(author: User, post_id: int) -> Post:
         post = Post(id=_next_id(counts), author=author, kind=Kind.REPOST, source_id=source.id)
         post.thread_id = post.pk
         _insert(post, counts)
-        upkeep.published(counts, PostContent.of(post))
+        upkeep.written(counts, PostContent.of(post))
     return post
 
 
@@ -129,22 +128,23 @@ def edit_post(
         )
         if post is None or post.kind == Kind.REPOST:
             raise NotFound(_("This post isn't here."))
-        has_pictures = Attachment.objects.filter(post=post).exists()
-        post.body = checked_body(body, required=not has_pictures)
+        pictures = pictures_of(post)
+        post.body = checked_body(body, required=not pictures)
         if content_warning is not None:
             check_labels(post.visibility, content_warning, 0)
             post.content_warning = content_warning.strip()
         post.language = post.language if language is None else language
         post.version, post.edited_at = post.version + 1, timezone.now()
         post.save(update_fields=["body", "content_warning", "language", "version", "edited_at"])
-        mentioned = set(_mentioned(post.body).values())
-        Mention.objects.filter(post=post).exclude(user__in=mentioned).delete()
+        mentioned = _mentioned(post.body)
+        named = set(mentioned.values())
+        Mention.objects.filter(post=post).exclude(user__in=named).delete()
         Mention.objects.bulk_create(
-            (Mention(post=post, user_id=user_id) for user_id in mentioned), ignore_conflicts=True
+            (Mention(post=post, user_id=user_id) for user_id in named), ignore_conflicts=True
         )
         revision = _outbox_revision(post, counts)
         UserCounts.objects.filter(pk=author.pk).update(outbox_revision=revision)
-        upkeep.edited(counts, post)
+        upkeep.written(counts, PostContent.of(post, pictures=pictures, mentions=mentioned))
         record("post_edited", post_id=post.pk)
     return post
 

@@ -28,6 +28,11 @@ def attach(post: Post, pictures: Sequence[NewPicture]) -> list[Picture]:
     ]
 
 
+def pictures_of(post: Post) -> list[Picture]:
+    """The pictures of a post, in order."""
+    return [Picture.of(one) for one in Attachment.objects.filter(post=post).order_by("position")]
+
+
 def detach(post: Post) -> None:
     """Delete the pictures of a post; the files after the commit, unless another post shows them too."""
     attachments = Attachment.objects.filter(post=post)

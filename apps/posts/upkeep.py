@@ -7,8 +7,6 @@ Nothing happens for restricted posts, which are in no cache.
 
 import logging
 import time
-from collections.abc import Callable
-from functools import partial
 
 from django.db import transaction
 
@@ -21,46 +19,36 @@ from apps.posts.codec import encode
 from apps.posts.content import PostContent
 from apps.posts.hot import hot_authors
 from apps.posts.models import OPEN, Post
-from apps.posts.queries import load_contents
 
 logger = logging.getLogger(__name__)
 
-Content = Callable[[], PostContent | None]
 
-
-def published(counts: UserCounts, content: PostContent) -> None:
-    """A post was published."""
+def written(counts: UserCounts, content: PostContent) -> None:
+    """A post was published or edited: this is its content from now on."""
     if content.is_open:
-        _after_commit(counts, content.id, lambda: content)
-
-
-def edited(counts: UserCounts, post: Post) -> None:
-    """A post has a new version, which is read after the commit."""
-    if post.visibility in OPEN:
-        _after_commit(counts, post.pk, partial(_loaded, post.pk, post.version))
+        _after_commit(counts, content.id, content)
 
 
 def deleted(counts: UserCounts, post: Post) -> None:
     """A post is gone."""
     if post.visibility in OPEN:
-        _after_commit(counts, post.pk, lambda: None)
+        _after_commit(counts, post.pk, None)
 
 
-def _after_commit(counts: UserCounts, post_id: int, content: Content) -> None:
+def _after_commit(counts: UserCounts, post_id: int, content: PostContent | None) -> None:
     author_id, revision = counts.pk, counts.outbox_revision
     newest = max(counts.last_post_id, post_id)
 
     def tell() -> None:  # no partial: Django looks for the name of what failed
-        _tell(author_id, revision, newest, post_id, content)
+        value = encode(content) if content else b""
+        if content:
+            CONTENT.set_many({(content.id, content.version): content})
+        _tell(author_id, Change(revision, revision + 1, post_id, value), newest)
 
     transaction.on_commit(tell, robust=True)
 
 
-def _tell(author_id: int, revision: int, newest: int, post_id: int, content: Content) -> None:
-    found = content()
-    if found is not None:
-        CONTENT.set_many({(found.id, found.version): found})
-    change = Change(revision, revision + 1, post_id, encode(found) if found else b"")
+def _tell(author_id: int, change: Change, newest: int) -> None:
     this = Week.of_second(max(int(time.time()), second_of(newest)))
     # a reader whose clock is ahead of ours may have begun the next week
     weeks = [this.before(-1), this, this.before()]
@@ -69,7 +57,3 @@ def _tell(author_id: int, revision: int, newest: int, post_id: int, content: Con
     except RedisError as error:
         logger.warning("recent posts of %s are behind: %s", author_id, error)
     hot_authors().forget(author_id)  # here at once, elsewhere when the message arrives
-
-
-def _loaded(post_id: int, version: int) -> PostContent | None:
-    return next(iter(load_contents([(post_id, version)]).values()), None)

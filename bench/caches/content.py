@@ -78,7 +78,8 @@ def _to_xml(fields: dict[str, object]) -> bytes:
         ElementTree.SubElement(root, name).text = (
             json.dumps(value) if not isinstance(value, str) else value
         )
-    return ElementTree.tostring(root, encoding="utf-8")
+    data: bytes = ElementTree.tostring(root, encoding="utf-8")
+    return data
 
 
 def _from_xml(data: bytes) -> dict[str, str]:

@@ -22,7 +22,9 @@ PAGE = 20
 def run(_directory: Path) -> list[Line]:
     """False positives at the design load, bytes per record, and a page of 20 posts in one round trip."""
     first = compose(int(time.time()) - 3600, 7, 0)
-    lines, sets, keys = [], _bytes_of_a_set(), _bytes_of_keys()
+    sets, keys = _bytes_of_a_set(), _bytes_of_keys()
+    lines: list[Line] = []
+    page: list[Line] = []
     for size, bar in BARS.items():
         marks = Marks(f"bench{size:g}", HORIZON_DAYS, has_rows=True, sizing=Sizing(size, segment_records=RECORDS))  # fmt: skip
         trust.start(marks.name)
@@ -49,8 +51,8 @@ def run(_directory: Path) -> list[Line]:
                 {"set member": Spread.exact(sets), "key": Spread.exact(keys)},
             ),
         ]
-        page = ids[:10] + [first + ((10**7 + n) << 4) for n in range(10)]
-    return [*lines, _page(marks, page)]
+        page = [_page(marks, ids[:10] + [first + ((10**7 + n) << 4) for n in range(10)])]
+    return [*lines, *page]
 
 
 def _page(marks: Marks, page: list[int]) -> Line:

@@ -117,7 +117,7 @@ def test_relations_live_on_a_cluster(on_cluster):
     assert (found.entries, found.complete) == ([Entry(5, 50), Entry(4, 40)], True)
     others = [sets.fenced(owner, 2, "friends") for owner in (2, 3)]
     with pytest.raises(RedisError):  # they are on other nodes; PostgreSQL is asked
-        common(sets.fenced(1, 2, "friends"), others)
+        common(sets.fenced(1, 2, "friends"), others, limit=10)
 
 
 def test_news_of_the_topology_and_totals_go_through_a_cluster(on_cluster):

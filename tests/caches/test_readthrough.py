@@ -1,3 +1,4 @@
+from collections import Counter
 from dataclasses import replace
 
 import pytest
@@ -160,9 +161,7 @@ def test_what_was_answered_is_counted():
     assert own[stats.GARBAGE] >= 1
     assert counts["tier:main", stats.HIT] >= 1
     assert (
-        stats.hit_rate(
-            stats.Counter({("x", "hit"): 8, ("x", "negative"): 1, ("x", "miss"): 1}), "x"
-        )
+        stats.hit_rate(Counter({("x", "hit"): 8, ("x", "negative"): 1, ("x", "miss"): 1}), "x")
         == 0.9
     )
     assert stats.hit_rate(stats.counts(), "nobody") is None

@@ -86,11 +86,13 @@ def processes(number, topology, seconds):
         seconds,
     ]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    pipe = subprocess.PIPE
     with ExitStack() as stack:
         started = []
         for _ in range(number):
-            one = stack.enter_context(subprocess.Popen(command, env=environment, cwd=ROOT, **pipes))
+            one = stack.enter_context(
+                subprocess.Popen(command, env=environment, cwd=ROOT, stdin=pipe, stdout=pipe)
+            )
             stack.callback(one.kill)
             started.append(one)
         for one in started:

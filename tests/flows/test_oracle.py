@@ -91,7 +91,7 @@ class World:
             redis.delete(*self.chance.sample(keys, max(1, len(keys) // 4)))
         if running().memcached and self.chance.random() < 0.3:
             server = self.chance.choice(running().memcached)
-            server.child.kill()
+            killed(server)
             server.start()
 
     def look(self):
@@ -120,6 +120,10 @@ class World:
         assert item.flags.liked == (viewer.pk in oracle.likes[item.id])
         assert item.flags.bookmarked == (viewer.pk in oracle.bookmarks[item.id])
         assert item.post.body == oracle.posts[item.id]["body"]
+
+
+def killed(server):
+    server.child.kill()
 
 
 def walked(page_of, *, limit):

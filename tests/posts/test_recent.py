@@ -148,6 +148,11 @@ def test_everything_a_content_holds_is_in_the_answer(alice, bob, committed):
     assert list(found) == truth(alice)
     assert found[2].pictures[0].alt == "a river"
     assert found[2].mentions == {"bob": bob.pk}
+    committed(edit_post, alice, found[2].id, body="Hello @alice", content_warning="", language="de")
+    found = recent_posts(known(alice), ALL, 20).posts
+    assert list(found) == truth(alice)
+    assert (found[2].version, found[2].mentions) == (2, {"alice": alice.pk})
+    assert found[2].pictures[0].alt == "a river"
 
 
 @pytest.mark.parametrize("visibility", Visibility.values[:4])

@@ -233,6 +233,7 @@ class TestChanges:
         post = say(cast, "circle")
         INBOX.drop(bob.pk)
         token = INBOX.begin(bob.pk)
+        assert token is not None
         add_to_circle(alice, circle.pk, [bob])
         deliver()
         assert INBOX.swap(bob.pk, token, [], complete=True)
@@ -330,9 +331,12 @@ class TestReading:
         bob, made = cast["bob"], []
         for name in ("rebuild_home", "rebuild_inbox"):
             rebuild = getattr(home, name)
-            monkeypatch.setattr(
-                home, name, lambda pk, name=name, rebuild=rebuild: [made.append(name), rebuild(pk)][1]
-            )  # fmt: skip
+
+            def noted(pk, name=name, rebuild=rebuild):
+                made.append(name)
+                return rebuild(pk)
+
+            monkeypatch.setattr(home, name, noted)
         for windows, name in ((HOME, "home"), (INBOX, "inbox")):
             if missing in {name, "both"}:
                 windows.drop(bob.pk)
@@ -424,7 +428,8 @@ def walk(viewer, limit):
 
 
 def walk_up(viewer, limit):
-    seen, newest = [], 0
+    seen: list[int] = []
+    newest: int | None = 0
     while True:
         page = home_timeline(viewer, Cursor(min_id=newest, limit=limit))
         if not page.items:

@@ -16,6 +16,7 @@ from apps.graph.circle_actions import (
     remove_from_circle,
 )
 from apps.notifications.models import Notification
+from apps.posts.codec import VERSION
 from apps.timeline.cache import HOME, INBOX
 from tests.factories import deliver, make_user, publish
 from tests.staff import make_staff
@@ -224,7 +225,7 @@ def test_the_raw_cache_never_holds_a_restricted_body(visibility, page_of, api_of
     for viewer in VIEWERS:
         world.shows("status", viewer)
         world.shows("home page", viewer)
-    kept = tiers().get_many([f"post:1:{world.post}:1"])
+    kept = tiers().get_many([f"post:{VERSION}.0:{world.post}:1"])
     assert bool(kept) == (visibility in {"public", "unlisted"})
 
 
