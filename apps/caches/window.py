@@ -17,6 +17,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
+from apps.caches import windowscripts
 from apps.caches.redisclients import call, is_cluster, trip
 from apps.caches.servers import RedisError, timelines
 from apps.ids import MAX_ID
@@ -26,76 +27,6 @@ BUILDING_TTL_SECONDS = 60  # a builder that dies leaves nothing for longer than 
 PUSH_BATCH = 500  # readers in one pipeline of a cluster
 DROP_BATCH = 2000  # readers in one pipeline: some milliseconds of Redis
 TOMBSTONE_TTL_SECONDS = 3600  # longer than any late delivery may take to arrive
-
-# A window without the sentinel ends somewhere in the middle of history: an id beyond its end must not be added,
-# or the window would have a hole that looks complete.
-_ADD = """
-local function add(key, member, limit)
-  if redis.call('EXISTS', key) == 0 then return 0 end
-  local last = redis.call('ZRANGE', key, -1, -1)[1]
-  if last and last ~= '~' and last ~= '~~' and member > last then return 1 end
-  redis.call('ZADD', key, 'NX', 0, member)
-  if redis.call('ZCARD', key) > limit then redis.call('ZREMRANGEBYRANK', key, limit, -1) end
-  return 1
-end
-"""
-
-# KEYS: a tombstone per member or none, then (live, building) per reader. ARGV: limit, number of tombstones, members.
-_PUSH = (
-    _ADD
-    + """
-local limit, number, alive = tonumber(ARGV[1]), tonumber(ARGV[2]), {}
-for m = 1, #ARGV - 2 do
-  if number == 0 or redis.call('EXISTS', KEYS[m]) == 0 then alive[#alive + 1] = ARGV[m + 2] end
-end
-if #alive == 0 then return {0, 0} end
-local live = 0
-for i = number + 1, #KEYS, 2 do
-  local found = 0
-  for m = 1, #alive do
-    found = math.max(found, add(KEYS[i], alive[m], limit), add(KEYS[i + 1], alive[m], limit))
-  end
-  live = live + found
-end
-return {live, (#KEYS - number) / 2 - live}
-"""
-)
-
-# KEYS: live, building. ARGV: token, ttl. The placeholder keeps the building key in existence.
-_BEGIN = """
-if redis.call('SET', KEYS[3], ARGV[1], 'NX', 'EX', ARGV[2]) == false then return 0 end
-redis.call('DEL', KEYS[2])
-redis.call('ZADD', KEYS[2], 0, '~~')
-redis.call('EXPIRE', KEYS[2], ARGV[2])
-return 1
-"""
-
-# KEYS: live, building, lock. ARGV: token, limit, ttl, complete, members. The snapshot joins what was pushed meanwhile.
-# Without the sentinel the window ends where the snapshot does. A building key that lost its placeholder was cut by many
-# pushes, and may lack what lies below its own end: then the window ends there.
-_SWAP = """
-if redis.call('GET', KEYS[3]) ~= ARGV[1] or redis.call('EXISTS', KEYS[2]) == 0 then return 0 end
-local cut = redis.call('ZREM', KEYS[2], '~~') == 0 and redis.call('ZRANGE', KEYS[2], -1, -1)[1]
-for m = #ARGV, 5, -1 do redis.call('ZADD', KEYS[2], 'NX', 0, ARGV[m]) end
-if ARGV[4] == '1' then
-  redis.call('ZADD', KEYS[2], 0, '~')
-elseif #ARGV >= 5 then
-  redis.call('ZREMRANGEBYLEX', KEYS[2], '(' .. ARGV[#ARGV], '+')
-end
-if cut then redis.call('ZREMRANGEBYLEX', KEYS[2], '(' .. cut, '+') end
-if redis.call('ZCARD', KEYS[2]) > tonumber(ARGV[2]) then redis.call('ZREMRANGEBYRANK', KEYS[2], ARGV[2], -1) end
-redis.call('RENAME', KEYS[2], KEYS[1])
-redis.call('EXPIRE', KEYS[1], ARGV[3])
-redis.call('DEL', KEYS[3])
-return 1
-"""
-
-
-# KEYS: live, building, lock. ARGV: token.
-_ABANDON = """
-if redis.call('GET', KEYS[3]) == ARGV[1] then redis.call('DEL', KEYS[2], KEYS[3]) end
-return 0
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +99,7 @@ class Windows:
         for reader_id in reader_ids:
             keys += [self._live(reader_id), self._building(reader_id)]
         args = [self.length, len(post_ids), *map(_member, post_ids)]
-        return cast("tuple[int, int]", tuple(_run(_PUSH, keys, args)))
+        return cast("tuple[int, int]", tuple(_run(windowscripts.PUSH, keys, args)))
 
     def _push_apart(self, reader_ids: Sequence[int], post_ids: Sequence[int]) -> tuple[int, int]:
         """One script per reader, for a cluster: every reader is in a slot of its own, and so is every tombstone.
@@ -186,7 +117,8 @@ class Windows:
             batch = reader_ids[start : start + PUSH_BATCH]
             keys = ([self._live(one), self._building(one)] for one in batch)
             live += sum(
-                found for found, _ in trip(timelines(), [call(_PUSH, k, args) for k in keys])
+                found
+                for found, _ in trip(timelines(), [call(windowscripts.PUSH, k, args) for k in keys])
             )
         return live, len(reader_ids) - live
 
@@ -227,7 +159,7 @@ class Windows:
     def begin(self, reader_id: int) -> str | None:
         """Start a rebuild: register the building key. A token for `swap`, or None while another one builds."""
         token = secrets.token_hex(8)
-        won = _run(_BEGIN, self._keys(reader_id), [token, BUILDING_TTL_SECONDS])
+        won = _run(windowscripts.BEGIN, self._keys(reader_id), [token, BUILDING_TTL_SECONDS])
         return token if won else None
 
     def swap(self, reader_id: int, token: str, post_ids: Sequence[int], *, complete: bool) -> bool:
@@ -236,11 +168,11 @@ class Windows:
         `complete` says that nothing older than the snapshot exists. False when the rebuild was overtaken.
         """
         args = [token, self.length, self.ttl_seconds, int(complete), *map(_member, post_ids)]
-        return bool(_run(_SWAP, self._keys(reader_id), args))
+        return bool(_run(windowscripts.SWAP, self._keys(reader_id), args))
 
     def abandon(self, reader_id: int, token: str) -> None:
         """End a rebuild that failed, so that the next reader need not wait for its keys to expire."""
-        _run(_ABANDON, self._keys(reader_id), [token])
+        _run(windowscripts.ABANDON, self._keys(reader_id), [token])
 
     def _keys(self, reader_id: int) -> list[str]:
         return [self._live(reader_id), self._building(reader_id), self._lock(reader_id)]

@@ -41,6 +41,7 @@ def test_publish_to_a_circle(bob, band, api_of, form):
     assert body["feedsite"] == {
         "visibility": "circle",
         "circle": {"id": str(band.pk), "title": "Band"},
+        "reads_count": 0,
     }
     assert Post.objects.get().circle_id == band.pk
 
@@ -50,7 +51,7 @@ def test_other_posts_have_no_circle(alice, api_of):
     body = api_of(alice).get(f"/api/v1/statuses/{post.pk}").json()
     assert (body["visibility"], body["feedsite"]) == (
         "private",
-        {"visibility": "followers", "circle": None},
+        {"visibility": "followers", "circle": None, "reads_count": 0},
     )
 
 

@@ -121,6 +121,7 @@ TASKS = {
     "apps.posts.tasks.write_back_reads": run_plain,
     "apps.posts.tasks.cool_counts": run_plain,
     "apps.engagement.tasks.reconcile_counts": run_plain,
+    "apps.engagement.tasks.tend_filters": run_plain,
     "apps.timeline.tasks.deliver_chunk": run_chunks,
     "apps.timeline.tasks.sweep": run_plain,
     "apps.topology.tasks.publish": run_plain,

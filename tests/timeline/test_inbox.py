@@ -254,7 +254,7 @@ class TestChanges:
         carol = cast["carol"]
         follow_user(carol, cast["alice"])
         deliver()
-        assert (HOME.ids(carol.pk), INBOX.ids(carol.pk)) == ([posts[0]], [posts[1]])
+        assert (HOME.ids(carol.pk), INBOX.ids(carol.pk)) == ([posts[0].pk], [posts[1].pk])
 
     def test_authors_keep_their_posts_when_they_leave(self, cast):
         carol = cast["carol"]
