@@ -49,7 +49,7 @@ class Head:
         """The first `count` of those above a place."""
         inside = [entry for entry in self.entries if entry.place > oldest]
         passed = len(inside) < len(self.entries)  # the list goes on below the asked range
-        return Head(inside[:count], complete=self.complete or passed or len(inside) > count)
+        return Head(inside[:count], complete=self.complete or passed or len(inside) >= count)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,9 +76,7 @@ class ListHeads:
             # read may be a moment newer than its fence
             pipeline = client.pipeline(transaction=not is_cluster(client))
             pipeline.zscore(key, _fence(revision))
-            pipeline.zrange(
-                key, start, "+inf", byscore=True, offset=0, num=count + 1, withscores=True
-            )
+            pipeline.zrange(key, start, "+inf", byscore=True, offset=0, num=count, withscores=True)
             if client is graph():  # a replica takes no writes
                 pipeline.expire(key, self.ttl_seconds)
             fence, found, *_exists = pipeline.execute(raise_on_error=False)

@@ -185,7 +185,9 @@ def common(
     found: list[list[int] | int | None] = [[] if count == 0 else count for count in counts]
     members = _together(one, [others[at] for at in few]) if few else []
     for at, ids in zip(few, members or [None] * len(few), strict=True):
-        found[at] = None if ids is None else sorted(int(one) for one in ids if one.isdigit())
+        found[at] = (
+            None if ids is None else sorted(int(member) for member in ids if member.isdigit())
+        )
     return found
 
 

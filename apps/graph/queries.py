@@ -180,11 +180,10 @@ def _head(heads: ListHeads, owner_id: int, revision: int, cursor: Cursor) -> Pag
         found = heads.read(owner_id, revision, newest=cursor.max_id, oldest=floor, count=count)
     except RedisError:
         return None
-    if found is None and cursor.max_id is None:  # whoever walks down has loaded it at the top
+    # missing, or shrunk by those who left; whoever walks further down has loaded it at the top
+    if cursor.max_id is None and not (found and found.complete):
         found = load_list(heads, owner_id).above(floor, count=count)
-    if found is None or not (found.complete or len(found.entries) >= count):
-        return None
-    return cut(found.entries, cursor, id_of=_place_of)
+    return cut(found.entries, cursor, id_of=_place_of) if found and found.complete else None
 
 
 def _place_of(entry: Entry) -> int:

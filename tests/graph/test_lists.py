@@ -103,6 +103,18 @@ def test_changes_are_on_the_next_page_without_a_load(
         assert (len(cost.statements), cost.trips) == (1, 1)
 
 
+def test_a_head_that_shrank_is_loaded_again(star, monkeypatch):
+    followers_page(user_by_id(star.pk), None, Cursor(limit=4))
+    for user_id in by_sql(Follower, "follower_id", star)[:4]:
+        unfollow_user(user_by_id(user_id), star)
+    for statements in (2, 1):
+        owner = user_by_id(star.pk)
+        with measured(monkeypatch) as cost:
+            seen = [user.pk for user in followers_page(owner, None, Cursor(limit=4)).items]
+        assert seen == by_sql(Follower, "follower_id", star)[:4]
+        assert len(cost.statements) == statements
+
+
 @pytest.mark.parametrize(("query", "model", "column"), LISTS)
 @pytest.mark.parametrize("bounds", [{"since_id": 1}, {"min_id": 1}, {"max_id": 10**9}])
 def test_every_kind_of_cursor_gives_the_same_page_warm_and_cold(star, query, model, column, bounds):
