@@ -13,7 +13,7 @@ from django.db.models import Q, QuerySet
 from apps.graph.circle_queries import joined_ids, owned_ids
 from apps.ids import MAX_ID
 from apps.paging import Cursor
-from apps.posts.models import OPEN, Mention, Post, Visibility
+from apps.posts.models import OPEN, RESTRICTED, Mention, Post, Visibility
 
 # One bounded index scan per author; `mentioned` posts only for those they name, circle posts by the circle.
 _OF_AUTHORS = """
@@ -143,7 +143,8 @@ def restricted_ids(
     replies: bool = True,
 ) -> list[int]:
     """Up to `count` ids of an author's posts that are not for everybody, but for this reader."""
-    rows = Post.objects.filter(author=author_id, deleted_at=None).exclude(visibility__in=OPEN)
+    # the list of visibilities is that of the index `post_restricted`
+    rows = Post.objects.filter(author=author_id, deleted_at=None, visibility__in=RESTRICTED)
     if author_id != reader_id:
         rows = rows.filter(_allowed(reader_id, follows=follows))
     return _ids(rows if replies else rows.filter(reply_to=None), cursor, count)

@@ -64,6 +64,17 @@ def test_a_profile_is_a_range_of_the_authors_outbox(plan_of, alice, bob):
     assert "Sort" not in plan
 
 
+def test_what_an_author_said_to_some_is_a_range_of_what_is_restricted(plan_of, alice, bob):
+    for reader in (alice, bob):
+        plan = plan_of(
+            lambda reader_id=reader.pk: pull.restricted_ids(
+                alice.pk, reader_id, follows=True, cursor=CURSOR, count=21, replies=False
+            )
+        )
+        assert "using post_restricted" in plan
+        assert "Sort" not in plan
+
+
 def test_the_public_timeline_is_a_range_of_public_posts(plan_of):
     plan = plan_of(lambda: pull.public_ids(CURSOR, 21))
     assert "using post_public" in plan
