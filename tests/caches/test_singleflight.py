@@ -96,6 +96,7 @@ def processes(number, topology, seconds):
             stack.callback(one.kill)
             started.append(one)
         for one in started:
+            assert one.stdout is not None
             assert one.stdout.readline() == b"ready\n"
         yield started
 
