@@ -68,7 +68,7 @@ def test_the_pause_grows_with_failed_trials_only(breaker, clock):
         assert not breaker.fail(), "those under way when it opened count as one"
     pauses = []
     for _ in range(8):
-        waited = 0
+        waited = 0.0
         while not breaker.allows():
             clock.now += 0.125
             waited += 0.125

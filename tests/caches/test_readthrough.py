@@ -1,3 +1,4 @@
+from collections import Counter
 from dataclasses import replace
 
 import pytest
@@ -154,15 +155,13 @@ def test_what_was_answered_is_counted():
     own = {
         outcome: number for (subject, outcome), number in counts.items() if subject == NUMBERS.name
     }
-    assert own[stats.HIT] == 2
+    assert own[stats.HIT] == 2  # the second time
     assert own[stats.NEGATIVE] == 1
     assert own[stats.MISS] == 2
-    assert own[stats.GARBAGE] >= 1
+    assert own[stats.GARBAGE] == 1
     assert counts["tier:main", stats.HIT] >= 1
     assert (
-        stats.hit_rate(
-            stats.Counter({("x", "hit"): 8, ("x", "negative"): 1, ("x", "miss"): 1}), "x"
-        )
+        stats.hit_rate(Counter({("x", "hit"): 8, ("x", "negative"): 1, ("x", "miss"): 1}), "x")
         == 0.9
     )
     assert stats.hit_rate(stats.counts(), "nobody") is None

@@ -29,7 +29,7 @@ class Loader:
 
     def __init__(self, seconds=LOAD_SECONDS, absent=()):
         self.seconds, self.absent = seconds, set(absent)
-        self.asked = Counter()
+        self.asked: Counter[str] = Counter()
         self.calls = 0
         self.lock = threading.Lock()
 
@@ -86,14 +86,22 @@ def processes(number, topology, seconds):
         seconds,
     ]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
     with ExitStack() as stack:
         started = []
         for _ in range(number):
-            one = stack.enter_context(subprocess.Popen(command, env=environment, cwd=ROOT, **pipes))
+            one = stack.enter_context(
+                subprocess.Popen(
+                    command,
+                    env=environment,
+                    cwd=ROOT,
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                )
+            )
             stack.callback(one.kill)
             started.append(one)
         for one in started:
+            assert one.stdout is not None
             assert one.stdout.readline() == b"ready\n"
         yield started
 

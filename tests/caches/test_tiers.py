@@ -226,7 +226,7 @@ def test_the_matrix_of_writes(pools, cache, what, main_works, backup_works):
         pools.kill(label)
     if what == "set":
         done = cache.set_many({KEY: b"new"}, ttl_seconds=TTL)
-        new = b"new"
+        new: bytes | str = b"new"
     else:
         done = cache.delete_many([KEY])
         new = "gone"
