@@ -1,5 +1,5 @@
 # Short names for ./run; see ./run --help.
-.PHONY: run stop reset test check fix lock
+.PHONY: run stop reset test check fix proto lock
 
 run:
 	./run
@@ -19,6 +19,10 @@ check:
 fix:
 	.venv/bin/ruff format .
 	.venv/bin/ruff check --fix .
+
+# The code of the .proto files, which is committed beside them.
+proto:
+	.venv/bin/python -m runner.generated
 
 # Needs uv. The result holds for every supported Python and platform, with the hashes of all wheels.
 LOCK = uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \

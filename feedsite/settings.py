@@ -107,8 +107,10 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 # --- Redis and Memcached: everything in them can be lost ------------------------------------------
 REDIS_URL = env.str("REDIS_URL")  # timelines
-# Each class of data may have a server of its own; moving one is a change of address.
+# Each class of data may have a server of its own; moving one is a change of address. Timelines, relations and existence
+# filters may be on a Redis Cluster: redis+cluster://host:port,host:port.
 REDIS_GRAPH_URL = env.str("REDIS_GRAPH_URL", REDIS_URL)  # relations
+REDIS_GRAPH_REPLICA_URLS = env.list("REDIS_GRAPH_REPLICA_URLS", default=[])  # read from these
 REDIS_COUNTERS_URL = env.str("REDIS_COUNTERS_URL", REDIS_URL)  # counters
 REDIS_EXISTENCE_URL = env.str("REDIS_EXISTENCE_URL", REDIS_URL)  # existence filters
 REDIS_LIMITS_URL = env.str("REDIS_LIMITS_URL", REDIS_URL)  # rate limits
@@ -144,12 +146,55 @@ CACHES = {
 }
 DJANGO_REDIS_LOG_IGNORED_EXCEPTIONS = True
 
+# --- counters -----------------------------------------------------------------------------------
+# A bucket should hold about a hundred counted posts, and less than 512: `manage.py counters status` says what it holds.
+COUNTERS_BUCKET_SECONDS = env.int("COUNTERS_BUCKET_SECONDS", 3600)
+COUNTERS_BUCKET_SPLIT = env.int(
+    "COUNTERS_BUCKET_SPLIT", 1
+)  # a power of two, for sites with hundreds of posts a second
+COUNTERS_USERS_PER_BUCKET = env.int("COUNTERS_USERS_PER_BUCKET", 128)
+COUNTERS_HOT_DAYS = env.int(
+    "COUNTERS_HOT_DAYS", 60
+)  # older posts' counts are loaded when they are read
+COUNTERS_HEAT_SECONDS = env.int(
+    "COUNTERS_HEAT_SECONDS", 3600
+)  # and kept this long after the last read
+COUNTERS_RECONCILE_DAYS = env.int(
+    "COUNTERS_RECONCILE_DAYS", 7
+)  # posts compared with their rows again and again
+COUNTERS_MEMORY_LIMIT_BYTES = env.int("COUNTERS_MEMORY_LIMIT_BYTES", 0)  # of posts' counts; 0: none
+
 # --- timelines ----------------------------------------------------------------------------------
 HOME_WINDOW_LENGTH = env.int("HOME_WINDOW_LENGTH", 800)  # entries kept in Redis per reader
 HOME_WINDOW_TTL_SECONDS = env.int(
     "HOME_WINDOW_TTL_SECONDS", 3 * 24 * 3600
 )  # sliding; existing = online
+INBOX_WINDOW_LENGTH = env.int("INBOX_WINDOW_LENGTH", 400)  # restricted posts; same life as home
 FANOUT_CHUNK_SIZE = env.int("FANOUT_CHUNK_SIZE", 2000)  # followers per chunk task
+
+# --- hot authors: their newest posts are kept inside every process ---------------------------------
+HOT_AUTHOR_FOLLOWERS = env.int("HOT_AUTHOR_FOLLOWERS", 10_000)  # from so many on
+HOT_AUTHOR_READS_PER_SECOND = env.int(
+    "HOT_AUTHOR_READS_PER_SECOND", 20
+)  # or so often, in a process
+HOT_AUTHOR_TTL_SECONDS = env.float("HOT_AUTHOR_TTL_SECONDS", 2.0)  # 1 to 5: when a message was lost
+HOT_AUTHORS_KEPT = env.int("HOT_AUTHORS_KEPT", 100)  # of 60 posts each, in a process
+# --- existence filters ----------------------------------------------------------------------------
+# 1.2 bytes a record: 1 % false positives; 1.8: 0.1 %. Hashes 0: the best number for the bytes.
+# A change of any of these begins new filters: until they are rebuilt, PostgreSQL answers.
+EXISTENCE_BYTES_PER_RECORD = env.float("EXISTENCE_BYTES_PER_RECORD", 1.2)
+EXISTENCE_HASHES = env.int("EXISTENCE_HASHES", 0)
+EXISTENCE_SEGMENT_RECORDS = env.int("EXISTENCE_SEGMENT_RECORDS", 50_000)
+EXISTENCE_SEGMENT_SECONDS = env.int("EXISTENCE_SEGMENT_SECONDS", 7 * 24 * 3600)
+EXISTENCE_HORIZON_DAYS = env.int("EXISTENCE_HORIZON_DAYS", 90)  # older posts: PostgreSQL answers
+EXISTENCE_READ_HORIZON_DAYS = env.int("EXISTENCE_READ_HORIZON_DAYS", 30)  # older: not known as read
+# --- relations ----------------------------------------------------------------------------------
+# Kept in Redis for those who come; sliding on their reads.
+GRAPH_TTL_SECONDS = env.int("GRAPH_TTL_SECONDS", 7 * 24 * 3600)
+GRAPH_LIST_FROM = env.int("GRAPH_LIST_FROM", 500)  # longer lists of people have their head in Redis
+GRAPH_LIST_LENGTH = env.int("GRAPH_LIST_LENGTH", 1000)  # and so many entries of it
+# Who follows an account is kept as a set up to so many; about more, "followed by" asks PostgreSQL.
+GRAPH_FOLLOWERS_MOST = env.int("GRAPH_FOLLOWERS_MOST", 20_000)
 
 # --- limits: (how many, in how many seconds) ------------------------------------------------------
 RATE_LIMITS = {
@@ -195,6 +240,36 @@ CELERY_BEAT_SCHEDULE = {
         "task": "apps.timeline.tasks.sweep",
         "schedule": 1.0,
         "options": {"expires": 5},
+    },
+    "tend-existence-filters": {
+        "task": "apps.engagement.tasks.tend_filters",
+        "schedule": 15.0,
+        "options": {"expires": 15},
+    },
+    "tend-post-counts": {
+        "task": "apps.posts.tasks.tend_counts",
+        "schedule": 5.0,
+        "options": {"expires": 5},
+    },
+    "tend-user-counts": {
+        "task": "apps.accounts.tasks.tend_counts",
+        "schedule": 5.0,
+        "options": {"expires": 5},
+    },
+    "write-back-reads": {
+        "task": "apps.posts.tasks.write_back_reads",
+        "schedule": 10.0,
+        "options": {"expires": 10},
+    },
+    "cool-post-counts": {
+        "task": "apps.posts.tasks.cool_counts",
+        "schedule": 300.0,
+        "options": {"expires": 300},
+    },
+    "reconcile-counts": {
+        "task": "apps.engagement.tasks.reconcile_counts",
+        "schedule": 30.0,
+        "options": {"expires": 30},
     },
     "publish-topology": {
         "task": "apps.topology.tasks.publish",
@@ -321,6 +396,10 @@ SPECTACULAR_SETTINGS = {
     "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
     "REDOC_DIST": "SIDECAR",
     "SCHEMA_PATH_PREFIX": r"/api/v[0-9]",
+    "ENUM_NAME_OVERRIDES": {
+        "VisibilityEnum": ["public", "unlisted", "private", "direct"],
+        "WritableVisibilityEnum": ["public", "unlisted", "private", "direct", "circle"],
+    },
 }
 
 # --- logs -----------------------------------------------------------------------------------------

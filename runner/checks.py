@@ -18,7 +18,8 @@ from runner.services.group import throwaway_services
 
 # What the tests must not take over from the shell: they bring their own servers.
 SERVER_SETTINGS = (
-    "DATABASE_URL", "REDIS_URL", "REDIS_GRAPH_URL", "REDIS_COUNTERS_URL", "REDIS_EXISTENCE_URL", "REDIS_LIMITS_URL",
+    "DATABASE_URL", "REDIS_URL", "REDIS_GRAPH_URL", "REDIS_GRAPH_REPLICA_URLS", "REDIS_COUNTERS_URL",
+    "REDIS_EXISTENCE_URL", "REDIS_LIMITS_URL",
     "REDIS_CACHE_URL", "CELERY_BROKER_URL", "MEMCACHED_URLS", "MEMCACHED_BACKUP_URLS", "MEMCACHED_L1_URLS",
     "MEMCACHED_MAIN_MEGABYTES", "MEMCACHED_BACKUP_MEGABYTES", "MEMCACHED_L1_MEGABYTES",
 )  # fmt: skip
@@ -80,6 +81,7 @@ def _static_checks() -> list[tuple[str, list[str]]]:
                 "from importlinter.cli import lint_imports_command as c; c()",
             ],
         ),
+        ("generated code", [*_module("runner.generated"), "--check"]),
         *([("templates", djade)] if templates else []),
     ]
 
@@ -110,7 +112,7 @@ def _step(name: str, command: list[str], environment: Mapping[str, str]) -> bool
         command, cwd=ROOT, env=dict(environment), stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace", check=False,
     )  # fmt: skip
-    say(f"{name:<12} {'failed' if done.returncode else 'ok':<7} {time.monotonic() - begin:5.1f} s")
+    say(f"{name:<14} {'failed' if done.returncode else 'ok':<7} {time.monotonic() - begin:5.1f} s")
     if done.returncode:
         say(done.stdout.rstrip())
     return done.returncode == 0

@@ -5,15 +5,56 @@ from django.test import Client
 from rest_framework.test import APIClient
 
 from apps.accounts.actions import issue_token
-from apps.caches.servers import limits, timelines
+from apps.accounts.cache import USER_COUNTS
+from apps.caches.counters.building import begin_build, end_build
+from apps.caches.servers import counters, graph, limits, timelines
 from apps.graph.actions import follow_user
+from apps.posts.cache import POST_COUNTS
+from tests import clusters
+from tests.commits import commit_inside_tests
 from tests.factories import deliver, make_user
+
+
+@pytest.fixture(scope="session")
+def pair(tmp_path_factory):
+    with clusters.pair(tmp_path_factory.mktemp("replica")) as servers:
+        yield servers
+
+
+@pytest.fixture
+def replicated(pair, settings):
+    """The relations are on a primary, and are read from its replica."""
+    primary, copy = pair
+    settings.REDIS_TIMEOUT_SECONDS = 0.3
+    with clusters.addresses(
+        settings, REDIS_GRAPH_URL=primary.url, REDIS_GRAPH_REPLICA_URLS=[copy.url]
+    ):
+        graph().flushdb()
+        yield primary, copy
+        clusters.link(primary, copy)
 
 
 @pytest.fixture(autouse=True)
 def _empty_redis():
     timelines().flushdb()
     limits().flushdb()
+    counters().flushdb()
+
+
+@pytest.fixture(autouse=True)
+def _whole_counters(_empty_redis, request):
+    """As after a rebuild from the empty database."""
+    fixtures = {"db", "transactional_db"} & set(request.fixturenames)
+    if fixtures or request.node.get_closest_marker("django_db"):
+        for service in (POST_COUNTS, USER_COUNTS):
+            turn = begin_build(service.store, service.floor_now)
+            assert turn is not None
+            end_build(service.store, turn, whole=True)
+
+
+@pytest.fixture(autouse=True)
+def _commits(monkeypatch):
+    commit_inside_tests(monkeypatch)
 
 
 @pytest.fixture(autouse=True)

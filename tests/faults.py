@@ -1,10 +1,12 @@
 """Servers that are really dead for a while."""
 
+import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 import pytest
 
+from runner.services.shape import Service
 from tests.memory import forget
 from tests.services import running
 
@@ -36,3 +38,24 @@ def dead_memcached() -> Iterator[None]:
         for server in servers:
             server.start()
         forget()
+
+
+@contextmanager
+def frozen(server: Service) -> Iterator[None]:
+    """A server that holds its connections and does not answer."""
+    assert server.child is not None
+    server.child.popen.send_signal(signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        server.child.popen.send_signal(signal.SIGCONT)
+
+
+@contextmanager
+def stopped(server: Service) -> Iterator[None]:
+    """A server that is not there; afterwards it runs again."""
+    server.stop()
+    try:
+        yield
+    finally:
+        server.start()

@@ -13,7 +13,7 @@ MODULES = sorted(
     path
     for folder in ("apps", "bench", "feedsite", "runner")
     for path in (ROOT / folder).rglob("*.py")
-    if "migrations" not in path.parts
+    if "migrations" not in path.parts and not path.stem.endswith("_pb2")  # generated
 )
 TESTS = sorted((ROOT / "tests").rglob("*.py"))
 TEMPLATES = sorted(

@@ -156,11 +156,16 @@ def restore_user(user: User, *, by: User) -> None:
 
 def clean_name(text: str) -> str:
     """A display name without characters that reorder or hide text; Invalid when it is too long."""
-    name = " ".join(_INVISIBLE.sub("", text).split())
+    name = single_line(text)
     if len(name) > NAME_MAX_CHARACTERS:
         message = _("At most %(count)d characters.") % {"count": NAME_MAX_CHARACTERS}
         raise _invalid({"display_name": message})
     return name
+
+
+def single_line(text: str) -> str:
+    """A text as one line, without characters that reorder or hide text."""
+    return " ".join(_INVISIBLE.sub("", text).split())
 
 
 def _forget_file(name: str | None) -> None:

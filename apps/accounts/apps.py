@@ -1,5 +1,7 @@
 """The accounts app."""
 
+from importlib import import_module
+
 from django.apps import AppConfig
 from django.utils.translation import gettext_lazy as _
 
@@ -9,3 +11,7 @@ class AccountsConfig(AppConfig):
 
     name = "apps.accounts"
     verbose_name = _("accounts")
+
+    def ready(self) -> None:
+        """Subscribe the app's handlers."""
+        import_module("apps.accounts.handlers")

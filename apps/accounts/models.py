@@ -138,9 +138,12 @@ class UserCounts(models.Model):
     graph_revision = models.PositiveIntegerField(
         default=0, db_default=0
     )  # of whom the user follows, blocks, mutes
+    followers_revision = models.PositiveIntegerField(
+        default=0, db_default=0
+    )  # of who follows the user
     outbox_revision = models.PositiveIntegerField(
         default=0, db_default=0
-    )  # of the ids of the user's public posts
+    )  # of the user's public posts: which there are, and what they say
 
     class Meta:
         verbose_name = verbose_name_plural = _("user counts")

@@ -1,11 +1,33 @@
 """Reads of accounts. Suspended accounts are not found: hidden and absent look the same."""
 
 from collections.abc import Collection
+from dataclasses import dataclass
 
 from django.utils.translation import gettext as _
 
+from apps.accounts.cache import USER_COUNTS
 from apps.accounts.models import AccessToken, User
 from apps.refusals import NotFound
+
+
+@dataclass(frozen=True, slots=True)
+class AccountCounts:
+    """The counts of an account."""
+
+    followers: int = 0
+    following: int = 0
+    posts: int = 0
+
+
+def user_counts(user_ids: Collection[int]) -> dict[int, AccountCounts]:
+    """The counts of up to 1,000 accounts from Redis, for pages that need no row of theirs.
+
+    Who reads the row has the counts beside it: the join costs less than another round trip.
+    """
+    return {
+        user_id: AccountCounts(*values)
+        for user_id, values in USER_COUNTS.get_many(user_ids).items()
+    }
 
 
 def users_by_id(user_ids: Collection[int]) -> dict[int, User]:

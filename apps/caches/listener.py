@@ -17,6 +17,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, cast
 
+from apps.caches import stats, totals
+from apps.caches.redisclients import trip
 from apps.caches.servers import (
     Redis,
     RedisError,
@@ -80,7 +82,7 @@ def processes() -> list[Report]:
     client = timelines()
     members: Any = client.smembers(PROCESSES)
     names = sorted(name.decode() for name in members)
-    texts: Any = client.mget([REPORT.format(name) for name in names]) if names else []
+    texts = trip(client, [("GET", REPORT.format(name)) for name in names])
     gone = [name for name, text in zip(names, texts, strict=True) if text is None]
     if gone:
         client.srem(PROCESSES, *gone)
@@ -99,6 +101,7 @@ class Listener:
     role: str = "process"
     _subscribers: list[Callable[[Topology], None]] = field(default_factory=list)
     _each_second: list[Callable[[], None]] = field(default_factory=list)
+    _heard: dict[str, Callable[[bytes | None], None]] = field(default_factory=dict)
     _thread: threading.Thread | None = None
     _stopping: threading.Event = field(default_factory=threading.Event)
     _lock: threading.Lock = field(default_factory=threading.Lock)
@@ -138,6 +141,10 @@ class Listener:
         """Call back about once a second while the thread runs and Redis answers."""
         self._each_second.append(callback)
 
+    def hear(self, channel: str, callback: Callable[[bytes | None], None]) -> None:
+        """Call back, from the thread, with every message of a channel; with None when messages may have been missed."""
+        self._heard[channel] = callback
+
     def use(self, topology: Topology) -> bool:
         """Swap to a topology if it is newer than the one in use, and valid; whether it was."""
         if topology.version <= self.topology.version:
@@ -162,6 +169,7 @@ class Listener:
         if self.topology.version > (found.version if found else 0):
             publish(self.topology, by=by)
         self._report(by)
+        totals.add(stats.drain(), by=by)
         for callback in self._each_second:
             callback()
 
@@ -190,14 +198,33 @@ class Listener:
         try:
             channel.subscribe(CHANNEL)
             while not stopping.is_set():
+                self._hear_also(channel)
                 self.look(client)
                 if self._redis_is_down:
                     logger.warning("news of the topology again, at %s", self.topology.version)
                 self._redis_is_down = False
-                _wait(channel, stopping)
+                self._wait(channel, stopping)
             self._take_report_back(client)
         finally:
             channel.close()
+
+    def _hear_also(self, channel: Any) -> None:
+        """Subscribe to what else this process hears, also after a reconnection."""
+        for name, callback in list(self._heard.items()):
+            if name.encode() not in channel.channels:
+                channel.subscribe(name)
+                callback(None)
+
+    def _wait(self, channel: Any, stopping: threading.Event) -> None:
+        """Until a message of the topology comes, a second is over, or the process ends; others are passed on."""
+        deadline = time.monotonic() + LOOK_SECONDS
+        while not stopping.is_set() and time.monotonic() < deadline:
+            message = channel.get_message(timeout=SLICE_SECONDS)
+            callback = message and self._heard.get(message["channel"].decode())
+            if callback:
+                callback(message["data"])
+            elif message:
+                return
 
     def _report(self, client: Redis) -> None:
         text = json.dumps({"role": self.role, "version": self.topology.version})
@@ -213,14 +240,6 @@ class Listener:
             pipeline.delete(REPORT.format(name))
             pipeline.srem(PROCESSES, name)
             pipeline.execute()
-
-
-def _wait(channel: Any, stopping: threading.Event) -> None:
-    """Until a message comes, a second is over, or the process ends."""
-    deadline = time.monotonic() + LOOK_SECONDS
-    while not stopping.is_set() and time.monotonic() < deadline:
-        if channel.get_message(timeout=SLICE_SECONDS) is not None:
-            return
 
 
 def own_name() -> str:

@@ -4,7 +4,8 @@ import hashlib
 from dataclasses import dataclass
 from typing import cast
 
-from apps.caches.servers import RedisError, limits, script
+from apps.caches.redisclients import call, trip
+from apps.caches.servers import RedisError, limits
 
 _COUNT = """
 local used = redis.call('INCRBY', KEYS[1], ARGV[1])
@@ -28,7 +29,7 @@ def count(name: str, subject: str, *, limit: int, seconds: int, cost: int = 1) -
     """
     key = f"limit:{name}:{hashlib.blake2b(subject.encode(), digest_size=12).hexdigest()}"
     try:
-        answer = script(limits(), _COUNT)(keys=[key], args=[cost, seconds])
+        answer = trip(limits(), [call(_COUNT, [key], [cost, seconds])])[0]
     except RedisError:
         return Verdict(allowed=True)
     used, ttl = cast("tuple[int, int]", answer)

@@ -1,16 +1,18 @@
 """The connections to Redis and Memcached, one pool per process, from the settings.
 
-Time-outs are short: a cache that does not answer in time is a miss. The only module that imports the client libraries.
+Time-outs are short: a cache that does not answer in time is a miss. With `redisclients` the only
+module that imports the client libraries.
 """
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple, cast
 
 import redis
 from django.conf import settings
+from django.core.exceptions import ImproperlyConfigured
 from pymemcache.client.base import Client
 from pymemcache.exceptions import MemcacheError
 from pymemcache.pool import ObjectPool
@@ -18,6 +20,7 @@ from redis.backoff import NoBackoff
 from redis.commands.core import Script
 from redis.retry import Retry
 
+from apps.caches.redisclients import SCHEME, Cluster, call, trip
 from apps.caches.topology import Sizes, Topology, configured
 
 logger = logging.getLogger(__name__)
@@ -28,6 +31,7 @@ PROBE_TIMEOUT_SECONDS = 0.3  # staff wait for the slowest node
 Redis = redis.Redis
 RedisError = redis.RedisError
 MEMCACHED_ERRORS = (MemcacheError, OSError)
+ResponseError = redis.ResponseError  # the server answered, and refused
 Pipeline = redis.client.Pipeline
 
 
@@ -52,8 +56,18 @@ def graph() -> redis.Redis:
 
 
 @cache
+def graph_replicas() -> list[redis.Redis]:
+    """Copies of the relations, for reading (`replicas`)."""
+    return [_redis(url) for url in settings.REDIS_GRAPH_REPLICA_URLS]
+
+
+@cache
 def counters() -> redis.Redis:
-    """The Redis of counters; must not evict, rebuilt from PostgreSQL when it was lost."""
+    """The Redis of counters; must not evict, rebuilt from PostgreSQL when it was lost. One server, never a cluster."""
+    if settings.REDIS_COUNTERS_URL.startswith(SCHEME):
+        raise ImproperlyConfigured(
+            "REDIS_COUNTERS_URL: the counters need one server, not a cluster"
+        )
     return _redis(settings.REDIS_COUNTERS_URL)
 
 
@@ -70,6 +84,8 @@ def limits() -> redis.Redis:
 
 
 def _redis(url: str) -> redis.Redis:
+    if url.startswith(SCHEME):
+        return cast("redis.Redis", Cluster(url, timeout_seconds=settings.REDIS_TIMEOUT_SECONDS))
     # Built from a pool: the plain constructor would retry ten times and hold a request for seconds.
     pool = redis.BlockingConnectionPool.from_url(
         url,
@@ -88,6 +104,24 @@ def _redis(url: str) -> redis.Redis:
 def script(client: redis.Redis, source: str) -> Script:
     """A Lua script bound to a client; sent by digest, loaded again when Redis has forgotten it."""
     return client.register_script(source)
+
+
+class Request(NamedTuple):
+    """A Lua script to be run on keys."""
+
+    source: str
+    keys: Sequence[str]
+    args: Sequence[Any]
+
+
+def run_script(client: redis.Redis, request: Request) -> Any:
+    """What a script answers."""
+    return script(client, request.source)(keys=request.keys, args=request.args)
+
+
+def run_together(client: redis.Redis, requests: Sequence[Request]) -> list[Any]:
+    """What several scripts answer, in one round trip."""
+    return trip(client, [call(*request) for request in requests])
 
 
 def configured_topology() -> Topology:

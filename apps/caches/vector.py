@@ -78,6 +78,10 @@ class IdVector:
             raise ValueError(f"{post_id} is missing in the vector")
         return IdVector(kept, revision, self.complete)
 
+    def at(self, *, revision: int) -> "IdVector":
+        """The same ids at another revision."""
+        return IdVector(self.entries, revision, self.complete)
+
     def trim(self, length: int) -> "IdVector":
         """Cut to the newest `length`; what is cut off makes it incomplete."""
         if len(self) <= length:

@@ -17,83 +17,16 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
-from apps.caches.servers import RedisError, script, timelines
+from apps.caches import windowscripts
+from apps.caches.redisclients import call, is_cluster, trip
+from apps.caches.servers import RedisError, timelines
 from apps.ids import MAX_ID
 
 NO_MORE = b"~"
 BUILDING_TTL_SECONDS = 60  # a builder that dies leaves nothing for longer than this
+PUSH_BATCH = 500  # readers in one pipeline of a cluster
 DROP_BATCH = 2000  # readers in one pipeline: some milliseconds of Redis
 TOMBSTONE_TTL_SECONDS = 3600  # longer than any late delivery may take to arrive
-
-# A window without the sentinel ends somewhere in the middle of history: an id beyond its end must not be added,
-# or the window would have a hole that looks complete.
-_ADD = """
-local function add(key, member, limit)
-  if redis.call('EXISTS', key) == 0 then return 0 end
-  local last = redis.call('ZRANGE', key, -1, -1)[1]
-  if last and last ~= '~' and last ~= '~~' and member > last then return 1 end
-  redis.call('ZADD', key, 'NX', 0, member)
-  if redis.call('ZCARD', key) > limit then redis.call('ZREMRANGEBYRANK', key, limit, -1) end
-  return 1
-end
-"""
-
-# KEYS: a tombstone per member, then (live, building) per reader. ARGV: limit, number of members, members.
-_PUSH = (
-    _ADD
-    + """
-local limit, number, alive = tonumber(ARGV[1]), tonumber(ARGV[2]), {}
-for m = 1, number do
-  if redis.call('EXISTS', KEYS[m]) == 0 then alive[#alive + 1] = ARGV[m + 2] end
-end
-if #alive == 0 then return {0, 0} end
-local live = 0
-for i = number + 1, #KEYS, 2 do
-  local found = 0
-  for m = 1, #alive do
-    found = math.max(found, add(KEYS[i], alive[m], limit), add(KEYS[i + 1], alive[m], limit))
-  end
-  live = live + found
-end
-return {live, (#KEYS - number) / 2 - live}
-"""
-)
-
-# KEYS: live, building. ARGV: token, ttl. The placeholder keeps the building key in existence.
-_BEGIN = """
-if redis.call('SET', KEYS[3], ARGV[1], 'NX', 'EX', ARGV[2]) == false then return 0 end
-redis.call('DEL', KEYS[2])
-redis.call('ZADD', KEYS[2], 0, '~~')
-redis.call('EXPIRE', KEYS[2], ARGV[2])
-return 1
-"""
-
-# KEYS: live, building, lock. ARGV: token, limit, ttl, complete, members. The snapshot joins what was pushed meanwhile.
-# Without the sentinel the window ends where the snapshot does. A building key that lost its placeholder was cut by many
-# pushes, and may lack what lies below its own end: then the window ends there.
-_SWAP = """
-if redis.call('GET', KEYS[3]) ~= ARGV[1] or redis.call('EXISTS', KEYS[2]) == 0 then return 0 end
-local cut = redis.call('ZREM', KEYS[2], '~~') == 0 and redis.call('ZRANGE', KEYS[2], -1, -1)[1]
-for m = #ARGV, 5, -1 do redis.call('ZADD', KEYS[2], 'NX', 0, ARGV[m]) end
-if ARGV[4] == '1' then
-  redis.call('ZADD', KEYS[2], 0, '~')
-elseif #ARGV >= 5 then
-  redis.call('ZREMRANGEBYLEX', KEYS[2], '(' .. ARGV[#ARGV], '+')
-end
-if cut then redis.call('ZREMRANGEBYLEX', KEYS[2], '(' .. cut, '+') end
-if redis.call('ZCARD', KEYS[2]) > tonumber(ARGV[2]) then redis.call('ZREMRANGEBYRANK', KEYS[2], ARGV[2], -1) end
-redis.call('RENAME', KEYS[2], KEYS[1])
-redis.call('EXPIRE', KEYS[1], ARGV[3])
-redis.call('DEL', KEYS[3])
-return 1
-"""
-
-
-# KEYS: live, building, lock. ARGV: token.
-_ABANDON = """
-if redis.call('GET', KEYS[3]) == ARGV[1] then redis.call('DEL', KEYS[2], KEYS[3]) end
-return 0
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,34 +52,38 @@ class Windows:
 
         None when there is no window or Redis does not answer. Slides the life of the window.
         """
-        key = self._live(reader_id)
-        start = f"({_member(newest)}" if newest is not None else "-"
-        pipeline = timelines().pipeline(transaction=True)
-        pipeline.expire(key, self.ttl_seconds)
-        pipeline.zrangebylex(key, start, "+", start=0, num=count + 1)
+        pipeline = at_one_moment()
+        self.ask(pipeline, reader_id, newest=newest, count=count)
         try:
-            exists, members = pipeline.execute()
-            return _range(members, oldest=oldest, count=count) if exists else None
-        except (RedisError, ValueError):  # dead, or garbage: the rebuild writes over it
+            return range_of(pipeline.execute(), oldest=oldest, count=count)
+        except RedisError:
             return None
 
     def read_up(
         self, reader_id: int, *, oldest: int, newest: int | None, count: int
     ) -> WindowRange | None:
         """Up to `count` ids just above `oldest`, oldest first; complete only when the window reaches down to it."""
-        key = self._live(reader_id)
-        start = f"({_member(newest)}" if newest is not None else "-"
-        pipeline = timelines().pipeline(transaction=True)
-        pipeline.expire(key, self.ttl_seconds)
-        pipeline.zrange(key, -1, -1)
-        pipeline.zrevrangebylex(key, f"({_member(oldest)}", start, start=0, num=count)
+        pipeline = at_one_moment()
+        self.ask_up(pipeline, reader_id, oldest=oldest, newest=newest, count=count)
         try:
-            exists, last, members = pipeline.execute()
-            reaches = bool(last) and (last[0] == NO_MORE or _id(last[0]) <= oldest)
-            ids = [_id(member) for member in members if member != NO_MORE]
-        except (RedisError, ValueError):
+            return range_up_of(pipeline.execute(), oldest=oldest)
+        except RedisError:
             return None
-        return WindowRange(ids, reaches) if exists else None
+
+    def ask(self, pipeline: Any, reader_id: int, *, newest: int | None, count: int) -> None:
+        """Queue the two commands of a read, whose answers `range_of` understands."""
+        key = self._live(reader_id)
+        pipeline.expire(key, self.ttl_seconds)
+        pipeline.zrangebylex(key, _below(newest), "+", start=0, num=count + 1)
+
+    def ask_up(
+        self, pipeline: Any, reader_id: int, *, oldest: int, newest: int | None, count: int
+    ) -> None:
+        """Queue the three commands of a read upwards, whose answers `range_up_of` understands."""
+        key = self._live(reader_id)
+        pipeline.expire(key, self.ttl_seconds)
+        pipeline.zrevrangebylex(key, f"({_member(oldest)}", _below(newest), start=0, num=count)
+        pipeline.zrange(key, -1, -1)
 
     def push(self, reader_ids: Sequence[int], post_ids: Sequence[int]) -> tuple[int, int]:
         """Add ids to the windows that exist, live or being built; (readers online, readers dormant).
@@ -156,11 +93,34 @@ class Windows:
         """
         if not reader_ids or not post_ids:
             return 0, len(reader_ids)
+        if is_cluster(timelines()):
+            return self._push_apart(reader_ids, post_ids)
         keys = [_tombstone(post_id) for post_id in post_ids]
         for reader_id in reader_ids:
             keys += [self._live(reader_id), self._building(reader_id)]
         args = [self.length, len(post_ids), *map(_member, post_ids)]
-        return cast("tuple[int, int]", tuple(_run(_PUSH, keys, args)))
+        return cast("tuple[int, int]", tuple(_run(windowscripts.PUSH, keys, args)))
+
+    def _push_apart(self, reader_ids: Sequence[int], post_ids: Sequence[int]) -> tuple[int, int]:
+        """One script per reader, for a cluster: every reader is in a slot of its own, and so is every tombstone.
+
+        So a delete may come between the look at the tombstone and the push: such an id stays until it is trimmed, and
+        every read leaves it out.
+        """
+        buried = trip(timelines(), [("EXISTS", _tombstone(post_id)) for post_id in post_ids])
+        alive = [post_id for post_id, gone in zip(post_ids, buried, strict=True) if not gone]
+        if not alive:
+            return 0, 0
+        args = [self.length, 0, *map(_member, alive)]
+        live = 0
+        for start in range(0, len(reader_ids), PUSH_BATCH):
+            batch = reader_ids[start : start + PUSH_BATCH]
+            keys = ([self._live(one), self._building(one)] for one in batch)
+            live += sum(
+                found
+                for found, _ in trip(timelines(), [call(windowscripts.PUSH, k, args) for k in keys])
+            )
+        return live, len(reader_ids) - live
 
     def remove(self, reader_id: int, post_ids: Collection[int]) -> None:
         """Take ids out of a window; tidiness, since every read checks what it shows."""
@@ -192,17 +152,14 @@ class Windows:
     def drop_many(self, reader_ids: Sequence[int]) -> None:
         """Forget windows; a rebuild that is under way comes to nothing, since it may not know what is new."""
         for start in range(0, len(reader_ids), DROP_BATCH):
-            pipeline = timelines().pipeline(transaction=False)
-            for reader_id in reader_ids[start : start + DROP_BATCH]:
-                pipeline.unlink(
-                    *self._keys(reader_id)
-                )  # one command a reader: one slot in a cluster
-            pipeline.execute()
+            batch = reader_ids[start : start + DROP_BATCH]
+            # one command a reader: one slot in a cluster
+            trip(timelines(), [("UNLINK", *self._keys(reader_id)) for reader_id in batch])
 
     def begin(self, reader_id: int) -> str | None:
         """Start a rebuild: register the building key. A token for `swap`, or None while another one builds."""
         token = secrets.token_hex(8)
-        won = _run(_BEGIN, self._keys(reader_id), [token, BUILDING_TTL_SECONDS])
+        won = _run(windowscripts.BEGIN, self._keys(reader_id), [token, BUILDING_TTL_SECONDS])
         return token if won else None
 
     def swap(self, reader_id: int, token: str, post_ids: Sequence[int], *, complete: bool) -> bool:
@@ -211,11 +168,11 @@ class Windows:
         `complete` says that nothing older than the snapshot exists. False when the rebuild was overtaken.
         """
         args = [token, self.length, self.ttl_seconds, int(complete), *map(_member, post_ids)]
-        return bool(_run(_SWAP, self._keys(reader_id), args))
+        return bool(_run(windowscripts.SWAP, self._keys(reader_id), args))
 
     def abandon(self, reader_id: int, token: str) -> None:
         """End a rebuild that failed, so that the next reader need not wait for its keys to expire."""
-        _run(_ABANDON, self._keys(reader_id), [token])
+        _run(windowscripts.ABANDON, self._keys(reader_id), [token])
 
     def _keys(self, reader_id: int) -> list[str]:
         return [self._live(reader_id), self._building(reader_id), self._lock(reader_id)]
@@ -231,6 +188,12 @@ class Windows:
         return f"{self.prefix}:{{{reader_id}}}:lock"
 
 
+def at_one_moment() -> Any:
+    """A transaction. Not in a cluster, where it would fail while its slot moves: there the end of a window is read last,
+    so that one which is trimmed between two commands does not look as if it still reached down."""
+    return timelines().pipeline(transaction=not is_cluster(timelines()))
+
+
 def bury(post_id: int) -> None:
     """Leave a tombstone, so that a delivery of the post that is still under way comes to nothing."""
     timelines().set(_tombstone(post_id), 1, ex=TOMBSTONE_TTL_SECONDS)
@@ -241,7 +204,7 @@ def _tombstone(post_id: int) -> str:
 
 
 def _run(source: str, keys: list[str], args: list[Any]) -> Any:
-    return script(timelines(), source)(keys=keys, args=args)
+    return trip(timelines(), [call(source, keys, args)])[0]
 
 
 def _member(post_id: int) -> str:
@@ -249,13 +212,38 @@ def _member(post_id: int) -> str:
     return f"{MAX_ID - post_id:019d}"
 
 
+def _below(newest: int | None) -> str:
+    return f"({_member(newest)}" if newest is not None else "-"
+
+
 def _id(member: bytes) -> int:
     return MAX_ID - int(member)
 
 
-def _range(members: list[bytes], *, oldest: int, count: int) -> WindowRange:
+def range_of(answers: Sequence[Any], *, oldest: int, count: int) -> WindowRange | None:
+    """What the answers to `Windows.ask` say; None for no window and for garbage, which the rebuild writes over."""
+    exists, members = answers
+    ids = _ids(members)
+    if not exists or ids is None:
+        return None
     ended = NO_MORE in members
-    ids = [_id(member) for member in members if member != NO_MORE]
     inside = [post_id for post_id in ids if post_id > oldest]
     passed = len(inside) < len(ids)  # the window goes on below the asked range
     return WindowRange(inside[:count], complete=ended or passed or len(inside) > count)
+
+
+def range_up_of(answers: Sequence[Any], *, oldest: int) -> WindowRange | None:
+    """What the answers to `Windows.ask_up` say; None for no window and for garbage."""
+    exists, members, last = answers
+    ids, lowest = _ids(members), _ids(last)
+    if not exists or ids is None or lowest is None:
+        return None
+    reaches = last == [NO_MORE] or any(one <= oldest for one in lowest)
+    return WindowRange(ids, reaches)
+
+
+def _ids(members: Sequence[bytes]) -> list[int] | None:
+    try:
+        return [_id(member) for member in members if member != NO_MORE]
+    except ValueError:
+        return None

@@ -1,12 +1,20 @@
-"""Writes of engagement: the row and its count in one transaction. Twice is once."""
+"""Writes of engagement: the row and its count in one transaction. Twice is once.
+
+The existence filter is marked before the commit, so it never lacks a row that can be read.
+"""
 
 from django.db import transaction
-from django.db.models import F
 from django.utils.translation import gettext as _
 
 from apps.accounts.models import User
+from apps.caches.existence import mark_many
+from apps.caches.segments import Marks
+from apps.caches.servers import RedisError
+from apps.engagement.cache import BOOKMARKS, LIKES, READS
 from apps.engagement.models import Bookmark, Like
 from apps.events.actions import record
+from apps.ids import author_of
+from apps.posts.counts import change_post_counts, count_reads
 from apps.posts.models import Kind, Post, PostCounts
 from apps.posts.queries import visible_posts
 from apps.refusals import NotFound
@@ -32,6 +40,21 @@ def unbookmark_post(user: User, post_id: int) -> None:
     _remove(Bookmark, "bookmarks", user, post_id)
 
 
+def read_post(user: User, post_id: int) -> None:
+    """Remember that a user opened a post; the first time counts as a read, unless it is the author's.
+
+    Nothing is remembered while Redis does not answer.
+    """
+    if author_of(post_id) == user.pk:
+        return
+    try:
+        new = mark_many(READS, [(user.pk, post_id)])
+    except RedisError:
+        return
+    if new:
+        count_reads([post_id])
+
+
 def _add(model: type[Like] | type[Bookmark], column: str, user: User, post_id: int) -> None:
     target = _target(user, post_id)
     with transaction.atomic():
@@ -40,7 +63,8 @@ def _add(model: type[Like] | type[Bookmark], column: str, user: User, post_id: i
         if model.objects.filter(user=user, post=target).exists():
             return
         model.objects.create(user=user, post_id=target)
-        PostCounts.objects.filter(pk=target).update(**{column: F(column) + 1})
+        _mark(LIKES if model is Like else BOOKMARKS, user.pk, target)
+        change_post_counts(target, {column: +1})
         if model is Like:
             record("post_liked", user_id=user.pk, post_id=target)
 
@@ -52,7 +76,15 @@ def _remove(model: type[Like] | type[Bookmark], column: str, user: User, post_id
         list(PostCounts.objects.select_for_update().filter(pk=target))
         deleted, _by_model = model.objects.filter(user=user, post=target).delete()
         if deleted:
-            PostCounts.objects.filter(pk=target).update(**{column: F(column) - 1})
+            change_post_counts(target, {column: -1})
+
+
+def _mark(marks: Marks, user_id: int, post_id: int) -> None:
+    """After the insertion: a rebuild of the filter waits for the transactions that wrote before it began."""
+    try:
+        mark_many(marks, [(user_id, post_id)])
+    except RedisError:
+        record("mark_missed", kind=marks.kind, user_id=user_id, post_id=post_id)
 
 
 def _target(user: User, post_id: int) -> int:

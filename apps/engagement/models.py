@@ -41,7 +41,10 @@ class Bookmark(models.Model):
     class Meta:
         verbose_name, verbose_name_plural = _("bookmark"), _("bookmarks")
         constraints = [models.UniqueConstraint("user", "post", name="bookmark_once")]
-        indexes = [models.Index(fields=["user", "-id"], name="bookmark_mine")]
+        indexes = [
+            models.Index(fields=["user", "-id"], name="bookmark_mine"),
+            models.Index(fields=["post"], name="bookmark_list"),  # to count them by post
+        ]
 
     def __str__(self) -> str:
         return f"{self.user_id} keeps {self.post_id}"

@@ -15,8 +15,12 @@ EVENTS = {
     "followed": "follower_id, followee_id",
     "unfollowed": "follower_id, followee_id",
     "blocked": "owner_id, blocked_id",
+    "circle_changed": "circle_id, user_ids (those who came or went, at most 1,001)",
     "post_liked": "user_id, post_id",
+    "mark_missed": "kind, user_id, post_id",
+    "filter_outdated": "kind",
     "graph_loaded": "user_ids (at most as many as a batch has lines)",
+    "counts_missed": "kind, ids",
 }
 
 _handlers: dict[str, dict[str, Handler]] = defaultdict(dict)

@@ -5,7 +5,8 @@ from collections.abc import Callable
 from typing import Any, ClassVar
 
 from django.contrib import admin
-from django.db.models import QuerySet
+from django.db.models import Count, OuterRef, QuerySet, Subquery
+from django.db.models.functions import Coalesce
 from django.http import HttpRequest
 from django.template.response import TemplateResponse
 from django.utils.safestring import SafeString
@@ -15,7 +16,7 @@ from django.utils.translation import gettext_lazy, ngettext
 from apps.accounts.admin import account_ids, user_link
 from apps.events.admin import StaffList
 from apps.graph.actions import unblock_user, unfollow_user, unmute_user
-from apps.graph.models import Block, Followee, Follower, GraphImport, Mute
+from apps.graph.models import Block, Circle, CircleMember, Followee, Follower, GraphImport, Mute
 
 
 class RelationAdmin(StaffList):
@@ -118,6 +119,42 @@ class MuteAdmin(RelationAdmin):
     def undo(self, row: Mute) -> None:
         """End the mute."""
         unmute_user(row.owner, row.muted)
+
+
+@admin.register(Circle)
+class CircleAdmin(StaffList):
+    """Circles, newest first, for reading: what is posted to them is found among the posts."""
+
+    list_display = ("id", "name", "owner_link", "is_shared", "size", "created_at", "deleted_at")
+    list_display_links = None
+    search_fields = ("=owner__handle",)
+    search_help_text = gettext_lazy("The whole handle of the owner.")
+    ordering = ("-id",)
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Circle]:
+        """Circles with their owners and the number of their members."""
+        members = CircleMember.objects.filter(circle=OuterRef("pk")).order_by().values("circle")
+        rows: QuerySet[Circle] = super().get_queryset(request).select_related("owner")
+        counted = Subquery(members.annotate(n=Count("pk")).values("n"))
+        return rows.annotate(member_count=Coalesce(counted, 0))
+
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
+    ) -> tuple[QuerySet[Any], bool]:
+        """By the handle of the owner, looked up first."""
+        if not search_term.strip():
+            return queryset, False
+        return queryset.filter(owner__in=account_ids(search_term)), False
+
+    @admin.display(description=gettext_lazy("owner"))
+    def owner_link(self, circle: Circle) -> SafeString:
+        """Whose it is."""
+        return user_link(circle.owner)
+
+    @admin.display(description=gettext_lazy("members"))
+    def size(self, circle: Any) -> int:
+        """How many, without the owner."""
+        return int(circle.member_count)
 
 
 @admin.register(GraphImport)

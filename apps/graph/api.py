@@ -12,20 +12,23 @@ from rest_framework.response import Response
 
 from apps.accounts.api import viewer_of
 from apps.accounts.models import User
-from apps.accounts.queries import user_by_id
+from apps.accounts.queries import user_by_id, users_by_id
 from apps.accounts.schema import AccountSchema, ProblemSchema
 from apps.accounts.serializers import account_json
 from apps.accounts.visitors import viewer_id_of
 from apps.graph import actions
-from apps.graph.queries import followers_page, following_page, relations
-from apps.graph.schema import RelationshipSchema
-from apps.graph.serializers import relationship_json
+from apps.graph.circle_queries import circles_to_post_to
+from apps.graph.familiar import common_followers
+from apps.graph.queries import exact_relations, followers_page, following_page
+from apps.graph.schema import CircleSchema, FamiliarSchema, RelationshipSchema
+from apps.graph.serializers import circle_json, familiar_json, relationship_json
 from apps.ids import parse_id
 from apps.paging import Cursor, Page, link_header
 from apps.refusals import BadRequest
 
 PEOPLE_DEFAULT, PEOPLE_MOST = 40, 80
 RELATIONSHIPS_MOST = 100
+FAMILIAR_MOST = 20
 
 CURSOR_PARAMETERS = [
     OpenApiParameter("max_id", str, description="Older than this, exclusive."),
@@ -55,7 +58,7 @@ def _change(
     def endpoint(request: Request, account_id: int) -> Response:
         viewer, other = viewer_of(request), user_by_id(account_id)
         change(viewer, other)
-        return Response(relationship_json(other.pk, relations(viewer.pk, [other.pk])))
+        return Response(relationship_json(other.pk, exact_relations(viewer.pk, [other.pk])))
 
     return endpoint
 
@@ -78,13 +81,46 @@ unmute = _change("unmute", "End a mute", actions.unmute_user)
 @api_view(["GET"])
 def relationships(request: Request) -> Response:
     """The relations to up to 100 accounts, in the order asked."""
+    ids = _asked_ids(request, most=RELATIONSHIPS_MOST)
+    related = exact_relations(viewer_of(request).pk, ids)
+    return Response([relationship_json(user_id, related) for user_id in ids])
+
+
+@extend_schema(
+    operation_id="familiar_followers",
+    tags=["accounts"],
+    summary="Who of those you follow follows accounts",
+    parameters=[OpenApiParameter("id[]", str, many=True)],
+    responses={200: FamiliarSchema(many=True), 400: ProblemSchema, 401: ProblemSchema},
+)
+@api_view(["GET"])
+def familiar_followers(request: Request) -> Response:
+    """For up to 20 accounts up to 40 people each, the best known first; accounts that do not exist are left out."""
+    viewer, ids = viewer_of(request), _asked_ids(request, most=FAMILIAR_MOST)
+    others = users_by_id(ids)
+    found = common_followers(viewer, others.values(), limit=PEOPLE_DEFAULT)
+    asked = [user_id for user_id in dict.fromkeys(ids) if user_id in others]
+    return Response([familiar_json(user_id, found[user_id]) for user_id in asked])
+
+
+def _asked_ids(request: Request, *, most: int) -> list[int]:
     texts = request.query_params.getlist("id[]") or request.query_params.getlist("id")
     try:
-        ids = [parse_id(text) for text in texts[:RELATIONSHIPS_MOST]]
+        return [parse_id(text) for text in texts[:most]]
     except ValueError:
         raise BadRequest(_("An account id is a number.")) from None
-    related = relations(viewer_of(request).pk, ids)
-    return Response([relationship_json(user_id, related) for user_id in ids])
+
+
+@extend_schema(
+    operation_id="circles",
+    tags=["circles"],
+    summary="The circles you may post to",
+    responses={200: CircleSchema(many=True), 401: ProblemSchema},
+)
+@api_view(["GET"])
+def circles(request: Request) -> Response:
+    """Own circles and shared ones, at most 200; they are made and filled on the settings pages."""
+    return Response([circle_json(circle) for circle in circles_to_post_to(viewer_of(request).pk)])
 
 
 def _people(

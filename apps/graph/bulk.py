@@ -14,6 +14,9 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from apps.accounts.bulk import make_accounts
+from apps.accounts.cache import USER_COUNTS
+from apps.accounts.counting import put_after_commit
+from apps.caches.counters.schema import Row
 from apps.events.actions import record
 from apps.graph.models import GraphImport
 from apps.refusals import Conflict
@@ -72,11 +75,16 @@ WITH fresh AS (
     GROUP BY user_id
 ), counted AS (
     UPDATE accounts_usercounts c
-    SET following = c.following + d.following, followers = c.followers + d.followers
+    SET following = c.following + d.following, followers = c.followers + d.followers, revision = c.revision + 1,
+        graph_revision = c.graph_revision + (d.following > 0)::int,
+        followers_revision = c.followers_revision + (d.followers > 0)::int
     FROM deltas d
     WHERE c.user_id = d.user_id
+    RETURNING ARRAY[c.user_id, c.followers, c.following, c.posts, c.revision] AS counts
 )
-SELECT count(*), coalesce(array_agg(DISTINCT owner_id), '{}') FROM fresh
+SELECT count(*), coalesce(array_agg(DISTINCT owner_id), '{}'),
+    (SELECT coalesce(array_agg(counts), '{}') FROM counted)
+FROM fresh
 """
 
 
@@ -124,12 +132,13 @@ def load_edges(digest: str, edges: Sequence[Edge], *, after: int, upto: int) -> 
         cursor.execute(_REFUSE)
         blocked = sorted(line for (line,) in cursor.fetchall())
         cursor.execute(_INSERT)
-        made, follower_ids = cursor.fetchone() or (0, [])
+        made, follower_ids, counts = cursor.fetchone() or (0, [], [])
         cursor.execute("DROP TABLE loading_lines, loading_edges")
     if (
         follower_ids
     ):  # one event a batch: one per edge would be more events than a site sees in a month
         record("graph_loaded", user_ids=follower_ids)
+    put_after_commit(USER_COUNTS, [Row(pk, (*numbers,), at) for pk, *numbers, at in counts])
     return Loaded(accounts, made, blocked)
 
 

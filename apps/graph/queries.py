@@ -4,17 +4,21 @@ from collections import defaultdict
 from collections.abc import Collection
 from dataclasses import dataclass, field
 
+from django.conf import settings
 from django.db import connection
-from django.db.models import Q, QuerySet
+from django.db.models import Q
 
 from apps.accounts.models import User
 from apps.accounts.queries import users_by_id
+from apps.caches.listhead import Entry, ListHeads
+from apps.caches.servers import RedisError
+from apps.graph.cache import FOLLOWERS_LIST, FOLLOWING_LIST, RELATIONS, load_list, load_sets
 from apps.graph.models import Block, Followee, Follower, Mute
-from apps.paging import Cursor, Page, page_of_rows
+from apps.paging import Cursor, Page, cut, page_of_rows
 
 MAX_OTHERS = 1000
 
-# Written out: it runs on every page, and the ORM takes 3 ms to put this union together.
+# Written out: the ORM takes 3 ms to put this union together.
 _RELATIONS = """
 SELECT 'following', followee_id FROM graph_followee
 WHERE owner_id = %(viewer)s AND followee_id = ANY(%(others)s)
@@ -35,10 +39,9 @@ WHERE owner_id = %(viewer)s AND muted_id = ANY(%(others)s)
 
 @dataclass(frozen=True, slots=True)
 class Relations:
-    """How a viewer stands to others: ids of those others."""
+    """How a viewer stands to others, as far as that is the viewer's own list: ids of those others."""
 
     following: set[int] = field(default_factory=set)
-    followed_by: set[int] = field(default_factory=set)
     blocking: set[int] = field(default_factory=set)
     blocked_by: set[int] = field(default_factory=set)
     muting: set[int] = field(default_factory=set)
@@ -47,7 +50,6 @@ class Relations:
         """What both know."""
         return Relations(
             self.following | other.following,
-            self.followed_by | other.followed_by,
             self.blocking | other.blocking,
             self.blocked_by | other.blocked_by,
             self.muting | other.muting,
@@ -59,19 +61,67 @@ class Relations:
         return self.blocking | self.blocked_by
 
 
-def relations(viewer_id: int | None, other_ids: Collection[int]) -> Relations:
-    """Every relation between a viewer and up to 1,000 others, in one query; none for anonymous viewers."""
-    others = set(other_ids) - {viewer_id}
+@dataclass(frozen=True, slots=True)
+class ExactRelations(Relations):
+    """The same from PostgreSQL, and who of the others follows the viewer, which is their list."""
+
+    followed_by: set[int] = field(default_factory=set)
+
+
+def relations(
+    viewer_id: int | None, other_ids: Collection[int], *, revision: int | None = None
+) -> Relations:
+    """How a viewer stands to up to 1,000 others, from Redis in one round trip; nothing for anonymous viewers.
+
+    `revision` is the viewer's `graph_revision` as the caller has just read it, after any change of its own; without
+    it one more query is made. It never authorizes a restricted post: `exact_relations` does.
+    """
+    others = _others(viewer_id, other_ids)
     if viewer_id is None or not others:
         return Relations()
-    if len(others) > MAX_OTHERS:
-        raise ValueError(f"at most {MAX_OTHERS} accounts a call, not {len(others)}")
+    if revision is None:
+        revision = _revision_of(viewer_id)
+    try:
+        found = RELATIONS.contained(viewer_id, revision, others)
+    except RedisError:
+        return exact_relations(viewer_id, others)
+    if found is None:
+        loaded = load_sets(RELATIONS, viewer_id)
+        found = {
+            name: others.intersection(ids) if len(ids) <= RELATIONS.most else None
+            for name, ids in loaded.items()
+        }
+    kept = {name: ids for name, ids in found.items() if ids is not None}
+    if len(kept) < len(found):  # somebody with more than a set may hold
+        return exact_relations(viewer_id, others)
+    return Relations(**kept)
+
+
+def exact_relations(viewer_id: int | None, other_ids: Collection[int]) -> ExactRelations:
+    """Every relation between a viewer and up to 1,000 others, from PostgreSQL, in one query."""
+    others = _others(viewer_id, other_ids)
+    if viewer_id is None or not others:
+        return ExactRelations()
     found: dict[str, set[int]] = defaultdict(set)
     with connection.cursor() as sql:
         sql.execute(_RELATIONS, {"viewer": viewer_id, "others": list(others)})
         for kind, other_id in sql.fetchall():
             found[kind].add(other_id)
-    return Relations(**found)
+    return ExactRelations(**found)
+
+
+def _others(viewer_id: int | None, other_ids: Collection[int]) -> set[int]:
+    others = set(other_ids) - {viewer_id}
+    if len(others) > MAX_OTHERS:
+        raise ValueError(f"at most {MAX_OTHERS} accounts a call, not {len(others)}")
+    return others
+
+
+def _revision_of(user_id: int) -> int:
+    with connection.cursor() as sql:
+        sql.execute("SELECT graph_revision FROM accounts_usercounts WHERE user_id = %s", [user_id])
+        row = sql.fetchone()
+    return row[0] if row else 0
 
 
 def follower_chunks(owner_id: int, *, size: int) -> list[tuple[int, int, int]]:
@@ -100,24 +150,52 @@ def follower_ids_between(owner_id: int, *, first_edge: int, last_edge: int) -> l
 
 
 def followers_page(owner: User, viewer_id: int | None, cursor: Cursor) -> Page[User]:
-    """Who follows an account, newest first; the cursor is the edge id."""
-    return _people(Follower.objects.filter(owner=owner), "follower_id", viewer_id, cursor)
+    """Who follows an account, newest first; the cursor is the edge id. `owner` comes with its counts, just read."""
+    page = None
+    if owner.counts.followers >= settings.GRAPH_LIST_FROM:
+        page = _head(FOLLOWERS_LIST, owner.pk, owner.counts.followers_revision, cursor)
+    if page is None:
+        rows = page_of_rows(Follower.objects.filter(owner=owner), cursor)
+        page = rows.mapped([Entry(edge.pk, edge.follower_id) for edge in rows.items])
+    return _people(page, viewer_id)
 
 
 def following_page(owner: User, viewer_id: int | None, cursor: Cursor) -> Page[User]:
-    """Whom an account follows, newest first; the cursor is the edge id."""
-    return _people(Followee.objects.filter(owner=owner), "followee_id", viewer_id, cursor)
+    """Whom an account follows, newest first; the cursor is the edge id. `owner` comes with its counts, just read."""
+    page = None
+    if owner.counts.following >= settings.GRAPH_LIST_FROM:
+        page = _head(FOLLOWING_LIST, owner.pk, owner.counts.graph_revision, cursor)
+    if page is None:
+        rows = page_of_rows(Followee.objects.filter(owner=owner), cursor)
+        page = rows.mapped([Entry(edge.pk, edge.followee_id) for edge in rows.items])
+    return _people(page, viewer_id)
 
 
-def _people(
-    rows: QuerySet[Followee] | QuerySet[Follower],
-    column: str,
-    viewer_id: int | None,
-    cursor: Cursor,
-) -> Page[User]:
-    page = page_of_rows(rows, cursor)
-    ids = [getattr(edge, column) for edge in page.items]
-    users, severed = users_by_id(ids), relations(viewer_id, ids).severed
+def _head(heads: ListHeads, owner_id: int, revision: int, cursor: Cursor) -> Page[Entry] | None:
+    """A page of a long list from Redis; None below its head, when read upwards, and without Redis."""
+    if cursor.ascending:
+        return None
+    count, floor = cursor.limit + 1, cursor.floor
+    try:
+        found = heads.read(owner_id, revision, newest=cursor.max_id, oldest=floor, count=count)
+    except RedisError:
+        return None
+    # missing, or shrunk by those who left; whoever walks further down has loaded it at the top
+    if cursor.max_id is None and not (found and found.complete):
+        found = load_list(heads, owner_id).above(floor, count=count)
+    return cut(found.entries, cursor, id_of=_place_of) if found and found.complete else None
+
+
+def _place_of(entry: Entry) -> int:
+    return entry.place
+
+
+def _people(page: Page[Entry], viewer_id: int | None) -> Page[User]:
+    ids = [entry.member_id for entry in page.items]
+    users = users_by_id(ids if viewer_id is None else [*ids, viewer_id])
+    viewer = users.get(viewer_id or 0)
+    revision = viewer.counts.graph_revision if viewer else None
+    severed = relations(viewer_id, ids, revision=revision).severed
     return page.mapped(
         [users[user_id] for user_id in ids if user_id in users and user_id not in severed]
     )

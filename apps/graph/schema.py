@@ -1,8 +1,19 @@
-"""The shape of the API's relationship entity, for the OpenAPI document."""
+"""The shapes of the API's entities of the graph, for the OpenAPI document."""
 
 from typing import Any
 
 from rest_framework import serializers
+
+from apps.accounts.schema import AccountSchema
+
+
+class CircleSchema(serializers.Serializer[Any]):
+    """A circle that the viewer may post to."""
+
+    id = serializers.CharField()
+    title = serializers.CharField()
+    is_own = serializers.BooleanField()
+    is_shared = serializers.BooleanField(help_text="Its members may post to it.")
 
 
 class RelationshipSchema(serializers.Serializer[Any]):
@@ -23,3 +34,10 @@ class RelationshipSchema(serializers.Serializer[Any]):
     domain_blocking = serializers.BooleanField()
     endorsed = serializers.BooleanField()
     note = serializers.CharField()
+
+
+class FamiliarSchema(serializers.Serializer[Any]):
+    """Whom the viewer follows, of those who follow an account."""
+
+    id = serializers.CharField()
+    accounts = AccountSchema(many=True)

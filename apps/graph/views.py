@@ -27,7 +27,7 @@ from apps.graph.actions import (
     unfollow_user,
     unmute_user,
 )
-from apps.graph.queries import followers_page, following_page, relations
+from apps.graph.queries import exact_relations, followers_page, following_page
 from apps.paging import Cursor, Page
 
 ACTS: dict[str, Callable[[User, User], None]] = {
@@ -89,14 +89,16 @@ def block(request: MemberVisit, handle: str) -> HttpResponseBase:
 def _people(request: Visit, owner: User, page: Page[User], *, tab: str) -> HttpResponseBase:
     if not request.path.startswith(f"{owner.url}/"):
         return redirect(f"{owner.url}/{tab}", permanent=True)
-    related = relations(viewer_id_of(request), [owner.pk, *(person.pk for person in page.items)])
+    related = exact_relations(
+        viewer_id_of(request), [owner.pk, *(person.pk for person in page.items)]
+    )
     context = {"profile": owner, "page": page, "tab": tab, "here": "profile"}
     context |= {"following": related.following, "followed_by": related.followed_by}
     return render(request, "graph/people.html", context)
 
 
 def _button(request: MemberVisit, other: User) -> HttpResponse:
-    related = relations(request.user.pk, [other.pk])
+    related = exact_relations(request.user.pk, [other.pk])
     context = {
         "person": other,
         "following": related.following,

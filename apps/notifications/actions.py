@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from django.db import connection
 
 from apps.accounts.models import User
-from apps.graph.queries import relations
+from apps.graph.queries import exact_relations
 from apps.ids import author_of
 from apps.notifications.models import Notification, NotificationKind
 from apps.posts.models import Kind
@@ -29,7 +29,7 @@ def tell(
     """Tell a user what somebody did; not about oneself, and nothing by those who are blocked or muted."""
     if user_id == actor_id:
         return
-    related = relations(user_id, [actor_id])
+    related = exact_relations(user_id, [actor_id])
     if actor_id in related.severed | related.muting:
         return
     Notification.objects.bulk_create(

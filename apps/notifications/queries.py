@@ -40,8 +40,9 @@ def notifications_page(
 
 
 def _items(viewer: User, rows: list[Notification]) -> list[NotificationItem]:
-    actors = users_by_id([row.actor_id for row in rows])
-    related = relations(viewer.pk, list(actors))
+    actors = users_by_id([viewer.pk, *(row.actor_id for row in rows)])
+    revision = actors[viewer.pk].counts.graph_revision if viewer.pk in actors else None
+    related = relations(viewer.pk, list(actors), revision=revision)
     posts = {
         item.id: item
         for item in hydrate(viewer.pk, [row.post_id for row in rows if row.post_id]).items

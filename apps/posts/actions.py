@@ -2,31 +2,32 @@
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from functools import partial
 from time import time
 
-from django.core.files.storage import default_storage
 from django.db import transaction
 from django.db.models import F
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
+from apps.accounts.counts import change_user_counts
 from apps.accounts.limits import count_or_refuse
 from apps.accounts.models import User, UserCounts
 from apps.accounts.queries import user_ids_by_handle
 from apps.events.actions import record
 from apps.ids import next_post_id, second_of
+from apps.posts import upkeep
+from apps.posts.attachments import attach, detach, pictures_of
+from apps.posts.audience import audience
 from apps.posts.content import PostContent
+from apps.posts.counts import change_post_counts
 from apps.posts.drafts import Draft, NewPicture, check_labels, checked_body, invalid
 from apps.posts.models import (
     OPEN,
-    Attachment,
     IdempotencyKey,
     Kind,
     Mention,
     Post,
     PostCounts,
-    Visibility,
 )
 from apps.posts.queries import visible_posts
 from apps.posts.text import mentioned_handles
@@ -54,6 +55,7 @@ def publish_post(author: User, draft: Draft, *, idempotency_key: str = "") -> Po
         counts = _lock(author)
         if idempotency_key and (earlier := _made_before(author, idempotency_key, body)):
             return earlier
+        visibility, circle_id = audience(author.pk, draft, parent)
         post = Post(
             id=_next_id(counts),
             author=author,
@@ -61,14 +63,17 @@ def publish_post(author: User, draft: Draft, *, idempotency_key: str = "") -> Po
             body=body,
             content_warning=draft.content_warning.strip(),
             language=draft.language,
-            visibility=_narrowest(draft.visibility, parent),
+            visibility=visibility,
+            circle_id=circle_id,
             source_id=quoted.id if quoted else None,
             reply_to_id=parent.id if parent else None,
         )
         post.thread_id = parent.thread_id if parent else post.pk
         _insert(post, counts)
-        Mention.objects.bulk_create(Mention(post=post, user_id=user_id) for user_id in mentioned)
-        _attach(post, draft.pictures)
+        named = mentioned.values()
+        Mention.objects.bulk_create(Mention(post=post, user_id=user_id) for user_id in named)
+        pictures = attach(post, draft.pictures)
+        upkeep.written(counts, PostContent.of(post, pictures=pictures, mentions=mentioned))
         if idempotency_key:
             IdempotencyKey.objects.create(user=author, key=idempotency_key, post=post)
     return post
@@ -92,6 +97,7 @@ def repost(author: User, post_id: int) -> Post:
         post = Post(id=_next_id(counts), author=author, kind=Kind.REPOST, source_id=source.id)
         post.thread_id = post.pk
         _insert(post, counts)
+        upkeep.written(counts, PostContent.of(post))
     return post
 
 
@@ -114,6 +120,7 @@ def edit_post(
 ) -> Post:
     """Change the text of one's own post; its version grows, so no cache can show the old one."""
     with transaction.atomic():
+        counts = _lock(author)
         post = (
             Post.objects.select_for_update()
             .filter(pk=post_id, author=author, deleted_at=None)
@@ -121,19 +128,23 @@ def edit_post(
         )
         if post is None or post.kind == Kind.REPOST:
             raise NotFound(_("This post isn't here."))
-        has_pictures = Attachment.objects.filter(post=post).exists()
-        post.body = checked_body(body, required=not has_pictures)
+        pictures = pictures_of(post)
+        post.body = checked_body(body, required=not pictures)
         if content_warning is not None:
             check_labels(post.visibility, content_warning, 0)
             post.content_warning = content_warning.strip()
         post.language = post.language if language is None else language
         post.version, post.edited_at = post.version + 1, timezone.now()
         post.save(update_fields=["body", "content_warning", "language", "version", "edited_at"])
-        mentioned = set(_mentioned(post.body))
-        Mention.objects.filter(post=post).exclude(user__in=mentioned).delete()
+        mentioned = _mentioned(post.body)
+        named = set(mentioned.values())
+        Mention.objects.filter(post=post).exclude(user__in=named).delete()
         Mention.objects.bulk_create(
-            (Mention(post=post, user_id=user_id) for user_id in mentioned), ignore_conflicts=True
+            (Mention(post=post, user_id=user_id) for user_id in named), ignore_conflicts=True
         )
+        revision = _outbox_revision(post, counts)
+        UserCounts.objects.filter(pk=author.pk).update(outbox_revision=revision)
+        upkeep.written(counts, PostContent.of(post, pictures=pictures, mentions=mentioned))
         record("post_edited", post_id=post.pk)
     return post
 
@@ -154,11 +165,10 @@ def delete_post(post_id: int, *, by: User) -> Post:
         Post.objects.filter(pk=post_id).update(
             deleted_at=timezone.now(), version=F("version") + 1, body="", content_warning=""
         )
-        UserCounts.objects.filter(pk=owner).update(
-            posts=F("posts") - 1, outbox_revision=_outbox_revision(post, counts)
-        )
+        change_user_counts(owner, {"posts": -1}, outbox_revision=_outbox_revision(post, counts))
+        upkeep.deleted(counts, post)
         _count_links(post, -1)
-        _detach(post)
+        detach(post)
         record("post_deleted", post_id=post_id)
     return post
 
@@ -179,17 +189,14 @@ def _insert(post: Post, counts: UserCounts) -> None:
     post.created_at = _created_at(post.pk)
     post.save(force_insert=True)
     PostCounts.objects.create(post=post)
-    UserCounts.objects.filter(pk=counts.pk).update(
-        posts=F("posts") + 1,
-        last_post_id=post.pk,
-        outbox_revision=_outbox_revision(post, counts),
-    )
+    revision = _outbox_revision(post, counts)
+    change_user_counts(counts.pk, {"posts": +1}, last_post_id=post.pk, outbox_revision=revision)
     _count_links(post, +1)
     record("post_published", post_id=post.pk)
 
 
 def _outbox_revision(post: Post, counts: UserCounts) -> int:
-    # of the locked row; it fences the vectors of the author's open posts, so restricted ones do not move it
+    # of the locked row; it fences the ids and the contents of the author's open posts: restricted ones do not move it
     if post.visibility not in OPEN:
         return counts.outbox_revision
     post.outbox_revision = counts.outbox_revision + 1
@@ -202,7 +209,7 @@ def _count_links(post: Post, delta: int) -> None:
     for target_id, column in sorted(
         (target, column) for target, column in links if target is not None
     ):
-        PostCounts.objects.filter(pk=target_id).update(**{column: F(column) + delta})
+        change_post_counts(target_id, {column: delta})
 
 
 def _created_at(post_id: int) -> datetime:
@@ -250,39 +257,11 @@ def _visible(viewer: User, post_id: int) -> PostContent:
     return post
 
 
-def _mentioned(body: str) -> list[int]:
-    return list(user_ids_by_handle(mentioned_handles(body)).values())
+def _mentioned(body: str) -> dict[str, int]:
+    return user_ids_by_handle(mentioned_handles(body))
 
 
 def _kind(quoted: PostContent | None, pictures: Sequence[NewPicture]) -> Kind:
     if quoted:
         return Kind.QUOTE
     return Kind.PICTURE if pictures else Kind.TEXT
-
-
-def _narrowest(asked: str, parent: PostContent | None) -> str:
-    # a reply to a restricted post never reaches further than that post
-    if parent is None or parent.is_open:
-        return asked
-    return max(asked, parent.visibility, key=list(Visibility.values).index)
-
-
-def _attach(post: Post, pictures: Sequence[NewPicture]) -> None:
-    for position, picture in enumerate(pictures):
-        Attachment.objects.create(
-            post=post,
-            position=position,
-            file=picture.file,
-            width=picture.width,
-            height=picture.height,
-            alt=picture.alt,
-        )
-
-
-def _detach(post: Post) -> None:
-    attachments = Attachment.objects.filter(post=post)
-    names = set(attachments.values_list("file", flat=True))
-    attachments.delete()
-    shared = set(Attachment.objects.filter(file__in=names).values_list("file", flat=True))
-    for name in names - shared:
-        transaction.on_commit(partial(default_storage.delete, name))

@@ -1,5 +1,7 @@
 """The posts app."""
 
+from importlib import import_module
+
 from django.apps import AppConfig
 from django.utils.translation import gettext_lazy as _
 
@@ -9,3 +11,7 @@ class PostsConfig(AppConfig):
 
     name = "apps.posts"
     verbose_name = _("posts")
+
+    def ready(self) -> None:
+        """Subscribe the app's handlers."""
+        import_module("apps.posts.handlers")

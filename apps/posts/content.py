@@ -1,13 +1,13 @@
-"""The content of a post: what is the same for every viewer. Immutable per version."""
+"""The content of a post: what is the same for every viewer. Immutable per version. Its byte form is in `codec`."""
 
-from dataclasses import dataclass, fields
+from collections.abc import Iterable
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
 
-import orjson
 from django.utils.safestring import SafeString
 
-from apps.posts.models import OPEN, Kind
+from apps.posts.models import OPEN, Attachment, Kind, Post
 from apps.posts.text import html
 
 
@@ -20,6 +20,13 @@ class Picture:
     width: int
     height: int
     alt: str
+
+    @classmethod
+    def of(cls, attachment: Attachment) -> "Picture":
+        """An attachment as part of a content."""
+        return cls(
+            attachment.pk, attachment.file.url, attachment.width, attachment.height, attachment.alt
+        )
 
 
 @dataclass(frozen=True)
@@ -41,6 +48,31 @@ class PostContent:
     edited_ms: int | None
     pictures: tuple[Picture, ...]
     mentions: dict[str, int]
+    circle_id: int | None = None  # of open posts, the only ones in caches, always None
+
+    @classmethod
+    def of(
+        cls, post: Post, *, pictures: Iterable[Picture] = (), mentions: dict[str, int] | None = None
+    ) -> "PostContent":
+        """The content of a row and what belongs to it."""
+        return cls(
+            id=post.pk,
+            version=post.version,
+            author_id=post.author_id,
+            kind=post.kind,
+            body=post.body,
+            content_warning=post.content_warning,
+            language=post.language,
+            visibility=post.visibility,
+            source_id=post.source_id,
+            reply_to_id=post.reply_to_id,
+            thread_id=post.thread_id,
+            created_ms=round(post.created_at.timestamp() * 1000),
+            edited_ms=round(post.edited_at.timestamp() * 1000) if post.edited_at else None,
+            pictures=tuple(pictures),
+            mentions=mentions or {},
+            circle_id=post.circle_id,
+        )
 
     @property
     def is_repost(self) -> bool:
@@ -70,19 +102,3 @@ class PostContent:
     def html_for(self, origin: str) -> str:
         """The body as HTML with absolute links."""
         return html(self.body, handles=self.mentions, origin=origin)
-
-
-_FIELDS = [field.name for field in fields(PostContent)]
-
-
-def encode(content: PostContent) -> bytes:
-    """The byte form kept in caches."""
-    # by name: orjson would also take what a cached property has left in the instance
-    return orjson.dumps({name: getattr(content, name) for name in _FIELDS})
-
-
-def decode(data: bytes) -> PostContent:
-    """The inverse of `encode`; ValueError, KeyError or TypeError when the bytes are something else."""
-    values = orjson.loads(data)
-    values["pictures"] = tuple(Picture(**picture) for picture in values["pictures"])
-    return PostContent(**values)

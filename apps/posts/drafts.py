@@ -45,6 +45,7 @@ class Draft:
     content_warning: str = ""
     language: str = ""
     pictures: Sequence[NewPicture] = ()
+    circle_id: int | None = None
 
 
 def checked_body(text: str, *, required: bool) -> str:

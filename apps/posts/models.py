@@ -29,6 +29,7 @@ class Visibility(models.TextChoices):
 
 
 OPEN = (Visibility.PUBLIC, Visibility.UNLISTED)
+RESTRICTED = (Visibility.FOLLOWERS, Visibility.MENTIONED, Visibility.CIRCLE)
 
 
 class Post(models.Model):
@@ -99,6 +100,19 @@ class Post(models.Model):
                 fields=["-id"],
                 condition=models.Q(deleted_at=None, visibility=Visibility.PUBLIC),
                 name="post_public",
+            ),
+            # what an author said to some only; few authors say much, so a probe of it is soon over
+            models.Index(
+                fields=["author", "-id"],
+                include=["visibility"],
+                condition=models.Q(deleted_at=None, visibility__in=RESTRICTED),
+                name="post_restricted",
+            ),
+            models.Index(
+                fields=["circle", "-id"],
+                include=["author"],
+                condition=models.Q(deleted_at=None) & ~models.Q(circle=None),
+                name="post_circle",
             ),
             models.Index(fields=["thread_id", "id"], name="post_thread"),
             models.Index(

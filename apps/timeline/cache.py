@@ -1,4 +1,7 @@
-"""What this app keeps in caches: a window of newest ids per reader who is online, and the outboxes of all authors."""
+"""What this app keeps in caches: two windows of newest ids per reader who is online, and the outboxes of all authors.
+
+The windows are the reader's alone, what they name is checked at every read, and each can be rebuilt from PostgreSQL.
+"""
 
 from dataclasses import dataclass
 
@@ -8,10 +11,15 @@ from apps.caches.readthrough import ReadThrough
 from apps.caches.vector import IdVector, decode
 from apps.caches.window import Windows
 
-# Everything pushed to a reader: posts of followees, restricted ones among them, and the reader's own. The window is
-# the reader's alone, and what it names is checked at every read.
+# Public and unlisted posts of followees, and the reader's own.
 HOME = Windows(
     "home:1", length=settings.HOME_WINDOW_LENGTH, ttl_seconds=settings.HOME_WINDOW_TTL_SECONDS
+)
+
+# Restricted posts addressed to the reader, and the reader's own: pushed only, whatever the delivery policy of their
+# authors, and never in a list that others read (source 002: the inbox beside the outboxes).
+INBOX = Windows(
+    "inbox:1", length=settings.INBOX_WINDOW_LENGTH, ttl_seconds=settings.HOME_WINDOW_TTL_SECONDS
 )
 
 

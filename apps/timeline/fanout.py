@@ -1,34 +1,43 @@
-"""Fan-out on write: one post to the windows of its author's followers who are online.
+"""Fan-out on write: one post to the windows of its readers who are online.
 
 The dispatcher only cuts the follower list into chunks and writes them into the ledger; a chunk is one script in Redis.
 Everything is idempotent: a chunk that runs twice leaves the same windows and the same receipt.
+
+Open posts go to home windows, restricted ones straight to the inboxes of those they are for. Posts for mentioned people
+or for a circle need no walk through the followers: their few readers are one chunk, looked up when it is delivered.
 """
 
 import logging
+from collections.abc import Sequence
 
 from django.conf import settings
 from django.db import transaction
+from django.db.models import QuerySet
 
 from apps.caches.servers import RedisError
+from apps.caches.window import Windows
 from apps.events import leases
 from apps.events.actions import ring
-from apps.graph.queries import follower_chunks, follower_ids_between, relations
+from apps.graph.circle_queries import circle_audience, circles_known
+from apps.graph.queries import exact_relations, follower_chunks, follower_ids_between
 from apps.ids import author_of
-from apps.paging import Cursor
-from apps.posts.models import Mention, Post, Visibility
+from apps.posts.models import OPEN, RESTRICTED, Mention, Post, Visibility
 from apps.timeline import outbox, pull
-from apps.timeline.cache import HOME
+from apps.timeline.cache import HOME, INBOX
 from apps.timeline.models import FanoutChunk, FanoutJob
 
 logger = logging.getLogger(__name__)
 
+ADDRESSED = (Visibility.MENTIONED, Visibility.CIRCLE)  # for a list of people, not for the followers
+
 
 def start_job(post_id: int) -> None:
     """Write the delivery of a post into the ledger and ring for its chunks; once, however often it is called."""
-    if not Post.objects.filter(pk=post_id, deleted_at=None).exists():
+    post = _delivered().filter(pk=post_id, deleted_at=None).first()
+    if post is None:
         return
-    HOME.push([author_of(post_id)], [post_id])  # authors read their own posts
-    pieces = follower_chunks(author_of(post_id), size=settings.FANOUT_CHUNK_SIZE)
+    _windows_for(post.visibility).push([post.author_id], [post_id])  # authors read their own posts
+    pieces = _pieces(post)
     with transaction.atomic():
         job, created = FanoutJob.objects.get_or_create(post_id=post_id)
         if created:
@@ -60,17 +69,12 @@ def retry_dead(job_ids: list[int]) -> int:
 
 
 def _deliver(chunk: FanoutChunk) -> None:
-    post = Post.objects.filter(pk=chunk.job_id).only("visibility", "author_id", "deleted_at").get()
+    post = _delivered().get(pk=chunk.job_id)
     if post.deleted_at is not None:
         _owe_nobody(chunk)
         return
-    readers = follower_ids_between(
-        post.author_id, first_edge=chunk.first_edge, last_edge=chunk.last_edge
-    )
-    if post.visibility == Visibility.MENTIONED:
-        named = set(Mention.objects.filter(post=post).values_list("user_id", flat=True))
-        readers = [reader for reader in readers if reader in named]
-    delivered, dormant = HOME.push(readers, [post.pk])
+    readers = _readers(post, chunk)
+    delivered, dormant = _windows_for(post.visibility).push(readers, [post.pk])
     if readers and not delivered + dormant:  # the post was deleted meanwhile
         _owe_nobody(chunk)
         return
@@ -79,50 +83,98 @@ def _deliver(chunk: FanoutChunk) -> None:
     )
 
 
+def _delivered() -> QuerySet[Post]:
+    return Post.objects.only("author", "visibility", "circle", "deleted_at")  # no text is needed
+
+
+def _windows_for(visibility: str) -> Windows:
+    return HOME if visibility in OPEN else INBOX
+
+
+def _pieces(post: Post) -> list[tuple[int, int, int]]:
+    """The chunks of a delivery: (first edge, last edge, number of readers); of addressed posts one without edges."""
+    if post.visibility not in ADDRESSED:
+        return follower_chunks(post.author_id, size=settings.FANOUT_CHUNK_SIZE)
+    number = len(_addressees(post))
+    return [(0, 0, number)] if number else []
+
+
+def _readers(post: Post, chunk: FanoutChunk) -> list[int]:
+    if post.visibility in ADDRESSED:
+        return _addressees(post)
+    first, last = chunk.first_edge, chunk.last_edge
+    return follower_ids_between(post.author_id, first_edge=first, last_edge=last)
+
+
+def _addressees(post: Post) -> list[int]:
+    """Whom an addressed post is for, besides its author: those in the circle, or those named who follow the author."""
+    if post.circle_id is not None:
+        readers = set(circle_audience(post.circle_id))
+    else:
+        named = list(Mention.objects.filter(post=post.pk).values_list("user_id", flat=True))
+        readers = exact_relations(post.author_id, named).followed_by
+    return sorted(readers - {post.author_id})
+
+
 def _owe_nobody(chunk: FanoutChunk) -> None:
     FanoutChunk.objects.filter(pk=chunk.pk).update(expected=0, delivered=0, dormant=0)
 
 
 def deliver_to_named(post_id: int) -> None:
     """After an edit: a post for mentioned people may name followers it did not name before."""
-    author_id = author_of(post_id)
-    post = Post.objects.filter(pk=post_id, deleted_at=None, visibility=Visibility.MENTIONED)
-    if not post.exists():
-        return
-    named = list(Mention.objects.filter(post=post_id).values_list("user_id", flat=True))
-    HOME.push(sorted(relations(author_id, named).followed_by), [post_id])
+    edited = _delivered().filter(pk=post_id, deleted_at=None)
+    post = edited.filter(visibility=Visibility.MENTIONED).first()
+    if post is not None:
+        INBOX.push(_addressees(post), [post_id])
 
 
 def push_own(post: Post) -> None:
     """Put a post into its author's outbox and own window at once: authors see what they wrote on their next page."""
     outbox.enter(post)
     try:
-        HOME.push([post.author_id], [post.pk])
+        _windows_for(post.visibility).push([post.author_id], [post.pk])
     except RedisError as error:
         logger.warning("own window of %s not reached, left to the job: %s", post.author_id, error)
 
 
 def follow_changed(reader_id: int, author_id: int) -> None:
-    """Bring a reader's window in line with whether the author is followed now.
+    """Bring a reader's windows in line with whether the author is followed now.
 
     Events may arrive late and out of order, so the state is looked up and looked up again after the change.
     """
-    if not HOME.takes_pushes(reader_id):
-        return
-    if author_id not in relations(reader_id, [author_id]).following:
-        _withdraw(reader_id, author_id)
-    if author_id in relations(reader_id, [author_id]).following:
-        _backfill(reader_id, author_id)
+    for windows, visibilities in ((HOME, OPEN), (INBOX, RESTRICTED)):
+        if not windows.takes_pushes(reader_id):
+            continue
+        if author_id not in exact_relations(reader_id, [author_id]).following:
+            _withdraw(windows, reader_id, author_id)
+        if author_id in exact_relations(reader_id, [author_id]).following:
+            _backfill(windows, reader_id, author_id, visibilities)
 
 
-def _backfill(reader_id: int, author_id: int) -> None:
+def _backfill(
+    windows: Windows, reader_id: int, author_id: int, visibilities: Sequence[str]
+) -> None:
     # as many as a window holds: then a window with the sentinel still reaches the end, or loses it by trimming
-    ids = pull.author_ids(author_id, reader_id, follows=True, cursor=Cursor(), count=HOME.length)
-    HOME.push([reader_id], ids)
-
-
-def _withdraw(reader_id: int, author_id: int) -> None:
-    # the author is in the id
-    HOME.remove(
-        reader_id, [post_id for post_id in HOME.ids(reader_id) if author_of(post_id) == author_id]
+    ids = pull.newest_of_author(
+        author_id, reader_id, visibilities=visibilities, count=windows.length
     )
+    windows.push([reader_id], ids)
+
+
+def _withdraw(windows: Windows, reader_id: int, author_id: int) -> None:
+    # the author is in the id; what came by a circle stays, whoever is followed
+    ids = [post_id for post_id in windows.ids(reader_id) if author_of(post_id) == author_id]
+    circled = Post.objects.filter(pk__in=ids, visibility=Visibility.CIRCLE)
+    windows.remove(reader_id, set(ids) - set(circled.values_list("pk", flat=True)))
+
+
+def circle_changed(reader_id: int, circle_id: int) -> None:
+    """Bring a reader's inbox in line with whether they belong to a circle now; looked up twice, as for follows."""
+    if not INBOX.takes_pushes(reader_id):
+        return
+    if not circles_known(reader_id, [circle_id]):
+        gone = Post.objects.filter(pk__in=INBOX.ids(reader_id), circle=circle_id)
+        others = gone.exclude(author=reader_id)  # authors keep what they wrote
+        INBOX.remove(reader_id, others.values_list("pk", flat=True))
+    if circles_known(reader_id, [circle_id]):
+        INBOX.push([reader_id], pull.newest_of_circle(circle_id, INBOX.length))

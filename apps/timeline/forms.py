@@ -1,5 +1,6 @@
 """HTML input of posts. What is allowed is decided by the actions; forms only read and show."""
 
+from collections.abc import Sequence
 from typing import Any
 from uuid import uuid4
 
@@ -9,9 +10,11 @@ from django.utils.translation import get_language
 from django.utils.translation import gettext_lazy as _
 
 from apps.accounts.scripts import language_by_script
+from apps.graph.circle_queries import CircleChoice
 from apps.ids import parse_id
 from apps.posts.drafts import CONTENT_WARNING_MAX_CHARACTERS, Draft
 from apps.posts.models import Visibility
+from apps.timeline.items import circle_label
 
 LANGUAGES = [
     ("", _("Detect")), ("zh", "中文"), ("en", "English"), ("ar", "العربية"), ("de", "Deutsch"), ("es", "Español"),
@@ -19,7 +22,8 @@ LANGUAGES = [
     ("pt", "Português"), ("ru", "Русский"), ("tr", "Türkçe"), ("uk", "Українська"), ("vi", "Tiếng Việt"),
 ]  # fmt: skip
 # The names under which `posts` refuses.
-FIELD_NAMES = {"status": "body", "spoiler_text": "content_warning"}
+FIELD_NAMES = {"status": "body", "spoiler_text": "content_warning", "circle_id": "visibility"}
+CIRCLE_PREFIX = "circle:"  # and the circle's id: one choice among the visibilities
 
 
 def guess_language(text: str) -> str:
@@ -56,13 +60,32 @@ class EditForm(forms.Form):
         return chosen or guess_language(self.cleaned_data["body"])
 
 
+class AudienceField(forms.ChoiceField):
+    """A visibility, or a circle; whether the author may post to it, the action decides."""
+
+    def valid_value(self, value: str) -> bool:
+        """Any circle will do here: one that was shared when the form was shown may not be listed any more."""
+        return circle_id_of(value) is not None or super().valid_value(value)
+
+
 class ComposeForm(EditForm):
     """A new post; `reply_to` and `quote` are post ids."""
 
-    visibility = forms.ChoiceField(choices=Visibility.choices, initial=Visibility.PUBLIC)
+    visibility = AudienceField(initial=Visibility.PUBLIC)
     reply_to = forms.CharField(required=False)
     quote = forms.CharField(required=False)
     idempotency_key = forms.CharField(required=False, max_length=200)
+
+    def __init__(self, *args: Any, circles: Sequence[CircleChoice] = (), **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        plain = [choice for choice in Visibility.choices if choice[0] != Visibility.CIRCLE]
+        own = [(f"{CIRCLE_PREFIX}{circle.id}", circle_label(circle.name)) for circle in circles]
+        self.fields["visibility"].choices = [*plain, *own]  # type: ignore[attr-defined]  # a ChoiceField has them
+
+    def answer_in_circle(self, circle_id: int, name: str) -> None:
+        """Leave no choice: who answers a post of a circle answers that circle."""
+        choice = (f"{CIRCLE_PREFIX}{circle_id}", circle_label(name))
+        self.fields["visibility"].choices = [choice]  # type: ignore[attr-defined]  # a ChoiceField has them
 
     def clean_reply_to(self) -> int | None:
         """The id of the answered post."""
@@ -75,14 +98,26 @@ class ComposeForm(EditForm):
     def draft(self) -> Draft:
         """What the author asks to publish."""
         data = self.cleaned_data
+        circle_id = circle_id_of(data["visibility"])
         return Draft(
             body=data["body"],
-            visibility=data["visibility"],
+            visibility=data["visibility"] if circle_id is None else Visibility.CIRCLE,
+            circle_id=circle_id,
             reply_to_id=data["reply_to"],
             quote_of_id=data["quote"],
             content_warning=data["content_warning"],
             language=self.written_language,
         )
+
+
+def circle_id_of(text: str) -> int | None:
+    """The circle that a choice of the composer stands for."""
+    try:
+        return (
+            parse_id(text.removeprefix(CIRCLE_PREFIX)) if text.startswith(CIRCLE_PREFIX) else None
+        )
+    except ValueError:
+        return None
 
 
 def composer_context(form: EditForm) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from apps.events.registry import Payload, handles
 from apps.ids import author_of
 from apps.posts.actions import delete_reposts_of
 from apps.timeline import fanout, outbox
-from apps.timeline.cache import HOME
+from apps.timeline.cache import HOME, INBOX
 
 
 @handles("post_published")
@@ -18,6 +18,7 @@ def deliver_post(payload: Payload) -> None:
 @handles("post_edited")
 def deliver_edited_post(payload: Payload) -> None:
     """Bring a post for mentioned people to those whom only its new text names."""
+    outbox.keep_up(author_of(payload["post_id"]))
     fanout.deliver_to_named(payload["post_id"])
 
 
@@ -32,17 +33,25 @@ def bury_deleted_post(payload: Payload) -> None:
 
 @handles("followed")
 def backfill_followee(payload: Payload) -> None:
-    """Bring a new followee's posts into the window of the follower."""
+    """Bring a new followee's posts into the windows of the follower."""
     fanout.follow_changed(payload["follower_id"], payload["followee_id"])
 
 
 @handles("unfollowed")
 def withdraw_followee(payload: Payload) -> None:
-    """Tidy the window of somebody who stopped following; reads skip the posts already."""
+    """Tidy the windows of somebody who stopped following; reads skip the posts already."""
     fanout.follow_changed(payload["follower_id"], payload["followee_id"])
 
 
 @handles("graph_loaded")
 def drop_windows(payload: Payload) -> None:
     """Forget the windows of those who follow more accounts after a bulk load; their next read rebuilds them."""
-    HOME.drop_many(payload["user_ids"])
+    for windows in (HOME, INBOX):
+        windows.drop_many(payload["user_ids"])
+
+
+@handles("circle_changed")
+def follow_circle(payload: Payload) -> None:
+    """Bring a circle's posts to the inboxes of those who came, and tidy those of who went: reads skip them already."""
+    for user_id in payload["user_ids"]:
+        fanout.circle_changed(user_id, payload["circle_id"])

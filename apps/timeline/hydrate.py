@@ -8,7 +8,7 @@ from apps.accounts.queries import users_by_id
 from apps.engagement.queries import Engaged, engaged
 from apps.graph.queries import Relations
 from apps.ids import author_of
-from apps.posts.queries import VisiblePosts, reposted_ids, visible_posts
+from apps.posts.queries import Known, VisiblePosts, reposted_ids, visible_posts
 from apps.timeline.items import FeedItem, ViewerFlags
 
 
@@ -29,9 +29,11 @@ class _Parts:
     viewer_id: int | None
 
 
-def hydrate(viewer_id: int | None, post_ids: Sequence[int]) -> Hydrated:
+def hydrate(
+    viewer_id: int | None, post_ids: Sequence[int], *, known: Known | None = None
+) -> Hydrated:
     """Everything a page of up to 200 ids needs. Ids that the viewer may not see are left out."""
-    visible = _visible(viewer_id, post_ids)
+    visible = _visible(viewer_id, post_ids, known)
     seen = list(visible.posts)
     people = {post.author_id for post in visible.posts.values()}
     people |= {author_of(post.reply_to_id) for post in visible.posts.values() if post.reply_to_id}
@@ -46,9 +48,9 @@ def hydrate(viewer_id: int | None, post_ids: Sequence[int]) -> Hydrated:
     return Hydrated([item for item in items if item is not None], visible.relations)
 
 
-def _visible(viewer_id: int | None, post_ids: Sequence[int]) -> VisiblePosts:
+def _visible(viewer_id: int | None, post_ids: Sequence[int], known: Known | None) -> VisiblePosts:
     """The posts and their sources; and what the quotes among reposted posts quote, when there are any."""
-    first = visible_posts(viewer_id, post_ids)
+    first = visible_posts(viewer_id, post_ids, known=known)
     shared = [
         first.posts.get(post.source_id or 0) for post in first.posts.values() if post.is_repost
     ]
@@ -57,7 +59,10 @@ def _visible(viewer_id: int | None, post_ids: Sequence[int]) -> VisiblePosts:
         return first
     second = visible_posts(viewer_id, [post_id for post_id in deeper if post_id])
     return VisiblePosts(
-        first.posts | second.posts, first.counts | second.counts, first.relations | second.relations
+        first.posts | second.posts,
+        first.counts | second.counts,
+        first.relations | second.relations,
+        first.circles | second.circles,
     )
 
 
@@ -81,8 +86,10 @@ def _item(parts: _Parts, post_id: int, *, nested: bool = False) -> FeedItem | No
             bookmarked=post_id in parts.engaged.bookmarked,
             reposted=post_id in parts.reposted,
             own=post.author_id == parts.viewer_id,
+            read=post_id in parts.engaged.read and post.author_id != parts.viewer_id,
         ),
         source=source,
         is_nested=nested,
         reply_to_handle=answered.handle if answered else "",
+        circle_name=parts.visible.circles.get(post.circle_id or 0, ""),
     )

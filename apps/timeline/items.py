@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass, field
 
+from django.utils.translation import gettext as _
+
 from apps.accounts.models import User
 from apps.ids import author_of
 from apps.posts.content import PostContent
@@ -16,6 +18,7 @@ class ViewerFlags:
     bookmarked: bool = False
     reposted: bool = False
     own: bool = False
+    read: bool = False  # perhaps: the filter behind it is wrong once in a hundred times
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +32,7 @@ class FeedItem:
     source: "FeedItem | None" = None
     is_nested: bool = False  # shown inside a quote: what it quotes itself is left out
     reply_to_handle: str = ""
+    circle_name: str = ""  # of a circle post, for those who belong; its author may not any more
 
     @property
     def id(self) -> int:
@@ -70,3 +74,8 @@ class FeedItem:
     def reply_to_author_id(self) -> int | None:
         """Whom this answers: the author is in the id."""
         return author_of(self.post.reply_to_id) if self.post.reply_to_id else None
+
+
+def circle_label(name: str) -> str:
+    """A circle in the composer and on a card; without a name for authors who have left it."""
+    return _("Circle: %(name)s") % {"name": name} if name else _("A circle")

@@ -9,7 +9,7 @@ from apps.posts.models import Post
 
 
 class FanoutJob(models.Model):
-    """The delivery of one post to the followers its author had when it was published.
+    """The delivery of one post to the followers its author had when it was published, or to those it is addressed to.
 
     Of a chunk that is done, `expected = delivered + dormant`: dormant readers have no window and rebuild on return.
     """
@@ -25,7 +25,7 @@ class FanoutJob(models.Model):
 
 
 class FanoutChunk(LeasedRow):
-    """One piece of the follower list, by edge ids, with its receipt."""
+    """One piece of the follower list, by edge ids, with its receipt; 0..0 for all whom a post is addressed to."""
 
     job = models.ForeignKey(FanoutJob, models.CASCADE, related_name="chunks")
     first_edge = models.BigIntegerField(_("first edge"))

@@ -92,6 +92,11 @@ def leave(post: Post) -> None:
     _step(post, partial(IdVector.remove, post_id=post.pk))
 
 
+def stay(post: Post) -> None:
+    """Keep the ids of an author who edited a post, where that moved the revision too."""
+    _step(post, IdVector.at)
+
+
 def keep_up(author_id: int) -> None:
     """Bring an author's vectors to the present, whatever was missed; the long one only when somebody reads it."""
     revisions = revisions_of([author_id])

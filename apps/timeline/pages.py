@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 
 from apps.graph.queries import Relations
 from apps.paging import Cursor, Page, cut
+from apps.posts.queries import Known
 from apps.timeline.hydrate import hydrate
 from apps.timeline.items import FeedItem
 
@@ -19,15 +20,23 @@ MAX_ROUNDS = 8  # then a short page is given; its cursor goes on behind the last
 
 
 def fill_page(
-    source: Source, *, viewer_id: int | None, cursor: Cursor, rule: Rule
+    source: Source,
+    *,
+    viewer_id: int | None,
+    cursor: Cursor,
+    rule: Rule,
+    known: Known | None = None,
 ) -> Page[FeedItem]:
-    """One page of a timeline: complete unless the end, or eight rounds of refused candidates, came first."""
+    """One page of a timeline: complete unless the end, or eight rounds of refused candidates, came first.
+
+    `known` are contents that the source brought along; it may fill them while it is asked.
+    """
     shown: list[FeedItem] = []
     walk, more = cursor, True
     for _round in range(MAX_ROUNDS):
         ids = source(walk, cursor.limit + 1)
         more = len(ids) > cursor.limit
-        hydrated = hydrate(viewer_id, ids)
+        hydrated = hydrate(viewer_id, ids, known=known)
         shown += [item for item in hydrated.items if rule(item, hydrated.relations)]
         if not more or len(shown) > cursor.limit:
             break

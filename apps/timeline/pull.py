@@ -4,32 +4,56 @@ Used to rebuild a window, to page below it, and whenever Redis does not answer. 
 order: newest first, or oldest first for an ascending cursor.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from django.db import connection
 from django.db.models import Q, QuerySet
 
+from apps.graph.circle_queries import joined_ids, owned_ids
 from apps.ids import MAX_ID
 from apps.paging import Cursor
-from apps.posts.models import OPEN, Mention, Post, Visibility
+from apps.posts.models import OPEN, RESTRICTED, Mention, Post, Visibility
 
-# One bounded index scan per author; `mentioned` posts only for those they name.
-_HOME = """
+# One bounded index scan per author; `mentioned` posts only for those they name, circle posts by the circle.
+_OF_AUTHORS = """
 SELECT post.id
 FROM (SELECT followee_id AS author_id FROM graph_followee WHERE owner_id = %(reader)s UNION ALL SELECT %(reader)s) author
 CROSS JOIN LATERAL (
     SELECT id FROM posts_post
-    WHERE author_id = author.author_id AND deleted_at IS NULL AND id < %(newest)s AND id > %(oldest)s
-      AND (visibility <> 'mentioned' OR author_id = %(reader)s
-           OR EXISTS (SELECT 1 FROM posts_mention m WHERE m.post_id = posts_post.id AND m.user_id = %(reader)s))
+    WHERE author_id = author.author_id AND deleted_at IS NULL AND id < %(newest)s AND id > %(oldest)s AND {kinds}
     ORDER BY id {order} LIMIT %(count)s
 ) post
-ORDER BY post.id {order} LIMIT %(count)s
 """
+_OPEN = "visibility IN ('public', 'unlisted')"
+_ADDRESSED = """(visibility = 'followers' OR author_id = %(reader)s OR (visibility = 'mentioned'
+           AND EXISTS (SELECT 1 FROM posts_mention m WHERE m.post_id = posts_post.id AND m.user_id = %(reader)s)))"""
+# The list of visibilities is that of the index `post_restricted`.
+_RESTRICTED = f"visibility IN ('followers', 'mentioned', 'circle') AND {_ADDRESSED}"
+
+# One bounded index scan per circle, whoever wrote there: in shared circles also people who are not followed.
+_OF_CIRCLES = """
+UNION ALL
+SELECT post.id
+FROM (
+    SELECT id AS circle_id FROM graph_circle WHERE owner_id = %(reader)s AND deleted_at IS NULL
+    UNION ALL
+    SELECT m.circle_id FROM graph_circlemember m JOIN graph_circle c ON c.id = m.circle_id
+    WHERE m.member_id = %(reader)s AND c.deleted_at IS NULL
+) mine
+CROSS JOIN LATERAL (
+    SELECT id FROM posts_post
+    WHERE circle_id = mine.circle_id AND deleted_at IS NULL AND id < %(newest)s AND id > %(oldest)s
+      AND author_id <> %(reader)s
+    ORDER BY id {order} LIMIT %(count)s
+) post
+"""
+_NEXT = "ORDER BY id {order} LIMIT %(count)s"
+_HOME_ALL = _OF_AUTHORS.replace("{kinds}", f"({_OPEN} OR {_ADDRESSED})") + _OF_CIRCLES + _NEXT
+_HOME_RESTRICTED = _OF_AUTHORS.replace("{kinds}", _RESTRICTED) + _OF_CIRCLES + _NEXT
 
 # The open posts of some authors, one bounded scan each.
-_OPEN = """
+_OPEN_OF_AUTHORS = """
 SELECT post.id
 FROM unnest(%(authors)s::bigint[]) author(id)
 CROSS JOIN LATERAL (
@@ -44,14 +68,19 @@ ORDER BY post.id {order} LIMIT %(count)s
 
 def home_ids(reader_id: int, cursor: Cursor, count: int) -> list[int]:
     """Up to `count` ids of a home timeline inside the cursor's bounds."""
-    return _run(_HOME, cursor, count, reader=reader_id)
+    return _run(_HOME_ALL, cursor, count, reader=reader_id)
+
+
+def restricted_home_ids(reader_id: int, cursor: Cursor, count: int) -> list[int]:
+    """Those of them that are restricted: what an inbox is built from."""
+    return _run(_HOME_RESTRICTED, cursor, count, reader=reader_id)
 
 
 def open_ids(
     author_ids: Sequence[int], cursor: Cursor, count: int, *, replies: bool = True
 ) -> list[int]:
     """Up to `count` ids of the public and unlisted posts of some authors."""
-    return _run(_OPEN, cursor, count, authors=list(author_ids), replies=replies)
+    return _run(_OPEN_OF_AUTHORS, cursor, count, authors=list(author_ids), replies=replies)
 
 
 def author_ids(
@@ -66,13 +95,31 @@ def author_ids(
     """Up to `count` ids of an author's posts that a reader may see."""
     rows = Post.objects.filter(author=author_id, deleted_at=None)
     if author_id != reader_id:
-        allowed = Q(visibility__in=OPEN)
-        if follows:
-            allowed |= Q(visibility=Visibility.FOLLOWERS)
-        if reader_id is not None:
-            allowed |= Q(pk__in=Mention.objects.filter(user=reader_id).values("post_id"))
-        rows = rows.filter(allowed)
+        rows = rows.filter(_allowed(reader_id, follows=follows))
     return _ids(rows if replies else rows.filter(reply_to=None), cursor, count)
+
+
+def newest_of_author(
+    author_id: int, reader_id: int, *, visibilities: Collection[str], count: int
+) -> list[int]:
+    """The newest ids of an author's posts of some visibilities that a follower may see."""
+    rows = Post.objects.filter(author=author_id, deleted_at=None, visibility__in=visibilities)
+    return _ids(rows.filter(_allowed(reader_id, follows=True)), Cursor(), count)
+
+
+def newest_of_circle(circle_id: int, count: int) -> list[int]:
+    """The newest ids of the posts to a circle."""
+    return _ids(Post.objects.filter(circle=circle_id, deleted_at=None), Cursor(), count)
+
+
+def _allowed(reader_id: int | None, *, follows: bool) -> Q:
+    allowed = Q(visibility__in=OPEN)
+    if follows:
+        allowed |= Q(visibility=Visibility.FOLLOWERS)
+    if reader_id is not None:
+        allowed |= Q(pk__in=Mention.objects.filter(user=reader_id).values("post_id"))
+        allowed |= Q(circle__in=joined_ids(reader_id)) | Q(circle__in=owned_ids(reader_id))
+    return allowed
 
 
 def public_ids(cursor: Cursor, count: int) -> list[int]:
@@ -96,12 +143,10 @@ def restricted_ids(
     replies: bool = True,
 ) -> list[int]:
     """Up to `count` ids of an author's posts that are not for everybody, but for this reader."""
-    rows = Post.objects.filter(author=author_id, deleted_at=None).exclude(visibility__in=OPEN)
+    # the list of visibilities is that of the index `post_restricted`
+    rows = Post.objects.filter(author=author_id, deleted_at=None, visibility__in=RESTRICTED)
     if author_id != reader_id:
-        allowed = Q(pk__in=Mention.objects.filter(user=reader_id).values("post_id"))
-        if follows:
-            allowed |= Q(visibility=Visibility.FOLLOWERS)
-        rows = rows.filter(allowed)
+        rows = rows.filter(_allowed(reader_id, follows=follows))
     return _ids(rows if replies else rows.filter(reply_to=None), cursor, count)
 
 

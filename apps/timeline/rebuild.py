@@ -1,4 +1,4 @@
-"""Rebuild a home window from PostgreSQL when its reader comes back, one builder at a time.
+"""Rebuild the windows of a reader who comes back from PostgreSQL, each by one builder at a time.
 
 The building key is registered before the snapshot is read, every push goes to both keys, and one script joins and
 swaps them: no reader sees half a window, and nothing published meanwhile is lost (source 001; measured in
@@ -7,13 +7,15 @@ docs/decisions/0005).
 
 import logging
 import time
+from collections.abc import Callable
 
 from django.db import DatabaseError
 
 from apps.caches.servers import RedisError
+from apps.caches.window import Windows
 from apps.paging import Cursor
-from apps.timeline import pull
-from apps.timeline.cache import HOME
+from apps.timeline import outbox, pull
+from apps.timeline.cache import HOME, INBOX
 
 logger = logging.getLogger(__name__)
 
@@ -22,31 +24,45 @@ POLL_SECONDS = 0.02
 
 
 def rebuild_home(reader_id: int) -> bool:
-    """Make sure that a reader has a window; False when it could not be had in time."""
+    """Make sure that a reader has a home window; False when it could not be had in time."""
+    return _rebuild(HOME, reader_id, _open_snapshot)
+
+
+def rebuild_inbox(reader_id: int) -> bool:
+    """Make sure that a reader has an inbox; False when it could not be had in time."""
+    return _rebuild(INBOX, reader_id, _restricted_snapshot)
+
+
+def _open_snapshot(reader_id: int) -> list[int]:
+    """The one place that says where the open posts of a new home window come from."""
+    return outbox.newest_of_followees(reader_id, HOME.length)
+
+
+def _restricted_snapshot(reader_id: int) -> list[int]:
+    return pull.restricted_home_ids(reader_id, Cursor(), INBOX.length)
+
+
+def _rebuild(windows: Windows, reader_id: int, snapshot: Callable[[int], list[int]]) -> bool:
     try:
-        token = HOME.begin(reader_id)
+        token = windows.begin(reader_id)
         if token is None:
-            return _wait_for_other(reader_id)
-        ids = _snapshot(reader_id, token)
+            return _wait_for_other(windows, reader_id)
+        try:
+            ids = snapshot(reader_id)
+        except DatabaseError:
+            windows.abandon(reader_id, token)
+            raise
         # the sentinel takes one place, so a window that is full says nothing about the end
-        return HOME.swap(reader_id, token, ids, complete=len(ids) < HOME.length)
+        return windows.swap(reader_id, token, ids, complete=len(ids) < windows.length)
     except RedisError as error:
-        logger.warning("no home window for %s: %s", reader_id, error)
+        logger.warning("no window %s for %s: %s", windows.prefix, reader_id, error)
         return False
 
 
-def _snapshot(reader_id: int, token: str) -> list[int]:
-    try:
-        return pull.home_ids(reader_id, Cursor(), HOME.length)
-    except DatabaseError:
-        HOME.abandon(reader_id, token)
-        raise
-
-
-def _wait_for_other(reader_id: int) -> bool:
+def _wait_for_other(windows: Windows, reader_id: int) -> bool:
     deadline = time.monotonic() + WAIT_SECONDS
     while time.monotonic() < deadline:
         time.sleep(POLL_SECONDS)
-        if HOME.exists(reader_id):
+        if windows.exists(reader_id):
             return True
     return False

@@ -5,6 +5,7 @@ from typing import Any
 from rest_framework import serializers
 
 from apps.accounts.schema import AccountSchema
+from apps.posts.models import Visibility
 
 # Mastodon's words for our visibilities.
 VISIBILITIES = {
@@ -13,7 +14,9 @@ VISIBILITIES = {
     "private": "followers",
     "direct": "mentioned",
 }
-VISIBILITY_NAMES = {ours: theirs for theirs, ours in VISIBILITIES.items()}
+# Clients know no circles: what they must not pass on is private to them. Which circle it is, `feedsite` says.
+VISIBILITY_NAMES = {ours: theirs for theirs, ours in VISIBILITIES.items()} | {"circle": "private"}
+WRITABLE_VISIBILITIES = {**VISIBILITIES, "circle": "circle"}
 
 
 class MentionSchema(serializers.Serializer[Any]):
@@ -52,6 +55,27 @@ class QuotedSchema(serializers.Serializer[Any]):
     quoted_status = serializers.DictField(allow_null=True)
 
 
+class CircleNameSchema(serializers.Serializer[Any]):
+    """The circle a status is for."""
+
+    id = serializers.CharField()
+    title = serializers.CharField(
+        allow_blank=True, help_text="Empty for an author who has left the circle."
+    )
+
+
+class ExtensionSchema(serializers.Serializer[Any]):
+    """What the Mastodon shape has no word for."""
+
+    visibility = serializers.CharField(
+        help_text=f"Who may see it, in this site's words: one of {', '.join(Visibility.values)}."
+    )
+    circle = CircleNameSchema(allow_null=True)
+    reads_count = serializers.IntegerField(
+        allow_null=True, help_text="How many people opened the post; its author alone sees it."
+    )
+
+
 class StatusSchema(serializers.Serializer[Any]):
     """A post. A repost is a wrapper around the status in `reblog`."""
 
@@ -86,6 +110,7 @@ class StatusSchema(serializers.Serializer[Any]):
     muted = serializers.BooleanField()
     pinned = serializers.BooleanField()
     filtered = serializers.ListField(child=serializers.DictField())
+    feedsite = ExtensionSchema()
 
 
 class DeletedStatusSchema(StatusSchema):
@@ -109,7 +134,17 @@ class StatusInput(serializers.Serializer[Any]):
     quoted_status_id = serializers.RegexField(
         r"\A[1-9][0-9]{0,18}\Z", allow_null=True, default=None
     )
-    visibility = serializers.ChoiceField(list(VISIBILITIES), default="public")
+    visibility = serializers.ChoiceField(
+        list(WRITABLE_VISIBILITIES),
+        default="public",
+        help_text="`circle` needs a `circle_id`. A reply to a status for a circle goes to that circle.",
+    )
+    circle_id = serializers.RegexField(
+        r"\A[1-9][0-9]{0,18}\Z",
+        allow_null=True,
+        default=None,
+        help_text="One of `GET /api/v1/circles`; only with `visibility` `circle`.",
+    )
     spoiler_text = serializers.CharField(allow_blank=True, default="", max_length=200)
     language = serializers.RegexField(
         r"\A[a-zA-Z]{2,3}(-[a-zA-Z]{2,4})?\Z", allow_null=True, default=None

@@ -47,7 +47,18 @@ def status_json(item: FeedItem) -> Json:
         "muted": False,
         "pinned": False,
         "filtered": [],
+        "feedsite": {
+            "visibility": post.visibility,
+            "circle": _circle(item),
+            "reads_count": shown.counts.reads if shown.flags.own else None,
+        },
     }
+
+
+def _circle(item: FeedItem) -> Json | None:
+    if item.post.circle_id is None:
+        return None
+    return {"id": str(item.post.circle_id), "title": item.circle_name}
 
 
 def _quote(item: FeedItem) -> Json | None:

@@ -9,6 +9,7 @@ from django.db import IntegrityError, transaction
 from django.utils.translation import gettext as _
 
 from apps.caches import listener
+from apps.caches.forgetting import forget
 from apps.caches.health import probe
 from apps.caches.servers import RedisError
 from apps.caches.topology import Place, Topology, is_address, problems
@@ -81,13 +82,21 @@ def drain_l1_group(group: int, *, by: Author) -> TopologyVersion:
 
 
 def flush_class(name: str, *, by: Author) -> TopologyVersion:
-    """Let one class of data begin anew, without touching the others."""
-    return _commit(
+    """Let one class of data begin anew, without touching the others: what Memcached and Redis hold of it is forgotten.
+
+    Without Redis only the former: what Redis holds of it is then as it was, and the log says so.
+    """
+    flushed = _commit(
         Action.FLUSH,
         f"{name} begins anew",
         lambda now, version: changes.flushed(now, name, version=version),
         by=by,
     )
+    try:
+        forget(name)
+    except RedisError as error:
+        logger.warning("%s is flushed in Memcached only: %s", name, error)
+    return flushed
 
 
 def roll_back(version: int, *, by: Author) -> TopologyVersion:
@@ -166,7 +175,7 @@ def _refuse_silent(urls: Sequence[str]) -> None:
     """A node that does not answer now would only be another dead one. What is no address is refused later, as such."""
     for url in filter(is_address, urls):
         if error := probe(url):
-            message = _("%(url)s does not work: %(error)s.") % {"url": url, "error": error}
+            message = _("The node %(url)s does not work: %(error)s.") % {"url": url, "error": error}
             raise Invalid(message)
 
 

@@ -102,7 +102,9 @@ def _flap(cache: Cache, servers: Sequence[Memcached]) -> tuple[int, int]:
     for flap in range(FLAPS):
         server = servers[flap % len(servers)]
         _take_away(server, frozen=flap % 2 == 1)
-        changed = {key: b"%s:%d" % (key.encode(), flap) for key in chance.sample(list(truth), WRITTEN)}
+        changed = {
+            key: b"%s:%d" % (key.encode(), flap) for key in chance.sample(list(truth), WRITTEN)
+        }
         truth |= changed
         cache.set_many(changed)
         first = _read(cache, truth)

@@ -31,7 +31,9 @@ def run(directory: Path) -> list[Line]:
         bare.set_many(values, noreply=False)
         hashed.set_many(values, noreply=False)
         tiers().set_many(values, ttl_seconds=TTL_SECONDS)
-        while any(tiers().get_many(keys) != values for _try in range(50)):  # until every group is filled
+        while any(
+            tiers().get_many(keys) != values for _try in range(50)
+        ):  # until every group is filled
             pass
         found = compare(
             {

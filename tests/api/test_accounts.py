@@ -4,8 +4,9 @@ from django.utils import timezone
 from apps.accounts.actions import update_profile
 from apps.accounts.models import User
 from apps.accounts.schema import AccountSchema, CredentialAccountSchema
-from apps.graph.schema import RelationshipSchema
-from tests.factories import publish
+from apps.graph.actions import follow_user
+from apps.graph.schema import FamiliarSchema, RelationshipSchema
+from tests.factories import make_user, publish
 
 pytestmark = pytest.mark.django_db
 
@@ -127,3 +128,40 @@ def test_replies_are_left_out_by_any_word_for_yes(alice, api_of, word):
         str(root.pk)
     ]
     assert len(api_of(None).get(statuses, {"exclude_replies": "False"}).json()) == 2
+
+
+def familiar(client, *ids):
+    return client.get(f"{ACCOUNTS}/familiar_followers", {"id[]": [str(one) for one in ids]})
+
+
+def test_familiar_followers_are_those_whom_one_follows_too(alice, bob, carol, api_of):
+    follow_user(carol, bob)
+    body = familiar(api_of(carol), alice.pk, bob.pk, alice.pk, 99_999_999).json()
+    assert [(row["id"], [one["acct"] for one in row["accounts"]]) for row in body] == [
+        (str(alice.pk), ["bob"]),
+        (str(bob.pk), []),
+    ]
+    assert set(body[0]) == set(FamiliarSchema().fields)
+    assert set(body[0]["accounts"][0]) == set(AccountSchema().fields)
+    assert familiar(api_of(carol), carol.pk).json() == [{"id": str(carol.pk), "accounts": []}]
+    assert familiar(api_of(carol)).json() == []
+    assert familiar(api_of(carol), "abc").status_code == 400
+
+
+def test_at_most_twenty_accounts_are_answered(alice, carol, api_of):
+    ids = [carol.pk] + [10**6 + n for n in range(19)]
+    assert len(familiar(api_of(alice), *ids, alice.pk).json()) == 1
+
+
+@pytest.mark.parametrize("number", [1, 6])
+def test_familiar_followers_cost_the_same_statements_for_one_account_and_for_six(
+    alice, bob, carol, api_of, number, django_assert_max_num_queries
+):
+    follow_user(carol, bob)
+    others = [make_user() for _ in range(number)]
+    for other in others:
+        follow_user(bob, other)
+    client = api_of(carol)
+    # nothing is committed here, so nothing is kept: each account's followers are loaded and then intersected
+    with django_assert_max_num_queries(5 + 2 * number):
+        assert len(familiar(client, *(other.pk for other in others)).json()) == number

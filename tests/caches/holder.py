@@ -19,11 +19,11 @@ kind = ReadThrough("crowd", 1, 60, str, bytes, bytes)
 
 
 def load(keys):
-    print("loading", flush=True)  # noqa: T201 -- the test reads it
+    print("loading", flush=True)  # noqa: T201 -- what the test waits for
     time.sleep(float(sys.argv[3]))
     return dict.fromkeys(keys, b"loaded")
 
 
-print("ready", flush=True)  # noqa: T201 -- the test reads it
+print("ready", flush=True)  # noqa: T201 -- what the test waits for
 sys.stdin.readline()
 kind.get_many([sys.argv[2]], load)

@@ -2,7 +2,12 @@
 
 import pytest
 
+from apps.caches.layers import make
 from apps.caches.readthrough import ReadThrough
+from apps.caches.topology import Node, Topology
+from apps.caches.wire import Kind
+from bench.servers import memcached_nodes
+from tests.memory import forget
 from tests.services import running
 from tests.threads import together
 
@@ -81,3 +86,32 @@ def test_no_change_overwrites_another():
     )
     assert FENCED.peek_many([1]) == {1: (sum(done), 0)}
     assert sum(done) > 20
+
+
+@pytest.fixture
+def two_groups(tmp_path):
+    """The tiers of this process with Main and two groups of L1."""
+    with memcached_nodes(tmp_path, ["fence-main", "fence-l1-0", "fence-l1-1"]) as servers:
+        nodes = [Node(server.name, f"unix:{server.socket}", 64) for server in servers]
+        yield forget(Topology(1, (nodes[0],), (), tuple((node,) for node in nodes[1:])))
+        forget()
+
+
+def test_what_is_stale_in_l1_alone_is_renewed_there_without_a_load(two_groups):
+    FENCED.set_many({1: (7, 1)})
+    name = FENCED._name(1, two_groups).encode()
+    for group in two_groups.groups:
+        group.write(b"set", {name: make(Kind.VALUE, b"6 1", 60)}, ttl_seconds=60)
+    for _ in range(40):  # each at a group chosen at random
+        assert read([1], 7) == ({1: (7, 1)}, [])
+    assert [group.read([name]).items[name].data for group in two_groups.groups] == [b"7 1"] * 2
+
+
+def test_what_is_stale_everywhere_is_loaded_once_and_written_over(two_groups):
+    FENCED.set_many({1: (6, 1)})
+    assert read([1], 7) == ({1: (7, 101)}, [1])
+    for _ in range(20):
+        assert read([1], 7) == ({1: (7, 101)}, [])
+    name = FENCED._name(1, two_groups).encode()
+    layers = (two_groups.main, *two_groups.groups)
+    assert [layer.read([name]).items[name].data for layer in layers] == [b"7 101"] * 3

@@ -4,10 +4,10 @@ import time
 
 import pytest
 
-from apps.caches import totals
+from apps.caches import servers, totals
 from apps.caches.health import RedisHealth, health_of, node_health, probe, redis_health, share
 from apps.caches.servers import timelines
-from tests.faults import dead_redis
+from tests.faults import dead_redis, frozen
 from tests.services import running
 
 
@@ -40,13 +40,10 @@ def test_a_node_that_is_not_there():
 
 
 def test_many_nodes_take_as_long_as_the_slowest(node):
-    node.child.popen.send_signal(19)
-    try:
-        began = time.monotonic()
-        addresses = [node.address, *(f"unix:/nothing-{n}.sock" for n in range(20))]
+    addresses = [node.address, *(f"unix:/nothing-{n}.sock" for n in range(20))]
+    began = time.monotonic()
+    with frozen(node):
         found = health_of(addresses)
-    finally:
-        node.child.popen.send_signal(18)
     assert time.monotonic() - began < 2
     assert [url for url, health in found.items() if health.is_well] == []
     assert health_of([]) == {}
@@ -76,8 +73,6 @@ def test_which_servers_may_lose_what_has_to_be_kept(name, policy, most, loses):
 
 def test_no_password_is_shown(settings):
     settings.REDIS_COUNTERS_URL = "redis://somebody:secret@127.0.0.1:1/3"
-    from apps.caches import servers  # noqa: PLC0415 -- its cache is emptied around the test
-
     servers.counters.cache_clear()
     try:
         (server,) = [one for one in redis_health() if one.name == "counters"]

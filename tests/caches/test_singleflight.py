@@ -29,7 +29,7 @@ class Loader:
 
     def __init__(self, seconds=LOAD_SECONDS, absent=()):
         self.seconds, self.absent = seconds, set(absent)
-        self.asked: Counter[str] = Counter()
+        self.asked = Counter()
         self.calls = 0
         self.lock = threading.Lock()
 
@@ -86,17 +86,12 @@ def processes(number, topology, seconds):
         seconds,
     ]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    pipe = subprocess.PIPE
     with ExitStack() as stack:
         started = []
         for _ in range(number):
             one = stack.enter_context(
-                subprocess.Popen(
-                    command,
-                    env=environment,
-                    cwd=ROOT,
-                    stdin=subprocess.PIPE,
-                    stdout=subprocess.PIPE,
-                )
+                subprocess.Popen(command, env=environment, cwd=ROOT, stdin=pipe, stdout=pipe)
             )
             stack.callback(one.kill)
             started.append(one)

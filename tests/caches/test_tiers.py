@@ -224,6 +224,7 @@ def test_the_matrix_of_writes(pools, cache, what, main_works, backup_works):
     dead = [label_of(pools, cache.main)] * (not main_works) + ["backup"] * (not backup_works)
     for label in dead:
         pools.kill(label)
+    new: bytes | str
     if what == "set":
         done = cache.set_many({KEY: b"new"}, ttl_seconds=TTL)
         new: bytes | str = b"new"

@@ -313,7 +313,7 @@ def test_reads_prolong_a_windows_life_and_pushes_do_not():
 
 def test_a_push_makes_no_window():
     assert WINDOWS.push([READER, 8], [1]) == (0, 2)
-    assert timelines().keys("*") == []
+    assert timelines().keys("test:*") == []
 
 
 def test_a_push_loses_to_a_tombstone():
@@ -336,7 +336,7 @@ def test_dropped_windows_are_gone_with_their_builders():
     token = started()
     WINDOWS.drop_many([READER, 8])
     assert not WINDOWS.swap(READER, token, [2], complete=True)
-    assert timelines().keys("*") == []
+    assert timelines().keys("test:*") == []
 
 
 def test_without_redis_a_read_is_a_miss_and_a_push_an_error():

@@ -60,6 +60,12 @@ def test_nobody_follows_or_likes_oneself_and_everybody_follows_somebody(small):
     assert not UserCounts.objects.filter(following__lt=3).exists()
 
 
+def test_what_redis_holds_of_the_graph_is_a_miss_afterwards(small):
+    counts = UserCounts.objects.all()
+    assert not counts.exclude(following=0).filter(graph_revision=0).exists()
+    assert not counts.exclude(followers=0).filter(followers_revision=0).exists()
+
+
 def test_one_author_is_followed_by_most_and_the_graph_has_a_tail(small):
     followers = sorted(UserCounts.objects.values_list("followers", flat=True))
     assert followers[-1] > User.objects.count() * 0.6

@@ -13,6 +13,7 @@ from apps.engagement.actions import like_post
 from apps.events.leases import LeasedRow, State
 from apps.events.models import Event
 from apps.graph.actions import block_user, follow_user, unfollow_user
+from apps.graph.circle_actions import add_to_circle, create_circle, leave_circle
 from apps.ids import MAX_ID
 from apps.paging import Cursor
 from apps.posts.actions import delete_post, edit_post, repost
@@ -78,6 +79,12 @@ def life(settings):
     repost(carol, post.pk)
     repost(bob, doomed := publish(alice, "soon gone").pk)
     edit_post(alice, post.pk, body="hello @carol")
+    circle = create_circle(alice, name="Ours", is_shared=True)
+    add_to_circle(alice, circle.pk, [bob, carol])
+    publish(alice, "for some", visibility="circle", circle_id=circle.pk)
+    publish(alice, "for @carol", visibility="mentioned")
+    publish(alice, "for followers", visibility="followers")
+    leave_circle(carol, circle.pk)
     like_post(bob, post.pk)
     like_post(alice, answer.pk)
     unfollow_user(dora, alice)
@@ -109,6 +116,12 @@ TASKS = {
     "apps.events.tasks.dispatch": run_dispatch,
     "apps.events.tasks.sweep": run_plain,
     "apps.events.tasks.purge": run_plain,
+    "apps.accounts.tasks.tend_counts": run_plain,
+    "apps.posts.tasks.tend_counts": run_plain,
+    "apps.posts.tasks.write_back_reads": run_plain,
+    "apps.posts.tasks.cool_counts": run_plain,
+    "apps.engagement.tasks.reconcile_counts": run_plain,
+    "apps.engagement.tasks.tend_filters": run_plain,
     "apps.timeline.tasks.deliver_chunk": run_chunks,
     "apps.timeline.tasks.sweep": run_plain,
     "apps.topology.tasks.publish": run_plain,

@@ -3,9 +3,11 @@
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 import time
+import urllib.request
 
 from django.db import connection
 
@@ -26,11 +28,44 @@ def start_worker(directory):
     return process
 
 
+def start_web(directory):
+    """Start a web server on the test database; the process and its address once it answers."""
+    log, port = directory / "web.log", _free_port()
+    command = [sys.executable, "-m", "granian", "--interface", "wsgi", "--host", "127.0.0.1", "--port", str(port),
+               "--workers", "1", "--blocking-threads", "4", "feedsite.wsgi:application"]  # fmt: skip
+    with log.open("ab") as output:
+        process = subprocess.Popen(
+            command, env=environment(), stdout=output, stderr=output, start_new_session=True
+        )
+    address = f"http://127.0.0.1:{port}"
+    assert wait_for(lambda: _answers(address), START_SECONDS), log.read_text()
+    return process, address
+
+
+def _free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def _answers(address):
+    try:
+        with urllib.request.urlopen(f"{address}/healthz/live", timeout=2) as answer:
+            return answer.status == 200
+    except OSError:
+        return False
+
+
 def environment():
     """The environment of the tests, with the database that pytest-django made."""
     name = connection.settings_dict["NAME"]
     url = re.sub(r"/[^/?]+\?", f"/{name}?", os.environ["DATABASE_URL"])
-    return {**os.environ, "DATABASE_URL": url, "DATABASE_POOL_MAX": "4"}
+    return {
+        **os.environ,
+        "DATABASE_URL": url,
+        "DATABASE_POOL_MAX": "4",
+        "CACHE_TOPOLOGY_LISTENS": "1",
+    }
 
 
 def stop(process, number=signal.SIGTERM):

@@ -16,7 +16,7 @@ FOR_ALL = [
 ]  # fmt: skip
 FOR_MEMBERS = [
     "/home", "/compose", "/compose?reply_to={post}", "/compose?quote={post}", "/notifications",
-    "/notifications/mentions", "/bookmarks", "/settings/profile", "/settings/account", "/settings/appearance",
+    "/notifications/mentions", "/bookmarks", "/settings/profile", "/settings/account", "/settings/appearance", "/settings/circles",
     "/password/change", "/@alice/block",
 ]  # fmt: skip
 MACHINERY = re.compile(r"\{\{|\{%|\bNone\b|style=|onclick=|javascript:")

@@ -5,7 +5,8 @@ from django.db.models import Model
 
 from apps.accounts.models import UserCounts
 from apps.graph.actions import block_user, follow_user, mute_user
-from apps.graph.models import Block, Followee, Follower, Mute
+from apps.graph.circle_actions import add_to_circle, create_circle
+from apps.graph.models import Block, Circle, Followee, Follower, Mute
 from apps.graph.queries import mirror_faults
 from tests.factories import make_user
 from tests.staff import MAX_QUERIES, browser_of, choose, confirm, make_staff
@@ -73,3 +74,28 @@ def test_remove_needs_the_right(bob):
     viewer = browser_of(make_staff("graph.view_followee"))
     confirm(viewer, path(Followee), "remove", Followee.objects.all())
     assert Followee.objects.exists()
+
+
+class TestCircles:
+    @pytest.mark.parametrize("number", [1, 3])
+    def test_list_in_few_queries(self, chief, alice, bob, number, django_assert_max_num_queries):
+        for n in range(number):
+            add_to_circle(alice, create_circle(alice, name=f"circle {n}").pk, [bob])
+        with django_assert_max_num_queries(MAX_QUERIES):
+            text = chief.get(path(Circle)).content.decode()
+        assert text.count("@alice</a>") == number
+        assert text.count('class="field-size">1<') == number
+
+    def test_search_by_the_handle_of_the_owner(self, chief, alice, carol):
+        create_circle(alice, name="Family")
+        create_circle(carol, name="Band")
+        text = chief.get(path(Circle), {"q": "@carol"}).content.decode()
+        assert ("Band" in text, "Family" in text) == (True, False)
+
+    def test_is_for_reading(self, chief, alice):
+        circle = create_circle(alice, name="Family")
+        assert chief.get(f"{path(Circle)}add/").status_code == 403
+        assert chief.post(f"{path(Circle)}{circle.pk}/change/", {"name": "x"}).status_code == 403
+        answer = chief.post(f"{path(Circle)}{circle.pk}/delete/", {"post": "yes"})
+        assert answer.status_code == 403
+        assert Circle.objects.get().name == "Family"

@@ -1,8 +1,11 @@
 """Pages of the graph."""
 
+import re
+
 import pytest
 from django.test import Client
 
+from apps.accounts.models import User
 from apps.graph.actions import block_user, follow_user
 from apps.graph.queries import relations
 from tests.factories import make_user
@@ -45,7 +48,7 @@ def test_queries_do_not_grow_with_the_people(
         follow_user(make_user(), alice)
     browser = page_of(carol)
     browser.get("/@alice/followers")
-    with django_assert_num_queries(8):
+    with django_assert_num_queries(7):
         browser.get("/@alice/followers")
 
 
@@ -117,3 +120,81 @@ def test_mute_and_unmute(alice, bob, page_of):
     assert "Unmute @alice" in browser.get("/@alice").text
     browser.post("/@alice/unmute")
     assert "Unmute @alice" not in browser.get("/@alice").text
+
+
+# --- followed by people one follows --------------------------------------------------------------
+
+
+@pytest.fixture
+def friends(alice, carol):
+    """Whom carol follows, and who follow alice."""
+    friends = [
+        make_user(name, display_name=name.title()) for name in ("dora", "emil", "fritz", "gina")
+    ]
+    for number, friend in enumerate(friends):
+        follow_user(carol, friend)
+        for _ in range(len(friends) - number):
+            follow_user(make_user(), friend)  # the first one is the best known
+    return friends
+
+
+def line_of(page):
+    """The text about people one follows; None when there is none."""
+    if 'familiar"' not in page:
+        return None
+    inside = page.split('familiar">')[1].split("</p>")[0]
+    return " ".join(re.sub(r"<svg.*?</svg>|<[^>]+>", "", inside).split())
+
+
+@pytest.mark.parametrize(
+    ("number", "text", "chinese"),
+    [
+        (0, None, None),
+        (1, "Followed by Dora", "你关注的 Dora 也关注了"),
+        (2, "Followed by Dora and Emil", "你关注的 Dora 和 Emil 也关注了"),
+        (
+            3,
+            "Followed by Dora, Emil and 1 other you follow",
+            "你关注的 Dora、Emil 和另外 1 人也关注了",
+        ),
+        (
+            4,
+            "Followed by Dora, Emil and 2 others you follow",
+            "你关注的 Dora、Emil 和另外 2 人也关注了",
+        ),
+    ],
+)
+def test_a_profile_names_those_who_follow_it_too(
+    alice, carol, friends, page_of, number, text, chinese
+):
+    for friend in friends[:number]:
+        follow_user(friend, alice)
+    browser = page_of(carol)
+    assert line_of(browser.get("/@alice").text) == text
+    browser.cookies["lang"] = "zh-hans"
+    assert line_of(browser.get("/@alice").text) == chinese
+
+
+def test_the_names_are_links_and_text(alice, carol, friends, page_of):
+    User.objects.filter(pk=friends[0].pk).update(display_name="<b>Dora</b> & co")
+    follow_user(friends[0], alice)
+    page = page_of(carol).get("/@alice").text
+    assert '<a href="/@dora"><bdi' in page.split('familiar"')[1]
+    assert "&lt;b&gt;Dora&lt;/b&gt; &amp; co" in page
+    assert "<b>Dora</b>" not in page
+
+
+def test_visitors_and_oneself_are_told_nothing(alice, carol, friends, page_of):
+    for friend in friends:
+        follow_user(friend, alice)
+        follow_user(friend, carol)
+    assert line_of(page_of(None).get("/@alice").text) is None
+    assert line_of(page_of(carol).get("/@carol").text) is None
+
+
+def test_many_are_said_to_be_more(alice, carol, friends, page_of, monkeypatch):
+    monkeypatch.setattr("apps.graph.templatetags.graph_tags.LOOKED_AT", 3)
+    for friend in friends:
+        follow_user(friend, alice)
+    line = line_of(page_of(carol).get("/@alice").text)
+    assert line == "Followed by Dora, Emil and 1+ other you follow"

@@ -2,7 +2,8 @@
 
 from itertools import count
 
-from django.db.models import F
+from django.db.models import F, Value
+from django.db.models.functions import Greatest
 
 from apps.accounts.models import User, UserCounts
 from apps.accounts.queries import user_by_id
@@ -34,7 +35,7 @@ def write(author, number, *, start=0, reply_to=None, visibility="public"):
     step = number if visibility in OPEN else 0
     UserCounts.objects.filter(pk=author.pk).update(
         posts=F("posts") + number,
-        last_post_id=posts[-1].pk,
+        last_post_id=Greatest("last_post_id", Value(posts[-1].pk)),
         outbox_revision=F("outbox_revision") + step,
     )
     return [post.pk for post in posts]

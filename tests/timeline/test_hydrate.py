@@ -75,7 +75,7 @@ def test_a_page_of_reposts_quotes_and_replies_costs_the_same_queries(
             publish(bob, reply_to_id=source.pk),
         ]
     items(alice, *posts)
-    with django_assert_num_queries(5):  # gate, relations, authors, likes and bookmarks, reposts
+    with django_assert_num_queries(4):  # gate, authors, likes and bookmarks, reposts
         assert len(items(alice, *posts)) == 4 * number
     with django_assert_num_queries(2):  # gate, authors
         assert len(items(None, *posts)) == 4 * number

@@ -8,11 +8,12 @@ from django.db import connection, transaction
 from django.test.utils import CaptureQueriesContext
 
 from apps.accounts.actions import suspend_user
+from apps.accounts.models import UserCounts
 from apps.caches.layers import Layer
 from apps.caches.tiers import tiers
 from apps.caches.vector import IdVector
 from apps.paging import Cursor
-from apps.posts.actions import delete_post, repost, unrepost
+from apps.posts.actions import delete_post, edit_post, repost, unrepost
 from apps.posts.models import Post
 from apps.timeline import outbox, pull
 from apps.timeline.cache import LONG_OUTBOXES, SHORT_OUTBOXES, Outboxes
@@ -356,6 +357,25 @@ def test_the_same_idempotency_key_enters_a_post_once():
     outbox.enter(again)
     assert read(alice) == [post.pk]
     assert vector_of(alice) is not None
+
+
+@pytest.mark.parametrize("by", ["the request", "a worker"])
+def test_an_edit_that_moves_the_revision_keeps_the_ids(by):
+    alice = make_user("alice")
+    write(alice, 210)
+    post = publish(alice)
+    ids = read(alice)
+    edited = edit_post(alice, post.pk, body="Better.")
+    if edited.outbox_revision is None:  # contents are not fenced by the outbox revision
+        edited.outbox_revision = revision_of(alice) + 1
+        UserCounts.objects.filter(pk=alice.pk).update(outbox_revision=edited.outbox_revision)
+    assert vector_of(alice) is None
+    if by == "the request":
+        outbox.stay(edited)
+    else:
+        deliver()
+    assert state(vector_of(alice)) == (ids[:200], False)
+    assert state(vector_of(alice, LONG_OUTBOXES)) == (ids, True)
 
 
 # --- what may go wrong ---------------------------------------------------------------------------

@@ -64,6 +64,17 @@ def test_a_profile_is_a_range_of_the_authors_outbox(plan_of, alice, bob):
     assert "Sort" not in plan
 
 
+def test_what_an_author_said_to_some_is_a_range_of_what_is_restricted(plan_of, alice, bob):
+    for reader in (alice, bob):
+        plan = plan_of(
+            lambda reader_id=reader.pk: pull.restricted_ids(
+                alice.pk, reader_id, follows=True, cursor=CURSOR, count=21, replies=False
+            )
+        )
+        assert "using post_restricted" in plan
+        assert "Sort" not in plan
+
+
 def test_the_public_timeline_is_a_range_of_public_posts(plan_of):
     plan = plan_of(lambda: pull.public_ids(CURSOR, 21))
     assert "using post_public" in plan
@@ -74,6 +85,75 @@ def test_a_home_pull_is_one_bounded_range_per_followee(plan_of, bob):
     plan = plan_of(lambda: pull.home_ids(bob.pk, CURSOR, 21))
     assert "using post_outbox" in plan
     assert "followee_" in plan  # the reader's own list of followees
+
+
+READS = {
+    "all": pull.home_ids,
+    "restricted": pull.restricted_home_ids,
+}
+
+
+@pytest.mark.parametrize("kind", ["restricted", "all"])
+def test_circles_are_one_bounded_range_each(plan_of, bob, kind):
+    plan = plan_of(lambda: READS[kind](bob.pk, CURSOR, 21))
+    assert "using post_circle" in plan
+
+
+def test_an_inbox_is_one_bounded_range_per_followee(plan_of, bob):
+    plan = plan_of(lambda: pull.restricted_home_ids(bob.pk, CURSOR, 21))
+    assert "using post_restricted" in plan
+    assert "followee_" in plan
+
+
+def test_two_thousand_followees_who_say_little_to_some_cost_a_probe_each(alice):
+    """The planner's own choice on a table it knows: what is read is what is restricted, not what was said at all."""
+    reader, followees = make_reader_of(2000, posts_each=25)
+    said = [publish(alice, visibility="followers")]  # by nobody the reader follows
+    restrict = Post.objects.filter(author__in=followees[:3]).order_by("author", "-pk")
+    few = [row.pk for row in restrict if row.pk % 5 == 0]
+    Post.objects.filter(pk__in=few).update(visibility="followers")
+    with connection.cursor() as sql:
+        sql.execute("ANALYZE posts_post, graph_followee, graph_circle, graph_circlemember")
+    with CaptureQueriesContext(connection) as captured:
+        found = pull.restricted_home_ids(reader.pk, Cursor(), 400)
+    assert found == sorted(few, reverse=True)
+    assert said[0].pk not in found
+    with connection.cursor() as sql:
+        sql.execute("EXPLAIN (ANALYZE, FORMAT JSON) " + captured.captured_queries[0]["sql"])
+        nodes = list(nodes_of(sql.fetchone()[0][0]["Plan"]))
+    probes = [node for node in nodes if node.get("Index Name") == "post_restricted"]
+    assert [round(node["Actual Loops"]) for node in probes] == [
+        2001
+    ]  # the followees and the reader
+    looked_at = sum(
+        node["Actual Loops"] * (node["Actual Rows"] + node.get("Rows Removed by Filter", 0))
+        for node in nodes
+        if node.get("Relation Name") == "posts_post"
+    )
+    assert looked_at < 100  # of 50,000 posts; PostgreSQL rounds the average of 2,001 probes
+
+
+def nodes_of(plan):
+    yield plan
+    for child in plan.get("Plans", ()):
+        yield from nodes_of(child)
+
+
+def make_reader_of(number, *, posts_each):
+    """Somebody who follows many, each of whom has said much to all."""
+    reader, *crowd = User.objects.bulk_create(
+        User(handle=f"many{n}", password="!") for n in range(number + 1)
+    )
+    Followee.objects.bulk_create(Followee(owner=reader, followee=one) for one in crowd)
+    Post.objects.bulk_create(
+        (
+            Post(id=compose(1_750_000_000 + n, author.pk, 0), author=author, thread_id=0)
+            for n in range(posts_each)
+            for author in crowd
+        ),
+        batch_size=5000,
+    )
+    return reader, crowd
 
 
 @pytest.mark.parametrize(

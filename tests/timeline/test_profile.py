@@ -3,10 +3,13 @@ from dataclasses import replace
 
 import pytest
 
+from apps.accounts.queries import user_by_id
 from apps.graph.actions import block_user, follow_user, mute_user
 from apps.paging import Cursor
-from apps.posts.actions import delete_post, repost
+from apps.posts.actions import delete_post, edit_post, repost
+from apps.posts.cache import CONTENT
 from apps.posts.models import Post
+from apps.posts.recent import NOTHING
 from apps.timeline import outbox
 from apps.timeline.profile import profile_ids, profile_timeline
 from tests.factories import make_user, publish
@@ -82,7 +85,7 @@ def test_a_page_costs_the_same_queries_for_one_post_and_twenty(
     author = fresh(alice)
     ids(author, bob)
     # the outbox, since nothing is cached before the commit; gate, relations, authors, likes and bookmarks, reposts
-    with django_assert_num_queries(6):
+    with django_assert_num_queries(5):
         assert len(ids(author, bob)) == number
 
 
@@ -161,3 +164,40 @@ def test_a_long_profile_is_walked_over_both_borders_while_posts_are_deleted(
             outbox.leave(delete_post(victim, by=alice))
             left.remove(victim)
     assert len(seen) > 1_500
+
+
+def test_a_visitor_reads_the_last_two_weeks_with_their_contents_and_the_outbox_below(
+    alice, monkeypatch
+):
+    """Contents that come with the ids are not asked for again, unless they are of another version."""
+    posts = [publish(alice, f"Number {number}") for number in range(6)]
+    edit_post(alice, posts[5].pk, body="Edited.")
+    delete_post(posts[4].pk, by=alice)
+    asked = []
+    read = type(CONTENT).get_many
+
+    def counted(self, keys, load):
+        asked.extend(keys)
+        return read(self, keys, load)
+
+    author = user_by_id(alice.pk)
+    profile_timeline(author, None, Cursor(), replies=True)  # the weeks are built
+    monkeypatch.setattr(type(CONTENT), "get_many", counted)
+    page = profile_timeline(author, None, Cursor(limit=3), replies=True)
+    assert [item.post.body for item in page.items] == ["Edited.", "Number 3", "Number 2"]
+    assert asked == []
+    monkeypatch.setattr("apps.timeline.profile.recent_posts", lambda *_args, **_options: NOTHING)
+    below = profile_timeline(author, None, Cursor(limit=3), replies=True)
+    assert [item.post.body for item in below.items] == ["Edited.", "Number 3", "Number 2"]
+    assert len(asked) > 0
+
+
+def test_an_account_that_was_read_before_its_author_published_hides_nothing(transactional_db):
+    alice = make_user("alice")
+    hidden = [publish(alice, visibility="followers").pk for _ in range(2)]
+    write(alice, 8)
+    author = fresh(alice)  # ten posts
+    for _ in range(2):
+        publish(alice)  # now ten public ones
+    profile_ids(fresh(alice), None, Cursor(), 21, replies=True)
+    assert set(hidden) < set(profile_ids(author, alice.pk, Cursor(), 21, replies=True))

@@ -6,10 +6,10 @@ from django.db import DatabaseError, connection
 from apps.caches.servers import timelines
 from apps.graph.actions import follow_user
 from apps.paging import Cursor
-from apps.timeline import pull, rebuild
-from apps.timeline.cache import HOME
+from apps.timeline import outbox, pull, rebuild
+from apps.timeline.cache import HOME, INBOX
 from apps.timeline.home import home_timeline
-from apps.timeline.rebuild import rebuild_home
+from apps.timeline.rebuild import rebuild_home, rebuild_inbox
 from tests.factories import deliver, make_user, publish
 from tests.faults import dead_redis
 from tests.threads import together
@@ -17,16 +17,21 @@ from tests.threads import together
 
 @pytest.fixture
 def pulls(monkeypatch):
-    """How many times a window was read from PostgreSQL as a whole."""
-    made, home_ids = [], pull.home_ids
+    """Which snapshots were made, and for whom."""
+    made = []
 
-    def counted(reader_id, cursor, count):
-        if count == HOME.length:
-            made.append(reader_id)
-        time.sleep(0.05)
-        return home_ids(reader_id, cursor, count)
+    def counted(module, name):
+        read = getattr(module, name)
 
-    monkeypatch.setattr(pull, "home_ids", counted)
+        def snapshot(reader_id, *arguments):
+            made.append((name, reader_id))
+            time.sleep(0.05)
+            return read(reader_id, *arguments)
+
+        monkeypatch.setattr(module, name, snapshot)
+
+    counted(outbox, "newest_of_followees")
+    counted(pull, "restricted_home_ids")
     return made
 
 
@@ -41,7 +46,7 @@ def test_fifty_readers_of_a_cold_home_are_one_rebuild_and_all_get_the_right_page
         return [item.id for item in home_timeline(bob, Cursor()).items]
 
     assert together(50, read) == [posts] * 50
-    assert pulls == [bob.pk]
+    assert sorted(pulls) == [("newest_of_followees", bob.pk), ("restricted_home_ids", bob.pk)]
 
 
 def test_a_reader_who_cannot_wait_longer_is_served_from_postgresql(alice, bob, monkeypatch):
@@ -88,17 +93,24 @@ def test_a_rebuilt_window_equals_the_one_kept_by_pushes(alice, bob, carol):
             visibility=("public", "mentioned", "followers")[number % 3],
         )
     deliver()
-    kept = HOME.ids(bob.pk)
+    kept = HOME.ids(bob.pk), INBOX.ids(bob.pk)
     HOME.drop(bob.pk)
+    INBOX.drop(bob.pk)
     assert rebuild_home(bob.pk)
-    assert HOME.ids(bob.pk) == kept
-    assert len(kept) == 6
+    assert rebuild_inbox(bob.pk)
+    assert (HOME.ids(bob.pk), INBOX.ids(bob.pk)) == kept
+    assert [len(ids) for ids in kept] == [2, 4]
 
 
-def test_a_rebuild_costs_one_query(alice, bob, django_assert_num_queries):
+@pytest.mark.parametrize(("rebuild_window", "queries"), [(rebuild_home, 2), (rebuild_inbox, 1)])
+def test_a_rebuild_costs_the_same_queries(
+    alice, bob, rebuild_window, queries, django_assert_num_queries
+):
     publish(alice)
-    with django_assert_num_queries(1):
-        assert rebuild_home(bob.pk)
+    with django_assert_num_queries(
+        queries
+    ):  # the followees' revisions, and the outboxes that are cold
+        assert rebuild_window(bob.pk)
 
 
 @pytest.mark.parametrize(("number", "ended"), [(4, True), (5, False), (6, False)])
@@ -124,7 +136,10 @@ def test_a_rebuild_that_fails_gives_the_lock_back(alice, bob, monkeypatch):
         raise DatabaseError("no")
 
     with monkeypatch.context() as patch:
-        patch.setattr("apps.timeline.rebuild.pull.home_ids", broken)
-        with pytest.raises(DatabaseError):
-            rebuild_home(bob.pk)
-    assert rebuild_home(bob.pk)  # at once, not when keys have expired
+        patch.setattr("apps.timeline.rebuild.outbox.newest_of_followees", broken)
+        patch.setattr("apps.timeline.rebuild.pull.restricted_home_ids", broken)
+        for rebuild_window in (rebuild_home, rebuild_inbox):
+            with pytest.raises(DatabaseError):
+                rebuild_window(bob.pk)
+    assert rebuild_home(bob.pk)
+    assert rebuild_inbox(bob.pk)  # at once, not when keys have expired

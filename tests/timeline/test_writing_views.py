@@ -5,6 +5,7 @@ import re
 import pytest
 from django.test import Client
 
+from apps.graph.circle_actions import add_to_circle, create_circle, remove_from_circle
 from apps.posts.actions import delete_post
 from apps.posts.models import Post
 from tests.factories import publish
@@ -129,6 +130,89 @@ class TestWriting:
         post = publish(alice)
         response = page_of(alice).post(f"/posts/{post.pk}/delete", {"next": f"/@alice/{post.pk}"})
         assert response["Location"] == "/"
+
+
+class TestCircles:
+    @pytest.fixture
+    def band(self, alice, bob):
+        circle = create_circle(alice, name="Band", is_shared=True)
+        add_to_circle(alice, circle.pk, [bob])
+        return circle
+
+    def test_the_composer_offers_the_circles_one_may_post_to(
+        self, alice, bob, carol, band, page_of
+    ):
+        create_circle(bob, name="Mine")
+        option = f'<option value="circle:{band.pk}">Circle: Band</option>'
+        for address in ("/", "/compose"):
+            assert option in page_of(alice).get(address).text
+            page = page_of(bob).get(address).text
+            assert page.index("Circle: Mine") < page.index(option)
+            assert "circle:" not in page_of(carol).get(address).text
+            assert '<option value="circle">' not in page
+
+    def test_a_post_to_a_circle_says_so_to_those_in_it(self, alice, bob, carol, band, page_of):
+        fields = {"body": "Hello.", "visibility": f"circle:{band.pk}", "next": "/"}
+        response = page_of(bob).post("/posts", fields)
+        post = Post.objects.get()
+        assert (response.status_code, post.visibility, post.circle_id) == (303, "circle", band.pk)
+        label = '<p class="answers" dir="auto">Circle: Band</p>'
+        for reader in (alice, bob):
+            assert label in page_of(reader).get("/").text
+            page = page_of(reader).get(f"/@bob/{post.pk}").text
+            assert "<span>Circle: Band</span>" in page
+            assert 'content="noindex"' in page
+        assert page_of(carol).get(f"/@bob/{post.pk}").status_code == 404
+        assert "Band" not in page_of(carol).get("/@bob").text
+
+    def test_in_chinese(self, alice, band, page_of):
+        post = publish(alice, visibility="circle", circle_id=band.pk)
+        browser = page_of(alice)
+        browser.cookies["lang"] = "zh-hans"
+        assert "圈子：Band" in browser.get(f"/@alice/{post.pk}").text
+
+    def test_an_author_who_has_left_reads_no_name(self, alice, bob, band, page_of):
+        post = publish(bob, visibility="circle", circle_id=band.pk)
+        remove_from_circle(alice, band.pk, bob.pk)
+        page = page_of(bob).get(f"/@bob/{post.pk}").text
+        assert "<span>A circle</span>" in page
+        assert "Band" not in page
+
+    def test_an_answer_has_no_other_choice(self, alice, bob, page_of):
+        family = create_circle(alice, name="Family")
+        add_to_circle(alice, family.pk, [bob])
+        root = publish(alice, visibility="circle", circle_id=family.pk)
+        browser = page_of(bob)
+        page = browser.get(f"/compose?reply_to={root.pk}").text
+        select = page.split('name="visibility"')[1].split("</select>")[0]
+        assert re.findall(r'<option value="([^"]+)" selected', select) == [f"circle:{family.pk}"]
+        assert select.count("<option") == 1
+        fields = {"body": "Yes.", "visibility": f"circle:{family.pk}", "reply_to": str(root.pk)}
+        assert browser.post("/posts", fields).status_code == 303
+        assert Post.objects.get(author=bob).circle_id == family.pk
+
+    @pytest.mark.parametrize(
+        "choice", ["circle", "circle:", "circle:0", "circle:x", "circle:-1", "circle:٣"]
+    )
+    def test_what_is_no_circle(self, alice, band, page_of, choice):
+        response = page_of(alice).post("/posts", {"body": "My text.", "visibility": choice})
+        assert response.status_code == 422
+        assert "My text." in response.text
+        assert not Post.objects.exists()
+
+    def test_a_circle_that_is_gone_keeps_the_text(self, alice, bob, band, page_of):
+        remove_from_circle(alice, band.pk, bob.pk)
+        fields = {"body": "My text.", "visibility": f"circle:{band.pk}"}
+        response = page_of(bob).post("/posts", fields)
+        assert response.status_code == 404
+        assert "My text." in response.text
+        assert "There is no such circle." in response.text
+        assert not Post.objects.exists()
+
+    def test_it_cannot_be_reposted(self, alice, bob, band, page_of):
+        post = publish(alice, visibility="circle", circle_id=band.pk)
+        assert f"/posts/{post.pk}/repost" not in page_of(bob).get(f"/@alice/{post.pk}").text
+        assert page_of(bob).post(f"/posts/{post.pk}/repost").status_code == 403
 
 
 class TestActing:

@@ -19,7 +19,7 @@ def spare(tmp_path_factory):
     program = find_memcached(sockets / "memcached")
     assert program is not None
     with ExitStack() as stack:
-        made = []
+        made: list[Memcached] = []
 
         def one(megabytes=16):
             label = f"spare-{len(made)}"

@@ -1,5 +1,7 @@
 """The console of the caches in the admin: what staff see, may do, and are refused."""
 
+import time
+
 import pytest
 from django.contrib.admin.models import LogEntry
 from django.utils.html import escape
@@ -10,7 +12,7 @@ from apps.topology import actions
 from apps.topology.actions import Author
 from apps.topology.models import TopologyVersion
 from apps.topology.queries import topology_in_force
-from tests.faults import dead_redis
+from tests.faults import dead_redis, frozen, stopped
 from tests.services import running
 from tests.staff import browser_of, choose, confirm, make_staff
 
@@ -49,25 +51,19 @@ def test_the_console_shows_every_node_with_its_health(
 
 
 def test_a_node_whose_probe_fails_is_red(chief, settled):
-    server = running().memcached[0]
-    server.stop()
-    try:
+    with stopped(running().memcached[0]):
         text = text_of(chief.get(CONSOLE))
-    finally:
-        server.start()
     assert text.count('<strong class="bad">down</strong>') == 1
     assert text.count('<span class="good">works</span>') == 2
     assert text_of(chief.get(CONSOLE)).count("works</span>") == 3
 
 
 def test_a_node_that_is_frozen_is_red_in_time(chief, settled):
-    server = running().memcached[0]
-    server.child.popen.send_signal(19)
-    try:
+    began = time.monotonic()
+    with frozen(running().memcached[0]):
         text = text_of(chief.get(CONSOLE))
-    finally:
-        server.child.popen.send_signal(18)
     assert '<strong class="bad">down</strong>' in text
+    assert time.monotonic() - began < 3
 
 
 def test_processes_and_those_that_lag(chief, settled):

@@ -4,8 +4,11 @@ from collections.abc import Sequence
 
 from django.db import connection
 
+from apps.accounts.cache import USER_COUNTS
+from apps.accounts.counting import rebuild_after_commit
 from apps.demo.seeding.rows import batches
 from apps.demo.seeding.world import World
+from apps.posts.cache import POST_COUNTS
 
 # ordered, so that two writers of many counts never wait for each other in a circle
 _USERS = """
@@ -17,7 +20,10 @@ WITH added AS (
 )
 UPDATE accounts_usercounts c
 SET followers = c.followers + a.followers, following = c.following + a.following, posts = c.posts + a.posts,
-    last_post_id = greatest(c.last_post_id, a.last_post_id), outbox_revision = c.outbox_revision + a.posts
+    last_post_id = greatest(c.last_post_id, a.last_post_id), revision = c.revision + 1,
+    outbox_revision = c.outbox_revision + a.posts,
+    graph_revision = c.graph_revision + (a.following > 0)::int,
+    followers_revision = c.followers_revision + (a.followers > 0)::int
 FROM added a JOIN locked USING (user_id)
 WHERE c.user_id = a.user_id
 """
@@ -31,7 +37,7 @@ WITH added AS (
 )
 UPDATE posts_postcounts c
 SET replies = c.replies + a.replies, reposts = c.reposts + a.reposts, likes = c.likes + a.likes,
-    bookmarks = c.bookmarks + a.bookmarks
+    bookmarks = c.bookmarks + a.bookmarks, revision = c.revision + 1
 FROM added a JOIN locked USING (post_id)
 WHERE c.post_id = a.post_id
 """
@@ -52,6 +58,8 @@ def add_counts(world: World) -> None:
     for sql, rows in ((_USERS, sorted(users)), (_POSTS, sorted(posts))):
         for batch in batches(rows):
             _run(sql, batch)
+    for service in (USER_COUNTS, POST_COUNTS):
+        rebuild_after_commit(service)
 
 
 def _run(sql: str, rows: Sequence[Sequence[int]]) -> None:

@@ -20,7 +20,7 @@ from apps.posts.drafts import Draft
 from apps.timeline import outbox
 from apps.timeline.fanout import push_own
 from apps.timeline.schema import (
-    VISIBILITIES,
+    WRITABLE_VISIBILITIES,
     ContextSchema,
     DeletedStatusSchema,
     StatusEdit,
@@ -54,7 +54,8 @@ def create(request: Request) -> Response:
     viewer = viewer_of(request)
     draft = Draft(
         body=fields["status"],
-        visibility=VISIBILITIES[fields["visibility"]],
+        visibility=WRITABLE_VISIBILITIES[fields["visibility"]],
+        circle_id=_id(fields["circle_id"]),
         reply_to_id=_id(fields["in_reply_to_id"]),
         quote_of_id=_id(fields["quoted_status_id"]),
         content_warning=fields["spoiler_text"],
@@ -94,22 +95,30 @@ def create(request: Request) -> Response:
 def one(request: Request, status_id: int) -> Response:
     """Show, edit or delete a post."""
     if request.method == "GET":
-        return Response(status_json(one_item(viewer_id_of(request), status_id)))
+        return _show(request, status_id)
     if not isinstance(request.user, User):
         raise NotAuthenticated
     return _edit(request, status_id) if request.method == "PUT" else _delete(request, status_id)
 
 
+def _show(request: Request, status_id: int) -> Response:
+    item = one_item(viewer_id_of(request), status_id)
+    if isinstance(request.user, User):
+        engagement.read_post(request.user, item.shown.id)
+    return Response(status_json(item))
+
+
 def _edit(request: Request, status_id: int) -> Response:
     viewer = viewer_of(request)
     fields = _valid(StatusEdit(data=request.data))
-    posts.edit_post(
+    edited = posts.edit_post(
         viewer,
         status_id,
         body=fields["status"],
         content_warning=fields.get("spoiler_text"),
         language=fields.get("language"),
     )
+    outbox.stay(edited)
     return _status(viewer, status_id)
 
 

@@ -10,7 +10,7 @@ from django.utils.translation import gettext, ngettext
 from apps.accounts.scripts import html_language
 from apps.accounts.templatetags.amounts import compact, exact
 from apps.posts.models import Visibility
-from apps.timeline.items import FeedItem
+from apps.timeline.items import FeedItem, circle_label
 
 register = template.Library()
 
@@ -22,6 +22,14 @@ _LOOKS = {"like": ("like", "heart"), "repost": ("boost", "repeat-2"), "bookmark"
 def reach(visibility: str) -> str:
     """The name of a visibility."""
     return str(Visibility(visibility).label)
+
+
+@register.filter
+def audience(item: FeedItem) -> str:
+    """Who may see a post: its visibility, or the circle it is for."""
+    if item.post.circle_id is not None:
+        return circle_label(item.circle_name)
+    return reach(item.post.visibility)
 
 
 @register.filter

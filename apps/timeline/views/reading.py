@@ -10,7 +10,9 @@ from django.views.decorators.http import require_safe
 from apps.accounts.models import User
 from apps.accounts.queries import user_by_handle
 from apps.accounts.visitors import MemberVisit, Visit, signed_in_only, viewer_id_of, viewer_of
-from apps.graph.queries import relations
+from apps.engagement.actions import read_post
+from apps.graph.circle_queries import circles_to_post_to
+from apps.graph.queries import exact_relations
 from apps.paging import Cursor, Page
 from apps.timeline.bookmarks import bookmarks_timeline
 from apps.timeline.forms import ComposeForm, composer_context
@@ -50,7 +52,7 @@ def home(request: MemberVisit) -> HttpResponse:
         page,
         here="home",
         feed_url="/",
-        **composer_context(ComposeForm()),
+        **composer_context(ComposeForm(circles=circles_to_post_to(request.user.pk))),
     )
 
 
@@ -106,6 +108,8 @@ def post(request: Visit, handle: str, post_id: int) -> HttpResponseBase:
     if one_item(viewer_id, post_id).author.handle != handle:
         return redirect(one_item(viewer_id, post_id).url)
     found = thread(viewer_id, post_id)
+    if request.method == "GET" and (viewer := viewer_of(request)):
+        read_post(viewer, found.focus.shown.id)
     return render(request, "timeline/thread.html", {"thread": found, **_thread_rows(found)})
 
 
@@ -117,7 +121,7 @@ def _feed(request: Visit, template: str, page: Page[FeedItem], **context: Any) -
 
 
 def _standing(viewer_id: int | None, owner: User) -> dict[str, Any]:
-    related = relations(viewer_id, [owner.pk])
+    related = exact_relations(viewer_id, [owner.pk])
     return {
         "following": related.following,
         "followed_by": related.followed_by,

@@ -10,12 +10,19 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from apps.accounts.forms import show_refusal
 from apps.accounts.visitors import MemberVisit, SeeOther, next_address, signed_in_only
+from apps.graph.circle_queries import circles_to_post_to
 from apps.paging import Cursor
 from apps.posts.actions import delete_post, edit_post, publish_post
 from apps.refusals import NotFound, Refusal, TooMany
 from apps.timeline import outbox
 from apps.timeline.fanout import push_own
-from apps.timeline.forms import FIELD_NAMES, ComposeForm, EditForm, composer_context
+from apps.timeline.forms import (
+    CIRCLE_PREFIX,
+    FIELD_NAMES,
+    ComposeForm,
+    EditForm,
+    composer_context,
+)
 from apps.timeline.items import FeedItem
 from apps.timeline.thread import one_item
 
@@ -27,14 +34,14 @@ def compose(request: MemberVisit) -> HttpResponse:
     asked = {name: request.GET.get(name, "") for name in ("reply_to", "quote")}
     parent = _item_of(request, asked["reply_to"])
     initial = {**asked, **_answer_to(parent, request.user.pk)} if parent else asked
-    return _composer(request, ComposeForm(initial=initial))
+    return _composer(request, _form(request, initial=initial))
 
 
 @require_POST
 @signed_in_only
 def publish(request: MemberVisit) -> HttpResponseBase:
     """Publish; when that is refused, the text stays in the form."""
-    form = ComposeForm(request.POST)
+    form = _form(request, request.POST)
     if not form.is_valid():
         return _composer(request, form, status=422)
     key = form.cleaned_data["idempotency_key"]
@@ -64,11 +71,12 @@ def edit(request: MemberVisit, post_id: int) -> HttpResponseBase:
     if request.method == "POST" and form.is_valid():
         data = form.cleaned_data
         try:
-            edit_post(request.user, post_id, body=data["body"], content_warning=data["content_warning"],
-                      language=form.written_language)  # fmt: skip
+            edited = edit_post(request.user, post_id, body=data["body"], content_warning=data["content_warning"],
+                               language=form.written_language)  # fmt: skip
         except Refusal as refusal:
             show_refusal(form, refusal, FIELD_NAMES)
         else:
+            outbox.stay(edited)
             return SeeOther(item.url)
     context = {"item": item, "editing": post_id, "no_fab": True, **composer_context(form)}
     return render(request, "timeline/edit.html", context, status=422 if form.errors else 200)
@@ -89,6 +97,10 @@ def delete(request: MemberVisit, post_id: int) -> HttpResponseBase:
     return SeeOther("/" if str(post_id) in back else back)
 
 
+def _form(request: MemberVisit, *args: Any, **kwargs: Any) -> ComposeForm:
+    return ComposeForm(*args, circles=circles_to_post_to(request.user.pk), **kwargs)
+
+
 def _composer(
     request: MemberVisit, form: ComposeForm, *, status: int = 200, refusal: Refusal | None = None
 ) -> HttpResponse:
@@ -98,7 +110,10 @@ def _composer(
         "no_fab": True,
         **composer_context(form),
     }
-    if context["parent"]:
+    parent: FeedItem | None = context["parent"]
+    if parent is not None and parent.post.circle_id is not None:
+        form.answer_in_circle(parent.post.circle_id, parent.circle_name)
+    if parent:
         form.fields["body"].widget.attrs["placeholder"] = _("Your reply")
     response = render(request, "timeline/compose.html", context, status=status)
     if isinstance(refusal, TooMany):
@@ -129,7 +144,8 @@ def _own(request: MemberVisit, post_id: int) -> FeedItem:
 def _answer_to(parent: FeedItem, viewer_id: int) -> dict[str, Any]:
     """An answer names whom it answers, and starts with the reach of what it answers."""
     own = parent.author.pk == viewer_id
+    circle_id = parent.post.circle_id
     return {
         "body": "" if own else f"@{parent.author.handle} ",
-        "visibility": parent.post.visibility,
+        "visibility": f"{CIRCLE_PREFIX}{circle_id}" if circle_id else parent.post.visibility,
     }

@@ -1,0 +1,20 @@
+"""What this app keeps in caches: the counts of accounts, all of them."""
+
+from django.conf import settings
+
+from apps.accounts.counting import CountsTable
+from apps.accounts.models import UserCounts
+from apps.caches.counters.places import IdBuckets
+from apps.caches.counters.schema import Field, Schema
+from apps.caches.counters.service import CounterService
+from apps.caches.counters.store import CounterStore
+
+_FIELDS = (Field("followers"), Field("following"), Field("posts"))  # new ones at the end
+
+USER_COUNTS_TABLE = CountsTable(
+    UserCounts, tuple(field.name for field in _FIELDS), rebuild="apps.accounts.tasks.tend_counts"
+)
+USER_COUNTS = CounterService(
+    CounterStore(Schema("users", _FIELDS), IdBuckets(settings.COUNTERS_USERS_PER_BUCKET)),
+    USER_COUNTS_TABLE,
+)

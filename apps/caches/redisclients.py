@@ -1,0 +1,215 @@
+"""Clients of Redis: several commands in one trip; and a Redis Cluster with the interface of one server.
+
+The address of a cluster is `redis+cluster://user:password@host:port,host:port`. It connects when it is first used, and
+whatever goes wrong with it is a RedisError, as with one server.
+"""
+
+import hashlib
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import cached_property
+from typing import Any, NamedTuple, Self, cast
+from urllib.parse import unquote
+
+import redis
+from redis.backoff import NoBackoff
+from redis.cluster import ClusterNode, RedisCluster
+from redis.commands import CoreCommands
+from redis.exceptions import NoScriptError, RedisClusterException
+from redis.retry import Retry
+
+SCHEME = "redis+cluster://"
+DEFAULT_PORT = 6379
+CONNECTIONS_PER_NODE = 64
+NODE_TIMEOUT_SECONDS = 10
+
+Command = tuple[Any, ...]
+
+
+RedisError = redis.RedisError
+
+
+class Address(NamedTuple):
+    """Where to begin to look for a cluster, and how to log in."""
+
+    nodes: list[tuple[str, int]]
+    username: str | None = None
+    password: str | None = None
+
+
+def parse(url: str) -> Address:
+    """The parts of an address; ValueError when it is none."""
+    if not url.startswith(SCHEME):
+        raise ValueError(f"not an address of a cluster: it does not begin with {SCHEME}")
+    login, _, places = url.removeprefix(SCHEME).rstrip("/").rpartition("@")
+    username, _, password = login.partition(":")
+    nodes = [_node(place) for place in places.split(",")]
+    return Address(nodes, unquote(username) or None, unquote(password) or None)
+
+
+def _node(place: str) -> tuple[str, int]:
+    host, separator, port = place.rpartition(":")
+    if not separator or place.endswith("]"):
+        host, port = place, str(DEFAULT_PORT)
+    if not host or not port.isdecimal():
+        raise ValueError(f"{place!r} is not host:port")
+    return host.strip("[]"), int(port)
+
+
+class Cluster:
+    """The client of a cluster, connected at its first use."""
+
+    def __init__(self, url: str, *, timeout_seconds: float) -> None:
+        self.address = parse(url)
+        self._options: dict[str, Any] = {
+            "username": self.address.username,
+            "password": self.address.password,
+            "socket_timeout": timeout_seconds,
+            "socket_connect_timeout": 0.2,
+            "protocol": 2,
+        }
+
+    @cached_property
+    def _client(self) -> RedisCluster:
+        node: Any = ClusterNode  # the library's types end here
+        with _redis_errors():
+            return RedisCluster(
+                startup_nodes=[node(host, port) for host, port in self.address.nodes],
+                max_connections=CONNECTIONS_PER_NODE,
+                require_full_coverage=False,
+                retry=Retry(NoBackoff(), 1),
+                **self._options,
+            )
+
+    def node(self, host: str, port: int) -> Any:
+        """One node, for looking after it: with patience, and without following redirections."""
+        options = {**self._options, "socket_timeout": NODE_TIMEOUT_SECONDS}
+        return redis.Redis(connection_pool=redis.ConnectionPool(host=host, port=port, **options))
+
+    def pipeline(self, transaction: bool = False) -> "ClusterPipeline":  # noqa: FBT001, FBT002 -- the library's own interface
+        """Commands sent to each node together, then all answers are read. A transaction keeps to one slot."""
+        return ClusterPipeline(self, transaction=transaction)
+
+    def queue(self, commands: Sequence["Queued"], *, transaction: bool) -> Any:
+        """A pipeline of the library with commands in it; connects."""
+        client: Any = self._client
+        pipeline = client.pipeline(transaction=transaction)
+        for name, args, options in commands:
+            if name == "execute_command" and args[0] == "EVALSHA":
+                # else the library asks a server for the keys of every script, one round trip each
+                node = client.nodes_manager.get_node_from_slot(client.keyslot(args[3]))
+                pipeline.execute_command(*args, target_nodes=node, **options)
+            elif name == "execute_command":
+                pipeline.execute_command(*args, **options)
+            else:  # not the pipeline's own methods: some refuse what a node would do, such as RENAME within a slot
+                getattr(CoreCommands, name)(pipeline, *args, **options)
+        return pipeline
+
+    def __getattr__(self, name: str) -> Any:
+        """Everything else, as the library has it."""
+        found = getattr(self._client, name)
+        return _guarded(found) if callable(found) else found
+
+
+Queued = tuple[str, tuple[Any, ...], dict[str, Any]]
+
+
+class ClusterPipeline:
+    """Commands for a cluster. Nothing is asked of it before `execute`, so nothing else fails."""
+
+    def __init__(self, cluster: Cluster, *, transaction: bool) -> None:
+        self._cluster = cluster
+        self._transaction = transaction
+        self._commands: list[Queued] = []
+
+    def __getattr__(self, name: str) -> Callable[..., "ClusterPipeline"]:
+        """Any command, to be sent later."""
+
+        def queue(*args: Any, **options: Any) -> ClusterPipeline:
+            self._commands.append((name, args, options))
+            return self
+
+        return queue
+
+    def __enter__(self) -> Self:
+        """Nothing is held before `execute`."""
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        """Nor after it."""
+
+    def execute(self, raise_on_error: bool = True) -> list[Any]:  # noqa: FBT001, FBT002 -- as above
+        """Send everything; the answers in order."""
+        commands, self._commands = self._commands, []
+        with _redis_errors():
+            pipeline = self._cluster.queue(commands, transaction=self._transaction)
+            answers: list[Any] = pipeline.execute(raise_on_error=raise_on_error)
+            for answer in answers:  # a node that is gone is nobody's answer, as with one server
+                if isinstance(answer, Exception) and not isinstance(answer, redis.ResponseError):
+                    raise answer
+        return answers
+
+
+@contextmanager
+def _redis_errors() -> Iterator[None]:
+    """The library's errors about a cluster as a whole are not RedisErrors: they would get past everything that expects one."""
+    try:
+        yield
+    except RedisClusterException as error:
+        raise redis.ConnectionError(str(error)) from error
+
+
+def _guarded(method: Callable[..., Any]) -> Callable[..., Any]:
+    def call(*args: Any, **options: Any) -> Any:
+        with _redis_errors():
+            return method(*args, **options)
+
+    return call
+
+
+_sources: dict[str, str] = {}  # digest -> Lua
+
+
+def call(source: str, keys: Sequence[str], args: Sequence[Any]) -> Command:
+    """A call of a script as one command of a `trip`. In a cluster all its keys are in one slot."""
+    digest = hashlib.sha1(source.encode(), usedforsecurity=False).hexdigest()
+    _sources[digest] = source
+    return ("EVALSHA", digest, len(keys), *keys, *args)
+
+
+def trip(client: redis.Redis, commands: Sequence[Command]) -> list[Any]:
+    """The answers to commands sent together, in one round trip per server. Scripts that Redis forgot are sent again.
+
+    RedisError when one of them failed; the others may have been carried out.
+    """
+    answers = _send(client, commands)
+    forgotten = [at for at, answer in enumerate(answers) if isinstance(answer, NoScriptError)]
+    if forgotten:
+        for digest in {commands[at][1] for at in forgotten}:
+            client.script_load(_sources[digest])
+        again = _send(client, [commands[at] for at in forgotten])
+        answers = [again.pop(0) if at in forgotten else one for at, one in enumerate(answers)]
+    for answer in answers:
+        if isinstance(answer, Exception):
+            raise answer
+    return answers
+
+
+def is_cluster(client: redis.Redis) -> bool:
+    """Whether the keys of one command or script must be in one slot."""
+    return isinstance(cast("Any", client), Cluster)
+
+
+def may_evict(client: redis.Redis) -> bool:
+    """Whether a server, or one of a cluster, may throw keys away when its memory is full."""
+    everywhere = {"target_nodes": RedisCluster.PRIMARIES} if is_cluster(client) else {}
+    answer: dict[str, Any] = client.info("memory", **everywhere)
+    servers = answer.values() if is_cluster(client) else [answer]
+    return any(one.get("maxmemory_policy") != "noeviction" for one in servers)
+
+
+def _send(client: redis.Redis, commands: Sequence[Command]) -> list[Any]:
+    pipeline = client.pipeline(transaction=False)
+    for command in commands:
+        pipeline.execute_command(*command)  # type: ignore[no-untyped-call]  # as the library has it
+    return pipeline.execute(raise_on_error=False)

@@ -1,0 +1,26 @@
+"""What this app keeps in Redis: existence filters of who did what with which post.
+
+Likes and bookmarks have rows: "no" spares the query, "yes" is confirmed by it. Reads and recommendations have none:
+the filter is their only record, lossy on purpose, and at the declared rate it takes an unread post for a read one.
+"""
+
+from django.conf import settings
+
+from apps.caches.bloom import Sizing
+from apps.caches.segments import Marks
+
+_SIZING = Sizing(
+    bytes_per_record=settings.EXISTENCE_BYTES_PER_RECORD,
+    hashes=settings.EXISTENCE_HASHES,
+    segment_records=settings.EXISTENCE_SEGMENT_RECORDS,
+    segment_seconds=settings.EXISTENCE_SEGMENT_SECONDS,
+)
+
+LIKES = Marks("like", settings.EXISTENCE_HORIZON_DAYS, has_rows=True, sizing=_SIZING)
+BOOKMARKS = Marks("bookmark", settings.EXISTENCE_HORIZON_DAYS, has_rows=True, sizing=_SIZING)
+READS = Marks("read", settings.EXISTENCE_READ_HORIZON_DAYS, has_rows=False, sizing=_SIZING)
+RECOMMENDED = Marks(
+    "recommended", settings.EXISTENCE_READ_HORIZON_DAYS, has_rows=False, sizing=_SIZING
+)
+
+KINDS = {marks.kind: marks for marks in (LIKES, BOOKMARKS, READS, RECOMMENDED)}

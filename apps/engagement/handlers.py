@@ -1,0 +1,24 @@
+"""What engagement does when a change is reported."""
+
+from apps.caches.existence import mark_many
+from apps.caches.servers import RedisError
+from apps.engagement.cache import KINDS
+from apps.engagement.rebuild import distrust
+from apps.events.registry import Payload, handles
+
+
+@handles("mark_missed")
+def mark_again(payload: Payload) -> None:
+    """Make a mark that failed. A store that answers but takes no marks must not go on saying "no"."""
+    marks = KINDS[payload["kind"]]
+    try:
+        mark_many(marks, [(payload["user_id"], payload["post_id"])])
+    except RedisError:
+        distrust(marks)
+        raise
+
+
+@handles("filter_outdated")
+def stop_believing(payload: Payload) -> None:
+    """Rows were written past a filter while its store did not answer."""
+    distrust(KINDS[payload["kind"]])

@@ -1,0 +1,136 @@
+"""`manage counters`: are all counts right, put them right, build the counters in Redis anew."""
+
+import json
+import time
+from argparse import ArgumentParser, RawDescriptionHelpFormatter
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from apps.caches.counters import building, upkeep
+from apps.caches.servers import RedisError
+from apps.engagement import reconcile
+from apps.engagement.management.count_progress import walk
+from apps.engagement.truth import SUBJECTS, Subject
+
+WAIT_SECONDS = 1.0  # for another builder to finish its turn
+MOST_RECORDS = 512  # hash-max-listpack-entries: more in a bucket take five times the memory
+EXAMPLES = """
+Counts are kept three times: the rows themselves (likes, replies, follows ...), a row of counts per post and account,
+and packed records in Redis. Beside all writers, at any time:
+
+examples:
+  ./run manage counters status                        what the counters in Redis hold
+  ./run manage counters reconcile                     compare all counts; exit code 1 when one is wrong
+  ./run manage counters reconcile --fix               and put them right
+  ./run manage counters reconcile --fix --since 7     only posts of the last seven days
+  ./run manage counters rebuild                       drop the records in Redis and write them anew
+"""
+
+
+class Command(BaseCommand):
+    """Look after counts."""
+
+    help = "Compare and repair the counts of posts and accounts, and build the counters in Redis."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        """Name the options."""
+        parser.formatter_class = RawDescriptionHelpFormatter
+        parser.epilog = EXAMPLES
+        parser.add_argument("what", choices=["status", "reconcile", "rebuild"], help="what to do")
+        parser.add_argument("--fix", action="store_true", help="reconcile: put right what is wrong")
+        parser.add_argument(
+            "--since", type=float, metavar="DAYS", help="reconcile: only posts of the last days"
+        )
+        parser.add_argument("--json", action="store_true", help="print one JSON object")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Do it; CommandError when Redis does not answer."""
+        act = {"status": self._status, "reconcile": self._reconcile, "rebuild": self._rebuild}
+        try:
+            act[options["what"]](options)
+        except RedisError as error:
+            raise CommandError(f"Redis does not answer: {error}") from None
+
+    def _status(self, options: dict[str, Any]) -> None:
+        found = {subject.name: _status_of(subject) for subject in SUBJECTS}
+        if options["json"]:
+            self.stdout.write(json.dumps(found))
+            return
+        for name, status in found.items():
+            self.stdout.write(f"{name}:")
+            for key, value in status.items():
+                self.stdout.write(
+                    f"{value:>18,}  {key}" if isinstance(value, int) else f"{value:>18}  {key}"
+                )
+
+    def _reconcile(self, options: dict[str, Any]) -> None:
+        report, fix = reconcile.Report(), options["fix"]
+        for subject in SUBJECTS:
+            at = reconcile.first_of(subject, options["since"])
+            first, last = subject.table.ends()
+            with walk(f"Comparing {subject.name}", max(at, first), last) as reached:
+                while (upto := reconcile.step(subject, at, report, fix=fix)) is not None:
+                    reached(upto)
+                    at = upto
+        building = [subject.name for subject in SUBJECTS if not _is_whole(subject)]
+        self.stdout.write(
+            _as_json(report, building) if options["json"] else _as_text(report, building)
+        )
+        if report.drifts and not fix:
+            raise SystemExit(1)
+
+    def _rebuild(self, options: dict[str, Any]) -> None:
+        began = time.monotonic()
+        for subject in SUBJECTS:
+            upkeep.start_over(subject.service)
+            with walk(f"Building {subject.name}", *subject.table.ends()) as reached:
+                while not upkeep.rebuild(subject.service, advance=reached) and not _is_whole(
+                    subject
+                ):
+                    time.sleep(WAIT_SECONDS)
+        self.stdout.write(f"The counters were built in {time.monotonic() - began:.1f} s.")
+
+
+def _as_json(report: reconcile.Report, building: list[str]) -> str:
+    drift = [
+        {"counts": f"{name}.{field}", "in": where, "wrong": tally.number,
+         "worst": {"id": str(tally.worst.id), "has": tally.worst.has, "should": tally.worst.should}}
+        for (name, where, field), tally in sorted(report.tallies.items())
+    ]  # fmt: skip
+    summary = {"compared": report.looked_at, "repaired": report.repaired, "not_compared": building}
+    return json.dumps({**summary, "drift": drift})
+
+
+def _as_text(report: reconcile.Report, building: list[str]) -> str:
+    lines = [
+        f"{tally.number:>10,}  {name}.{field} in {where}; worst: {tally.worst.id}"
+        f" has {tally.worst.has:,}, should have {tally.worst.should:,}"
+        for (name, where, field), tally in sorted(report.tallies.items())
+    ]
+    lines += [
+        f"The counters of {name} in Redis are being built, and were not compared."
+        for name in building
+    ]
+    sums = f"{report.looked_at:,} rows compared, {report.drifts:,} counts wrong, {report.repaired:,} put right"
+    return "\n".join([*lines, sums])
+
+
+def _is_whole(subject: Subject) -> bool:
+    return building.state(subject.service.store).is_whole
+
+
+def _status_of(subject: Subject) -> dict[str, Any]:
+    state = building.state(subject.service.store)
+    sample = upkeep.sample(subject.service, subject.table.ends()[1])
+    advice = "yes" if sample.most_records <= MOST_RECORDS else "no: make buckets smaller"
+    return {
+        "complete": "yes" if state.is_whole else "no: pages ask PostgreSQL",
+        "records": sample.records,
+        "bytes": sample.size,
+        "bytes a record": f"{sample.size / sample.records:.1f}" if sample.records else "-",
+        "buckets": sample.buckets,
+        "records in the fullest bucket seen": sample.most_records,
+        "buckets in compact form": advice,
+        "buckets to be written back": upkeep.waiting(subject.service),
+    }

@@ -1,0 +1,83 @@
+"""`manage existence status|rebuild|capacity`: the filters of who did what with which post."""
+
+import time
+from argparse import ArgumentParser
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from apps.caches import trust
+from apps.caches.bloom import capacity_report
+from apps.caches.redisclients import may_evict
+from apps.caches.segments import Marks, fills
+from apps.caches.servers import RedisError, existence
+from apps.engagement.cache import KINDS, LIKES
+from apps.engagement.rebuild import MODELS, Outcome, rebuild
+
+PIECE_SECONDS = 5
+PAUSE_SECONDS = 0.5
+
+
+class Command(BaseCommand):
+    """Look at the existence filters, build them anew, or plan their size."""
+
+    help = (
+        "Existence filters: how full and how trustworthy they are; rebuild them; plan their size."
+    )
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        """Name the options."""
+        verbs = parser.add_subparsers(dest="verb", required=True)
+        verbs.add_parser("status", help="what is believed, how full, how many bytes")
+        again = verbs.add_parser(
+            "rebuild", help="build from the rows; the old filter answers until the end"
+        )
+        again.add_argument("kind", nargs="?", choices=[marks.kind for marks in MODELS])
+        plan = verbs.add_parser(
+            "capacity", help="bytes for a number of records, beside other stores"
+        )
+        plan.add_argument("records", type=int)
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Do what was asked."""
+        try:
+            if options["verb"] == "status":
+                self._status()
+            elif options["verb"] == "rebuild":
+                for marks in MODELS:
+                    if options["kind"] in {None, marks.kind}:
+                        self._rebuild(marks)
+            else:
+                self._capacity(options["records"])
+        except RedisError as error:
+            raise CommandError(
+                f"The Redis of the existence filters does not answer: {error}"
+            ) from None
+
+    def _status(self) -> None:
+        if may_evict(existence()):
+            self.stdout.write(
+                "This Redis may evict keys: every loss costs a rebuild. Use noeviction."
+            )
+        for marks in KINDS.values():
+            state = trust.read(marks.name)
+            word = "believed" if state.live else "not believed, the database answers"
+            building = ", a new one is being built" if state.building else ""
+            self.stdout.write(f"{marks.name}: {word}{building}; promises {marks.sizing.rate:.3%}")
+            for fill in fills(marks, state.live) if state.live else ():
+                self.stdout.write(
+                    f"  segment {fill.segment}: {fill.records:,} of {marks.sizing.capacity:,} records, "
+                    f"{fill.rate:.3%} false positives, {fill.layers} layers, {fill.bytes_used:,} bytes"
+                )
+
+    def _rebuild(self, marks: Marks) -> None:
+        outcome = rebuild(marks, seconds=PIECE_SECONDS, anew=True)
+        while outcome is not Outcome.DONE:
+            self.stdout.write(f"{marks.kind}: {outcome.value}")
+            time.sleep(0 if outcome is Outcome.UNFINISHED else PAUSE_SECONDS)
+            outcome = rebuild(marks, seconds=PIECE_SECONDS)
+        self.stdout.write(f"{marks.kind}: rebuilt")
+
+    def _capacity(self, records: int) -> None:
+        for name, size in capacity_report(records, LIKES.sizing.bytes_per_record).items():
+            self.stdout.write(f"{size / 1e9:>14,.3f} GB  {name}")

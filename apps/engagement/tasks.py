@@ -1,0 +1,36 @@
+"""Celery's entry points to the upkeep of counts and existence filters."""
+
+import logging
+
+from celery import shared_task
+from django.conf import settings
+
+from apps.caches.servers import RedisError
+from apps.engagement import rebuild, reconcile
+from apps.events.actions import ring
+
+logger = logging.getLogger(__name__)
+
+PIECE_SECONDS = 15  # of a rebuild
+TURN_SECONDS = 2.0  # of the reconciliation
+
+
+@shared_task
+def reconcile_counts() -> None:
+    """Compare some more counts with the rows they count, and repair them."""
+    reconcile.walk_on(days=settings.COUNTERS_RECONCILE_DAYS, seconds=TURN_SECONDS)
+
+
+@shared_task
+def tend_filters() -> None:
+    """Keep the existence filters whole; a long rebuild goes on in the next message."""
+    unfinished = False
+    for marks in rebuild.MODELS:
+        try:
+            outcome = rebuild.tend(marks, seconds=PIECE_SECONDS)
+        except RedisError as error:
+            logger.warning("the existence filter of %s is left as it is: %s", marks.kind, error)
+        else:
+            unfinished |= outcome is rebuild.Outcome.UNFINISHED
+    if unfinished:
+        ring("apps.engagement.tasks.tend_filters")

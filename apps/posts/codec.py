@@ -1,0 +1,116 @@
+"""The byte form of a post's content: protobuf (`wire/post.proto`) in an envelope.
+
+Older and newer code read each other's bytes; what cannot be read in full is a miss, never half a post.
+"""
+
+from typing import TypeVar
+
+from google.protobuf.message import DecodeError
+from google.protobuf.unknown_fields import UnknownFieldSet
+
+from apps.caches.envelope import pack, unpack
+from apps.ids import MAX_ID
+from apps.posts.content import Picture, PostContent
+from apps.posts.models import Kind, Visibility
+from apps.posts.wire import post_pb2 as wire
+
+VERSION = 2  # of all byte forms of a post, part of every key; 1 was JSON
+MAX_BYTES = 256 * 1024  # of one post, far above the longest text that can be published
+MAX_MS = 253_402_300_799_999  # the end of the year 9999
+
+_KINDS = {kind.value: wire.Kind.Value(f"KIND_{kind.name}") for kind in Kind}
+_VISIBILITIES = {one.value: wire.Visibility.Value(f"VISIBILITY_{one.name}") for one in Visibility}
+_KIND_NAMES = {number: name for name, number in _KINDS.items()}
+_VISIBILITY_NAMES = {number: name for name, number in _VISIBILITIES.items()}
+_KNOWN = {
+    message: frozenset(message.DESCRIPTOR.fields_by_number)
+    for message in (wire.Post, wire.Mention, wire.Picture)
+}
+
+T = TypeVar("T")
+
+
+def encode(content: PostContent) -> bytes:
+    """The byte form kept in caches."""
+    return pack(to_protobuf(content))
+
+
+def decode(data: bytes) -> PostContent:
+    """The inverse of `encode`; ValueError when the bytes are something else, damaged, or say what this code does not know."""
+    return from_protobuf(unpack(data, max_bytes=MAX_BYTES))
+
+
+def to_protobuf(content: PostContent) -> bytes:
+    """The protobuf message of a content, without the envelope."""
+    message = wire.Post(
+        id=content.id,
+        version=content.version,
+        author_id=content.author_id,
+        kind=_KINDS[content.kind],
+        visibility=_VISIBILITIES[content.visibility],
+        created_ms=content.created_ms,
+        body=content.body,
+        language=content.language,
+        content_warning=content.content_warning,
+        source_id=content.source_id,
+        reply_to_id=content.reply_to_id,
+        thread_id=content.thread_id if content.thread_id != content.id else None,
+        mentions=[wire.Mention(handle=name, user_id=pk) for name, pk in content.mentions.items()],
+        pictures=[_picture_message(picture) for picture in content.pictures],
+        edited_ms=content.edited_ms,
+    )
+    data: bytes = message.SerializeToString()
+    return data
+
+
+def from_protobuf(data: bytes) -> PostContent:
+    """The inverse of `to_protobuf`; ValueError when it is no post. Fields that a newer release added are passed over."""
+    try:
+        message = wire.Post.FromString(data)
+    except DecodeError as error:
+        raise ValueError("not a post") from error
+    _check(message)
+    return PostContent(
+        id=message.id,
+        version=message.version,
+        author_id=message.author_id,
+        kind=_name(_KIND_NAMES, message.kind),
+        body=message.body,
+        content_warning=message.content_warning,
+        language=message.language,
+        visibility=_name(_VISIBILITY_NAMES, message.visibility),
+        source_id=message.source_id or None,
+        reply_to_id=message.reply_to_id or None,
+        thread_id=message.thread_id or message.id,
+        created_ms=message.created_ms,
+        edited_ms=message.edited_ms or None,
+        pictures=tuple(
+            Picture(one.id, one.url, one.width, one.height, one.alt) for one in message.pictures
+        ),
+        mentions={one.handle: one.user_id for one in message.mentions},
+    )
+
+
+def _check(message: wire.Post) -> None:
+    """ValueError unless everything a post must have is there."""
+    largest = max(message.id, message.source_id, message.reply_to_id, message.thread_id)
+    whole = message.id and message.version and message.author_id and largest <= MAX_ID
+    if not whole or not 0 < message.created_ms <= MAX_MS or not 0 <= message.edited_ms <= MAX_MS:
+        raise ValueError("not a whole post")
+    for part in (message, *message.mentions, *message.pictures):
+        unknown = UnknownFieldSet(part)
+        # a known number among the unknown fields: its type is another one
+        if unknown and not _KNOWN[type(part)].isdisjoint(one.field_number for one in unknown):
+            raise ValueError("a field of another type")
+
+
+def _name(names: dict[int, T], number: int) -> T:
+    if number not in names:
+        raise ValueError(f"a value of a newer release: {number}")
+    return names[number]
+
+
+def _picture_message(picture: Picture) -> wire.Picture:
+    return wire.Picture(
+        id=picture.id, url=picture.url, width=picture.width, height=picture.height, alt=picture.alt
+    )

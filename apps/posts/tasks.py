@@ -1,0 +1,27 @@
+"""Celery's entry points to posts."""
+
+from celery import shared_task
+from django.conf import settings
+
+from apps.caches.counters import upkeep
+from apps.posts.cache import POST_COUNTS
+
+TURN_SECONDS = 20.0
+
+
+@shared_task
+def tend_counts() -> None:
+    """Rebuild the counters of posts as far as a turn goes, if they need it."""
+    upkeep.tend(POST_COUNTS, seconds=TURN_SECONDS)
+
+
+@shared_task
+def write_back_reads() -> None:
+    """Write the reads that were counted in Redis to PostgreSQL."""
+    upkeep.write_back(POST_COUNTS)
+
+
+@shared_task
+def cool_counts() -> None:
+    """Drop the counters of old posts from Redis."""
+    upkeep.cool(POST_COUNTS, most_bytes=settings.COUNTERS_MEMORY_LIMIT_BYTES)

@@ -1,0 +1,1 @@
+"""The byte form of posts: `post.proto`, and the code generated from it by `make proto`."""

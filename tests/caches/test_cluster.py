@@ -1,0 +1,362 @@
+"""Windows and existence filters on a real Redis Cluster, and a slot that moves while they are used."""
+
+import inspect
+import threading
+
+import pytest
+from django.core.exceptions import ImproperlyConfigured
+from django.core.management import CommandError, call_command
+
+from apps.caches import existence as filters
+from apps.caches import ratelimit, redisclients, servers, totals, trust
+from apps.caches.listener import Listener, processes, publish
+from apps.caches.listhead import Entry, Head, ListHeads
+from apps.caches.longset import Change, LongSets, common
+from apps.caches.redisclients import parse
+from apps.caches.servers import RedisError, existence, timelines
+from apps.caches.topology import Node, Topology
+from apps.caches.window import Windows, bury
+from tests.caches import test_existence as existence_tests
+from tests.caches import test_window as window_tests
+from tests.clusters import addresses, cluster_url, until
+
+HOME = Windows("home:1", length=800, ttl_seconds=3600)
+# These stop or count the one server of the tests, look at how it is reached, or only take long.
+ONE_SERVER = {
+    "test_a_dead_redis_is_unknown_and_a_mark_says_that_it_failed",
+    "test_a_page_is_one_round_trip_whatever_its_size",
+    "test_a_restart_keeps_the_answers",
+    "test_no_false_negative_while_a_segment_grows_through_its_layers",
+    "test_redis_cli_reads_a_filter_with_plain_commands",
+}
+
+
+def plain_tests(module):
+    """The tests of a module that take no arguments and do not stop servers."""
+    return [
+        pytest.param(function, id=name)
+        for name, function in vars(module).items()
+        if name.startswith("test_")
+        and name not in ONE_SERVER
+        and "dead_redis" not in inspect.getsource(function)
+        and (hasattr(function, "hypothesis") or not inspect.signature(function).parameters)
+    ]
+
+
+@pytest.mark.parametrize("test", plain_tests(window_tests))
+def test_windows_do_on_a_cluster_what_they_do_on_one_server(on_cluster, test):
+    test()
+
+
+@pytest.mark.parametrize("test", plain_tests(existence_tests))
+def test_filters_do_on_a_cluster_what_they_do_on_one_server(on_cluster, test):
+    filters._known.clear()
+    test()
+
+
+def put_live(readers, ids):
+    for reader in readers:
+        token = HOME.begin(reader)
+        assert token is not None
+        assert HOME.swap(reader, token, ids, complete=True)
+
+
+def test_a_push_reaches_readers_on_all_nodes(on_cluster):
+    put_live(range(1, 1201), [1])
+    assert HOME.push(range(1, 1501), [2, 3]) == (1200, 300)
+    assert all(HOME.ids(reader) == [3, 2, 1] for reader in range(1, 1201, 97))
+    assert all(node.ask("DBSIZE") > 200 for node in on_cluster)
+    bury(4)
+    assert HOME.push(range(1, 1501), [4]) == (0, 0)
+    assert HOME.push([1], [4, 5]) == (1, 0)
+    assert HOME.ids(1) == [5, 3, 2, 1]
+
+
+def test_a_page_asks_every_node_once(on_cluster):
+    marks = existence_tests.believed()
+    ids = [existence_tests.post(n, age=n * 3 * 24 * 3600) for n in range(20)]
+    filters.mark_many(marks, [(1, one) for one in ids])
+    assert existence_tests.ask(marks, 1, ids).perhaps == set(ids)
+    clients = [node.client() for node in on_cluster]
+    reads = [[client.info("stats")["total_reads_processed"] for client in clients]]
+    existence_tests.ask(marks, 1, ids)
+    reads.append([client.info("stats")["total_reads_processed"] for client in clients])
+    assert [after - before - 1 for before, after in zip(*reads, strict=True)] == [1, 1, 1]
+    for client in clients:
+        client.close()
+
+
+def test_limits_count_on_a_cluster(on_cluster, settings):
+    with addresses(settings, REDIS_LIMITS_URL=cluster_url(on_cluster)):
+        servers.limits.cache_clear()
+        try:
+            allowed = [
+                ratelimit.count("post", "bob", limit=2, seconds=60).allowed for _ in range(3)
+            ]
+            assert allowed == [True, True, False]
+        finally:
+            servers.limits.cache_clear()
+    servers.limits.cache_clear()
+
+
+def test_relations_live_on_a_cluster(on_cluster):
+    sets = LongSets("test", ("friends", "foes"), ttl_seconds=1000)
+    for owner in range(1, 31):
+        sets.store(owner, 1, {"friends": [owner, 100], "foes": []})
+        assert sets.change(owner, 2, [Change("friends", 200, added=True)]) == 2
+        assert sets.contained(owner, 2, [owner, 200, 300]) == {
+            "friends": {owner, 200},
+            "foes": set(),
+        }
+        assert sets.contained(owner, 1, [owner]) is None
+    assert all(node.ask("DBSIZE") for node in on_cluster)
+    heads = ListHeads("test", "list", 10, 1000)
+    heads.store(7, 1, Head([Entry(5, 50), Entry(4, 40)], complete=True))
+    found = heads.read(7, 1, newest=None, oldest=0, count=5)
+    assert found is not None
+    assert (found.entries, found.complete) == ([Entry(5, 50), Entry(4, 40)], True)
+    others = [sets.fenced(owner, 2, "friends") for owner in (2, 3)]
+    with pytest.raises(RedisError):  # they are on other nodes; PostgreSQL is asked
+        common(sets.fenced(1, 2, "friends"), others, limit=10)
+
+
+def test_news_of_the_topology_and_totals_go_through_a_cluster(on_cluster):
+    listener = Listener(Topology(), role="web")
+    listener.start()
+    news = Topology(version=1, main=(Node("main-0", "10.0.0.1:1", 64, 1),))
+    try:
+        assert publish(news)
+        assert until(lambda: listener.topology == news, 5)
+        assert until(lambda: [one.version for one in processes()] == [1], 5)
+    finally:
+        listener.stop()
+    totals.add({("content", "hit"): 3})
+    assert totals.total()["content", "hit"] >= 3
+
+
+# --- a slot moves ---------------------------------------------------------------------------------
+
+
+def slot_of(node, key):
+    return node.ask("CLUSTER", "KEYSLOT", key)
+
+
+def owner_of(nodes, slot):
+    for first, last, master, *_replicas in nodes[0].ask("CLUSTER", "SLOTS"):
+        if first <= slot <= last:
+            return next(node for node in nodes if node.port == master[1])
+    raise AssertionError(slot)
+
+
+def same_slot_keys(number):
+    """Keys that share a slot by their tag, as those of one reader do."""
+    return [f"many:{{7}}:{n}" for n in range(number)]
+
+
+def move(nodes, slot, target):
+    call_command("redis_slots", "migrate", str(slot), "--to", target.address)
+
+
+def other_than(nodes, node):
+    return next(one for one in nodes if one is not node)
+
+
+class Writers:
+    """Threads that count up keys until they are told to stop."""
+
+    def __init__(self, keys):
+        self.written = dict.fromkeys(keys, 0)
+        self.failures = []
+        self.stop = threading.Event()
+        self.threads = [threading.Thread(target=self.write, args=(part,)) for part in range(4)]
+        for thread in self.threads:
+            thread.start()
+
+    def write(self, part):
+        while not self.stop.is_set():
+            for number, key in enumerate(list(self.written)[part::4]):
+                try:
+                    timelines().incr(key)
+                    self.written[key] += 1
+                    timelines().set(f"{key}:{number}", number, ex=5000)  # new keys, too
+                except RedisError as error:
+                    self.failures.append(error)
+
+    def total(self):
+        return sum(self.written.values())
+
+    def end(self):
+        self.stop.set()
+        for thread in self.threads:
+            thread.join(30)
+
+
+def test_a_slot_moves_while_writes_run_and_no_key_is_lost(on_cluster, capsys):
+    keys = same_slot_keys(3000)
+    for key in keys:
+        timelines().set(key, 0, ex=5000)
+    slot = slot_of(on_cluster[0], keys[0])
+    source = owner_of(on_cluster, slot)
+    target = other_than(on_cluster, source)
+    writers = Writers(keys)
+    try:
+        assert until(lambda: writers.total() > 500)
+        move(on_cluster, slot, target)
+        moved_at = writers.total()
+        assert until(lambda: writers.total() > moved_at + 500)
+    finally:
+        writers.end()
+    assert writers.failures == []
+    assert {key: int(timelines().get(key) or 0) for key in keys} == writers.written
+    assert all(4000 < timelines().ttl(key) <= 5000 for key in keys)
+    assert source.ask("CLUSTER", "COUNTKEYSINSLOT", slot) == 0
+    assert target.ask("CLUSTER", "COUNTKEYSINSLOT", slot) > len(keys)
+    assert owner_of(on_cluster, slot) is target
+    assert "keys moved" in capsys.readouterr().out
+
+
+def test_pushes_while_the_slot_of_a_reader_moves_are_not_lost(on_cluster):
+    """A script with keys that are half moved is refused and tried again, by the client and by the ledger."""
+    put_live([7], [1])
+    for key in same_slot_keys(2000):
+        timelines().set(key, "x" * 200)
+    slot = slot_of(on_cluster[0], "home:1:{7}")
+    target = other_than(on_cluster, owner_of(on_cluster, slot))
+    ids, stop = iter(range(2, 100_000)), threading.Event()
+    pushed, refused = [1], 0
+
+    def move_it():
+        move(on_cluster, slot, target)
+        stop.set()
+
+    mover = threading.Thread(target=move_it)
+    mover.start()
+    while not stop.is_set():
+        post_id = next(ids)
+        for _ in range(200):  # as the ledger does
+            try:
+                assert HOME.push([7], [post_id]) == (1, 0)
+                break
+            except RedisError:
+                refused += 1
+        pushed.append(post_id)
+    mover.join(30)
+    assert HOME.ids(7) == sorted(pushed, reverse=True)[:800]
+    assert 0 < timelines().ttl("home:1:{7}") <= 3600
+
+
+def test_a_move_that_was_interrupted_is_finished_by_the_next_one(on_cluster):
+    keys = same_slot_keys(120)
+    for key in keys:
+        timelines().set(key, key, ex=5000)
+    slot = slot_of(on_cluster[0], keys[0])
+    source = owner_of(on_cluster, slot)
+    target = other_than(on_cluster, source)
+    ids = {node.port: node.ask("CLUSTER", "MYID").decode() for node in on_cluster}
+    target.ask("CLUSTER", "SETSLOT", slot, "IMPORTING", ids[source.port])
+    source.ask("CLUSTER", "SETSLOT", slot, "MIGRATING", ids[target.port])
+    source.ask("MIGRATE", "127.0.0.1", target.port, "", 0, 5000, "KEYS", *keys[:50])
+    source.ask("MIGRATE", "127.0.0.1", target.port, "", 0, 5000, "COPY", "KEYS", *keys[50:60])
+    timelines().set(keys[50], "newer", ex=5000)  # the copy at the target is old now
+    move(on_cluster, slot, target)
+    assert timelines().get(keys[50]) == b"newer"
+    assert [timelines().get(key) for key in keys[51:]] == [key.encode() for key in keys[51:]]
+    assert target.ask("CLUSTER", "COUNTKEYSINSLOT", slot) == len(keys)
+    move(on_cluster, slot, target)  # again: nothing to do
+    assert timelines().get(keys[0]) == keys[0].encode()
+    move(on_cluster, slot, source)
+    assert source.ask("CLUSTER", "COUNTKEYSINSLOT", slot) == len(keys)
+
+
+def test_a_filter_answers_while_its_slot_moves(on_cluster):
+    marks = existence_tests.believed()
+    pair = (1, existence_tests.post(1))
+    filters.mark_many(marks, [pair])
+    (key,) = [one.decode() for one in existence().scan_iter("phantom:1:*")]
+    for name in (key, trust.META):
+        slot = slot_of(on_cluster[0], name)
+        move(on_cluster, slot, other_than(on_cluster, owner_of(on_cluster, slot)))
+        found = existence_tests.ask(marks, 1, [pair[1], existence_tests.post(2)])
+        assert (found.perhaps, found.unknown) == ({pair[1]}, set())
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["migrate", "16384", "--to", "127.0.0.1:1"], "slots are 0 to 16383"),
+        (["migrate", "5", "--to", "127.0.0.1:1"], "no master at 127.0.0.1:1"),
+    ],
+)
+def test_a_move_that_makes_no_sense_is_refused(on_cluster, words, message):
+    with pytest.raises(CommandError, match=message):
+        call_command("redis_slots", *words)
+
+
+def test_the_command_shows_who_owns_what(on_cluster, capsys):
+    call_command("redis_slots", "--of", "existence", "show")
+    lines = capsys.readouterr().out.splitlines()
+    assert sorted(line.split()[0] for line in lines) == sorted(one.address for one in on_cluster)
+    assert sum(int(line.split()[1].replace(",", "")) for line in lines) == 16_384
+
+
+def test_one_server_has_no_slots():
+    with pytest.raises(CommandError, match="not on a Redis Cluster"):
+        call_command("redis_slots", "show")
+
+
+# --- addresses and failures -----------------------------------------------------------------------
+
+
+def test_addresses_of_clusters():
+    assert parse("redis+cluster://a:1,b:2").nodes == [("a", 1), ("b", 2)]
+    assert parse("redis+cluster://a") == ([("a", 6379)], None, None)
+    assert parse("redis+cluster://u:p%40ss@a:1,[::1]:2") == ([("a", 1), ("::1", 2)], "u", "p@ss")
+    assert parse("redis+cluster://:secret@[::1]") == ([("::1", 6379)], None, "secret")
+    for wrong in (
+        "redis://a",
+        "redis+cluster://",
+        "redis+cluster://a:b",
+        "redis+cluster://a:1,,b:2",
+    ):
+        with pytest.raises(ValueError, match="address|host:port"):
+            parse(wrong)
+
+
+def test_a_cluster_that_is_not_there_is_a_miss_and_not_an_error(settings):
+    url = "redis+cluster://127.0.0.1:1,127.0.0.1:2"
+    with addresses(settings, REDIS_URL=url, REDIS_EXISTENCE_URL=url):
+        assert HOME.read(7, newest=None, oldest=0, count=20) is None
+        assert HOME.read_up(7, newest=None, oldest=0, count=20) is None
+        assert existence_tests.ask(existence_tests.ROWS, 1, [existence_tests.post(1)]).unknown
+        with pytest.raises(RedisError):
+            HOME.push([7], [1])
+        with pytest.raises(RedisError):
+            bury(1)
+
+
+def test_keys_of_two_slots_in_one_transaction_are_a_redis_error(on_cluster):
+    pipeline = timelines().pipeline(transaction=True)
+    pipeline.get("a")
+    pipeline.get("b")
+    with pytest.raises(RedisError):
+        pipeline.execute()
+
+
+def test_counters_refuse_a_cluster(settings):
+    settings.REDIS_COUNTERS_URL = "redis+cluster://127.0.0.1:1"
+    servers.counters.cache_clear()
+    try:
+        with pytest.raises(ImproperlyConfigured, match="one server"):
+            servers.counters()
+    finally:
+        settings.REDIS_COUNTERS_URL = settings.REDIS_URL
+        servers.counters.cache_clear()
+
+
+def test_a_filter_on_a_cluster_that_evicts_is_noticed(on_cluster):
+    assert not redisclients.may_evict(existence())
+    on_cluster[1].ask("CONFIG", "SET", "maxmemory-policy", "allkeys-lru")
+    try:
+        assert redisclients.may_evict(existence())
+    finally:
+        on_cluster[1].ask("CONFIG", "SET", "maxmemory-policy", "noeviction")

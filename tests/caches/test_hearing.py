@@ -1,0 +1,81 @@
+"""The listener of a process passes on what it hears on other channels."""
+
+import pytest
+
+from apps.caches.listener import CHANNEL, Listener, publish
+from apps.caches.servers import timelines
+from apps.caches.topology import Node, Topology
+from tests.flows.processes import wait_for
+
+SOON = 3.0
+
+
+@pytest.fixture
+def listener():
+    made = Listener(Topology(), role="test")
+    yield made
+    made.stop()
+
+
+@pytest.fixture
+def heard(listener):
+    """What was heard on the channel `news`."""
+    messages: list[bytes | None] = []
+    listener.hear("news", messages.append)
+    return messages
+
+
+def subscribed(channel):
+    return wait_for(lambda: timelines().pubsub_numsub(channel)[0][1] == 1, SOON)
+
+
+def test_messages_are_passed_on_and_a_beginning_may_have_missed_some(listener, heard):
+    listener.start()
+    assert subscribed("news")
+    timelines().publish("news", "one")
+    timelines().publish("news", b"\xfftwo")
+    assert wait_for(lambda: heard == [None, b"one", b"\xfftwo"], SOON)
+
+
+def test_a_channel_may_be_added_while_the_thread_runs(listener):
+    listener.start()
+    assert subscribed(CHANNEL)
+    messages: list[bytes | None] = []
+    listener.hear("later", messages.append)
+    assert subscribed("later")
+    timelines().publish("later", "one")
+    assert wait_for(lambda: messages == [None, b"one"], SOON)
+
+
+def test_a_thread_that_starts_again_may_have_missed_some(listener, heard):
+    for _start in range(2):
+        listener.start()
+        assert subscribed("news")
+        listener.stop()
+    assert wait_for(lambda: heard == [None, None], SOON)
+
+
+def test_other_news_do_not_keep_the_topology_waiting(listener, heard):
+    listener.start()
+    assert subscribed("news")
+    for number in range(50):
+        timelines().publish("news", str(number))
+    publish(Topology(version=3, main=(Node("a", "10.0.0.1:1", 64, 1),)))
+    assert wait_for(lambda: listener.topology.version == 3, SOON)
+    assert wait_for(lambda: len(heard) == 51, SOON)
+
+
+def test_a_callback_that_fails_does_not_end_the_thread(listener, heard, caplog):
+    def fails(message):
+        if message is not None:
+            raise ValueError("no")
+
+    listener.hear("broken", fails)
+    listener.start()
+    assert subscribed("broken")
+    timelines().publish("broken", "one")
+    assert wait_for(lambda: "stumbled" in caplog.text, SOON)
+    assert wait_for(lambda: heard == [None, None], SOON)  # it began anew
+    assert subscribed("news")
+    timelines().publish("news", "two")
+    assert wait_for(lambda: heard[-1] == b"two", SOON)

@@ -1,0 +1,95 @@
+"""Relations are read from a replica that may lag, hang or be gone; nobody notices but the clock."""
+
+import time
+
+import pytest
+
+from apps.caches.replicas import graph_reader, read_graph
+from apps.caches.servers import RedisError, graph, graph_replicas
+from tests.clusters import addresses, until
+
+
+def follow(revision, *ids):
+    """A fenced set at the primary, as the relations keep it."""
+    graph().delete("set")
+    graph().sadd("set", f"fence:{revision}", *ids)
+
+
+def followed(revision):
+    """What a reader finds who knows a revision."""
+
+    def read(client):
+        members = client.smembers("set")
+        fence = f"fence:{revision}".encode()
+        return members - {fence} if fence in members else None
+
+    return read_graph(read)
+
+
+def commands(one):
+    with one.client() as client:
+        return client.info("commandstats").get("cmdstat_smembers", {"calls": 0})["calls"]
+
+
+def test_reads_go_to_the_replica(replicated):
+    primary, copy = replicated
+    follow(1, "alice")
+    assert until(lambda: copy.ask("EXISTS", "set"))
+    before = commands(primary), commands(copy)
+    for _ in range(10):
+        assert followed(1) == {b"alice"}
+    assert (commands(primary) - before[0], commands(copy) - before[1]) == (0, 10)
+
+
+def test_a_lagging_replica_is_a_miss_for_whoever_knows_better(replicated):
+    _primary, copy = replicated
+    follow(1, "alice")
+    assert until(lambda: copy.ask("EXISTS", "set"))
+    copy.ask("REPLICAOF", "NO", "ONE")  # from here on it hears nothing
+    follow(2, "alice", "carol")
+    assert followed(1) == {b"alice"}  # who does not know of it sees the old set
+    assert followed(2) == {b"alice", b"carol"}  # who followed sees it at once
+    assert followed(3) is None
+
+
+def test_a_replica_that_hangs_costs_one_wait(replicated):
+    _primary, copy = replicated
+    follow(1, "alice")
+    copy.freeze()
+    begin = time.monotonic()
+    for _ in range(20):
+        assert followed(1) == {b"alice"}
+    assert time.monotonic() - begin < 3
+    copy.thaw()
+    assert until(lambda: (followed(1), graph_reader())[1] is graph_replicas()[0], 15)
+
+
+def test_a_replica_that_is_gone_is_left_alone(replicated, settings):
+    primary, _copy = replicated
+    with addresses(
+        settings, REDIS_GRAPH_URL=primary.url, REDIS_GRAPH_REPLICA_URLS=["redis://127.0.0.1:1/0"]
+    ):
+        follow(1, "alice")
+        assert followed(1) == {b"alice"}
+
+
+def test_without_replicas_the_primary_is_asked_once(replicated, settings):
+    primary, _copy = replicated
+    with addresses(settings, REDIS_GRAPH_URL=primary.url, REDIS_GRAPH_REPLICA_URLS=[]):
+        follow(1, "alice")
+        before = commands(primary)
+        assert (graph_reader(), followed(1), followed(2)) == (graph(), {b"alice"}, None)
+        assert commands(primary) - before == 2
+
+
+def test_when_the_primary_is_gone_that_is_the_callers(replicated, settings):
+    _primary, copy = replicated
+    url = "redis://127.0.0.1:1/0"
+    places = addresses(settings, REDIS_GRAPH_URL=url, REDIS_GRAPH_REPLICA_URLS=[copy.url])
+    with places, pytest.raises(RedisError):
+        followed(77)
+
+
+def test_a_replica_takes_no_writes(replicated):
+    with pytest.raises(RedisError):
+        graph_replicas()[0].set("x", 1)

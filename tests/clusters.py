@@ -1,0 +1,186 @@
+"""Redis servers beside the one of the tests: a cluster of three masters, and a primary with a replica."""
+
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+import redis
+
+from apps.caches import servers
+from tests.services import running
+
+SLOTS = 16_384
+PATIENCE_SECONDS = 40
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """A server on a loopback port."""
+
+    port: int
+    process: "subprocess.Popen[bytes]"
+
+    @property
+    def url(self) -> str:
+        return f"redis://127.0.0.1:{self.port}/0"
+
+    @property
+    def address(self) -> str:
+        return f"127.0.0.1:{self.port}"
+
+    def client(self) -> redis.Redis:
+        pool = redis.ConnectionPool(host="127.0.0.1", port=self.port, socket_timeout=5, protocol=2)
+        return redis.Redis(connection_pool=pool)
+
+    def ask(self, *words):
+        """A command and its raw answer."""
+        with self.client() as client:
+            return client.execute_command(*words)
+
+    def freeze(self) -> None:
+        os.kill(self.process.pid, signal.SIGSTOP)
+
+    def thaw(self) -> None:
+        os.kill(self.process.pid, signal.SIGCONT)
+
+
+@contextmanager
+def server(directory: Path, *options: str) -> Iterator[Server]:
+    """One server, gone at the end."""
+    own = running().redis
+    if own is None:
+        pytest.skip("Redis was given from outside; there is no program to start")
+    port = free_port()
+    home = directory / str(port)
+    home.mkdir(parents=True)
+    command = [str(own.program), "--port", str(port), "--bind", "127.0.0.1", "--save", "", "--dir", str(home),
+               "--zset-max-listpack-entries", "1024", "--set-max-intset-entries", "65536", *options]  # fmt: skip
+    with (home / "log").open("wb") as log:
+        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+    try:
+        found = Server(port, process)
+        if not until(lambda: answers(found) or process.poll() is not None) or process.poll():
+            pytest.skip(f"no such server here: {(home / 'log').read_text()[-200:]}")
+        yield found
+    finally:
+        process.send_signal(signal.SIGCONT)
+        process.kill()
+        process.wait(20)
+        shutil.rmtree(home, ignore_errors=True)
+
+
+def free_port() -> int:
+    """A port of ours whose cluster port (10,000 above) is free, too."""
+    for _ in range(100):
+        with socket.socket() as one, socket.socket() as other:
+            one.bind(("127.0.0.1", 0))
+            port: int = one.getsockname()[1]
+            try:
+                other.bind(("127.0.0.1", port + 10_000))
+            except (OSError, OverflowError):
+                continue
+            return port
+    raise RuntimeError("no free ports")
+
+
+def until(condition, seconds=PATIENCE_SECONDS) -> bool:
+    """Whether something came to hold in time."""
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        if condition():
+            return True
+        time.sleep(0.05)
+    return bool(condition())
+
+
+def answers(one: Server) -> bool:
+    try:
+        return bool(one.ask("PING"))
+    except redis.RedisError:
+        return False
+
+
+@contextmanager
+def cluster(directory: Path) -> Iterator[list[Server]]:
+    """Three masters that share the slots; skipped where the server knows no clusters."""
+    with ExitStack() as stack:
+        options = ("--cluster-enabled", "yes", "--cluster-node-timeout", "5000")
+        nodes = [stack.enter_context(server(directory, *options)) for _ in range(3)]
+        for number, node in enumerate(nodes):
+            first, last = SLOTS * number // 3, SLOTS * (number + 1) // 3 - 1
+            node.ask("CLUSTER", "ADDSLOTSRANGE", first, last)
+            node.ask("CLUSTER", "SET-CONFIG-EPOCH", number + 1)
+            if node is not nodes[0]:
+                node.ask("CLUSTER", "MEET", "127.0.0.1", nodes[0].port)
+        ready = b"cluster_state:ok"
+        known = "cluster_known_nodes:3"
+        assert until(
+            lambda: all(
+                ready in (said := node.ask("CLUSTER", "INFO")) and known.encode() in said
+                for node in nodes
+            )
+        )
+        yield nodes
+
+
+@contextmanager
+def pair(directory: Path) -> Iterator[tuple[Server, Server]]:
+    """A primary and a replica of it."""
+    options = ("--repl-diskless-sync-delay", "0")
+    with server(directory, *options) as primary, server(directory, *options) as copy:
+        link(primary, copy)
+        yield primary, copy
+
+
+def link(primary: Server, copy: Server) -> None:
+    """Let the copy follow the primary, and wait until it does."""
+    copy.thaw()
+    copy.ask("REPLICAOF", "127.0.0.1", primary.port)
+    assert until(lambda: is_linked(copy))
+
+
+def is_linked(copy: Server) -> bool:
+    with copy.client() as client:
+        return bool(client.info("replication").get("master_link_status") == "up")
+
+
+def cluster_url(nodes: list[Server]) -> str:
+    """The address for the settings."""
+    return "redis+cluster://" + ",".join(node.address for node in nodes)
+
+
+CLASSES = {
+    "REDIS_URL": servers.timelines,
+    "REDIS_GRAPH_URL": servers.graph,
+    "REDIS_EXISTENCE_URL": servers.existence,
+}
+
+
+@contextmanager
+def addresses(settings, **urls) -> Iterator[None]:
+    """Classes of data at other addresses for a while."""
+    before = {name: getattr(settings, name) for name in urls}
+    for name, url in urls.items():
+        setattr(settings, name, url)
+    forget()
+    try:
+        yield
+    finally:
+        for name, url in before.items():
+            setattr(settings, name, url)
+        forget()
+
+
+def forget() -> None:
+    """The next use connects anew."""
+    for function in CLASSES.values():
+        function.cache_clear()
+    servers.graph_replicas.cache_clear()

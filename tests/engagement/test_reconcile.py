@@ -1,0 +1,262 @@
+"""Drift of counts, injected everywhere, is found, told of and repaired; beside writers, nothing else is."""
+
+import json
+from io import StringIO
+from threading import Event as Flag
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from apps.accounts.cache import USER_COUNTS
+from apps.accounts.models import UserCounts
+from apps.caches.counters import building, upkeep
+from apps.caches.counters.schema import Row
+from apps.caches.servers import counters
+from apps.engagement import reconcile
+from apps.engagement.actions import bookmark_post, like_post, unlike_post
+from apps.engagement.tasks import reconcile_counts
+from apps.engagement.truth import POSTS, USERS, Drift
+from apps.graph.actions import follow_user, unfollow_user
+from apps.posts.actions import delete_post, repost
+from apps.posts.cache import POST_COUNTS
+from apps.posts.counts import count_reads
+from apps.posts.models import PostCounts
+from apps.posts.queries import counts_of, post_counts
+from tests.factories import make_user, publish
+from tests.faults import dead_redis
+from tests.threads import together
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(autouse=True)
+def _quick(monkeypatch):
+    monkeypatch.setattr(upkeep, "GRACE_SECONDS", 0.02)
+
+
+@pytest.fixture
+def life(alice, bob, carol):
+    """A little of everything that is counted."""
+    posts = [publish(alice, f"post {number}") for number in range(4)]
+    answer = publish(bob, reply_to_id=posts[0].pk)
+    publish(carol, reply_to_id=answer.pk)
+    delete_post(publish(carol, reply_to_id=posts[0].pk).pk, by=carol)
+    repost(bob, posts[1].pk)
+    publish(carol, "look", quote_of_id=posts[1].pk)  # a quote is not counted as a repost
+    for user in (bob, carol):
+        like_post(user, posts[2].pk)
+        bookmark_post(user, posts[3].pk)
+    unlike_post(bob, posts[2].pk)
+    follow_user(carol, alice)
+    return posts
+
+
+def command(*args):
+    """What the command says, and its exit code."""
+    out = StringIO()
+    try:
+        call_command("counters", *args, stdout=out)
+    except SystemExit as end:
+        return out.getvalue(), end.code
+    return out.getvalue(), 0
+
+
+def drifts(*args):
+    said, code = command("reconcile", "--json", *args)
+    return {(one["in"], one["counts"]): one["worst"] for one in json.loads(said)["drift"]}, code
+
+
+def test_what_the_actions_leave_is_right(life):
+    assert drifts() == ({}, 0)
+    said, code = command("reconcile")
+    assert (said.strip(), code) == ("12 rows compared, 0 counts wrong, 0 put right", 0)
+
+
+@pytest.mark.parametrize("field", ["replies", "reposts", "likes", "bookmarks"])
+def test_a_wrong_count_of_a_post_is_found_and_repaired_everywhere(life, field):
+    pk = life[0].pk
+    PostCounts.objects.filter(pk=pk).update(**{field: 40})
+    should = 1 if field == "replies" else 0
+    assert drifts() == ({("PostgreSQL", f"posts.{field}"): {"id": str(pk), "has": 40, "should": should}, ("Redis", f"posts.{field}"): {"id": str(pk), "has": should, "should": 40}}, 1)  # fmt: skip
+    assert getattr(PostCounts.objects.get(pk=pk), field) == 40
+    found, code = drifts("--fix")
+    assert ("PostgreSQL", f"posts.{field}") in found
+    assert code == 0
+    assert drifts() == ({}, 0)
+    assert getattr(counts_of(pk), field) == getattr(PostCounts.objects.get(pk=pk), field) == should
+
+
+@pytest.mark.parametrize("field", ["followers", "following", "posts"])
+def test_a_wrong_count_of_an_account_is_found_and_repaired_everywhere(life, alice, field):
+    right = getattr(UserCounts.objects.get(pk=alice.pk), field)
+    UserCounts.objects.filter(pk=alice.pk).update(**{field: 77, "revision": 900})
+    upkeep.rebuild(USER_COUNTS)  # Redis has it, too
+    assert drifts()[0] == {("PostgreSQL", f"users.{field}"): {"id": str(alice.pk), "has": 77, "should": right}}  # fmt: skip
+    drifts("--fix")
+    assert drifts() == ({}, 0)
+    assert getattr(UserCounts.objects.get(pk=alice.pk), field) == right
+
+
+@pytest.mark.parametrize("revision", [0, 1, 2, 3, 30_000, 40_000])
+def test_wrong_records_in_redis_are_found_and_repaired_whatever_their_revision(life, revision):
+    pk = life[2].pk
+    key, name = POST_COUNTS.store.places.place(pk)
+    record = POST_COUNTS.store.schema.pack((9, 9, 9, 9, 0), revision).record
+    counters().hset(POST_COUNTS.store.key(key), name, record)
+    assert counts_of(pk).likes == 9
+    assert drifts("--fix")[0]
+    assert drifts() == ({}, 0)
+    assert counts_of(pk).likes == 1
+
+
+@pytest.mark.parametrize("garbage", [b"", b"\0\0\0", b"\5"])
+def test_garbage_in_redis_is_found_and_repaired(life, garbage):
+    for post in (life[2], life[0]):
+        bucket, name = POST_COUNTS.store.places.place(post.pk)
+        counters().hset(POST_COUNTS.store.key(bucket), name, garbage)
+    said, code = command("reconcile")
+    assert code == 1
+    assert "has -1" in said or garbage == b""
+    command("reconcile", "--fix")
+    assert drifts() == ({}, 0)
+    assert counts_of(life[2].pk).likes == 1
+
+
+def test_lost_records_are_found_and_repaired(life):
+    bucket, name = POST_COUNTS.store.places.place(life[2].pk)
+    counters().hdel(POST_COUNTS.store.key(bucket), name)
+    assert counts_of(life[2].pk).likes == 0
+    said, code = command("reconcile")
+    assert code == 1
+    assert "posts.likes in Redis; worst:" in said
+    command("reconcile", "--fix")
+    assert drifts() == ({}, 0)
+    assert counts_of(life[2].pk).likes == 1
+
+
+def test_reads_that_only_redis_has_are_no_drift_and_survive_a_repair(life):
+    count_reads([life[2].pk])
+    PostCounts.objects.filter(pk=life[2].pk).update(likes=50)
+    drifts("--fix")
+    assert (counts_of(life[2].pk).likes, counts_of(life[2].pk).reads) == (1, 1)
+    assert drifts() == ({}, 0)
+
+
+def test_only_posts_of_the_last_days_are_compared_when_asked_so(life):
+    PostCounts.objects.filter(pk=life[0].pk).update(likes=5)
+    assert drifts("--since", "1")[1] == 1
+    assert reconcile.first_of(POSTS, 10**6) == -1
+    assert reconcile.first_of(POSTS, 1) < life[0].pk < reconcile.first_of(POSTS, -1)
+    assert reconcile.first_of(USERS, 1) == -1
+
+
+def test_a_store_that_is_not_whole_is_not_compared_but_rows_are(life):
+    counters().flushdb()
+    said, code = command("reconcile")
+    assert "The counters of posts in Redis are being built" in said
+    assert code == 0
+
+
+def test_the_task_repairs_a_little_at_a_time(life, monkeypatch, caplog):
+    monkeypatch.setattr(reconcile, "STEP", 2)
+    PostCounts.objects.update(likes=5)
+    report = reconcile.walk_on(days=7, seconds=0.0)
+    assert report.looked_at == 0
+    for _ in range(20):
+        reconcile_counts()
+    assert set(PostCounts.objects.exclude(pk=life[2].pk).values_list("likes", flat=True)) == {0}
+    assert drifts() == ({}, 0)
+    assert "posts.likes in PostgreSQL had drifted" in caplog.text
+
+
+def test_a_walk_begins_again_at_its_end(life):
+    reconcile.walk_on(days=7, seconds=5)
+    assert building.walked(POST_COUNTS.store) == -1
+    PostCounts.objects.filter(pk=life[0].pk).update(likes=5)
+    assert reconcile.walk_on(days=7, seconds=5).repaired
+
+
+def test_a_row_that_is_gone_by_the_time_of_the_repair_is_left_alone(life):
+    assert reconcile._recount(POSTS, 5) == 0
+    reconcile._put_again(POSTS, 5, None)
+
+
+def test_the_worst_case_is_named(life):
+    report = reconcile.Report()
+    report.note(POSTS, [Drift("Redis", n, "likes", n, 0) for n in (3, 9, 4)])
+    (tally,) = report.tallies.values()
+    assert (tally.number, tally.worst.id, report.drifts) == (3, 9, 3)
+
+
+def test_writers_beside_a_reconciliation_are_not_disturbed(transactional_db):
+    author, crowd = make_user(), [make_user() for _ in range(5)]
+    posts = [publish(author) for _ in range(3)]
+    PostCounts.objects.filter(pk=posts[0].pk).update(likes=40, replies=7)
+    done = Flag()
+
+    def work(index):
+        if index == 5:
+            while not done.is_set():
+                reconcile.walk_on(days=7, seconds=0.3)
+            return
+        for turn in range(6):
+            for post in posts:
+                like_post(crowd[index], post.pk)
+                follow_user(crowd[index], author)
+                if turn < 5:
+                    unlike_post(crowd[index], post.pk)
+                    unfollow_user(crowd[index], author)
+            publish(crowd[index], reply_to_id=posts[turn % 3].pk)
+        if index == 0:
+            done.set()
+
+    together(6, work)
+    reconcile.walk_on(days=7, seconds=5)
+    found = post_counts([post.pk for post in posts])
+    assert {counts.likes for counts in found.values()} == {5}
+    assert {counts.replies for counts in found.values()} == {10}
+    assert USER_COUNTS.get_many([author.pk])[author.pk] == (5, 0, 3)
+    assert drifts() == ({}, 0)
+
+
+# --- the command ------------------------------------------------------------------------------------
+
+
+def test_a_rebuild_puts_everything_right_in_redis(life):
+    before = post_counts([post.pk for post in life])
+    POST_COUNTS.store.put([Row(life[0].pk, (9, 9, 9, 9, 0), 30_000)])
+    said, code = command("rebuild")
+    assert (code, said.startswith("The counters were built in")) == (0, True)
+    assert post_counts([post.pk for post in life]) == before
+    assert drifts() == ({}, 0)
+
+
+def test_a_rebuild_waits_for_whoever_builds(life, monkeypatch):
+    monkeypatch.setattr("apps.engagement.management.commands.counters.WAIT_SECONDS", 0.01)
+    refusals = iter([False, False])
+    rebuild = upkeep.rebuild
+    monkeypatch.setattr(upkeep, "rebuild", lambda *args, **options: next(refusals, None) is None and rebuild(*args, **options))  # fmt: skip
+    assert command("rebuild")[1] == 0
+    assert building.state(POST_COUNTS.store).is_whole
+
+
+def test_the_status_says_what_redis_holds(life):
+    said, _code = command("status")
+    assert "posts:" in said
+    found = json.loads(command("status", "--json")[0])
+    assert found["posts"]["records"] == 5
+    assert found["users"]["complete"] == "yes"
+    assert found["posts"]["buckets in compact form"] == "yes"
+    counters().flushdb()
+    assert json.loads(command("status", "--json")[0])["posts"]["complete"].startswith("no")
+
+
+def test_the_command_says_when_redis_is_dead(life):
+    with dead_redis(), pytest.raises(CommandError, match="Redis does not answer"):
+        command("rebuild")
+
+
+def test_the_help_has_examples(capsys):
+    with pytest.raises(SystemExit):
+        call_command("counters", "--help")
+    assert "reconcile --fix --since 7" in capsys.readouterr().out

@@ -1,0 +1,320 @@
+"""Circles: who may make, fill and leave them, and what a block does to them."""
+
+from contextlib import suppress
+
+import pytest
+from django.db import IntegrityError, transaction
+from django.utils import timezone
+
+from apps.accounts.models import User
+from apps.events.models import Event
+from apps.graph import circle_actions
+from apps.graph.actions import block_user, follow_user, unfollow_user
+from apps.graph.circle_actions import (
+    add_to_circle,
+    change_circle,
+    create_circle,
+    delete_circle,
+    leave_circle,
+    remove_from_circle,
+)
+from apps.graph.circle_queries import (
+    circle_audience,
+    circles_known,
+    circles_of,
+    circles_to_post_to,
+    circles_with,
+    members_page,
+    own_circle,
+    require_may_post,
+)
+from apps.graph.models import Circle, CircleMember
+from apps.paging import Cursor
+from apps.refusals import Invalid, NotAllowed, NotFound
+from tests.factories import make_user
+from tests.threads import together
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def family(alice, bob):
+    """A circle of alice's with bob in it."""
+    circle = create_circle(alice, name="Family")
+    add_to_circle(alice, circle.pk, [bob])
+    return circle
+
+
+def told():
+    rows = Event.objects.filter(name="circle_changed").order_by("pk")
+    return [(row.payload["circle_id"], sorted(row.payload["user_ids"])) for row in rows]
+
+
+def test_the_owner_belongs_without_a_row(alice, bob, carol, family):
+    assert circle_audience(family.pk) == [alice.pk, bob.pk]
+    assert circles_known(alice.pk, [family.pk]) == {family.pk: "Family"}
+    assert circles_known(bob.pk, [family.pk]) == {family.pk: "Family"}
+    assert circles_known(carol.pk, [family.pk]) == {}
+    assert circles_known(None, [family.pk]) == {}
+    assert not CircleMember.objects.filter(member=alice).exists()
+
+
+def test_asking_about_no_circle_asks_nobody(alice, django_assert_num_queries):
+    with django_assert_num_queries(0):
+        assert circles_known(alice.pk, []) == {}
+
+
+@pytest.mark.parametrize("number", [1, 5])
+def test_who_belongs_is_one_query(alice, number, django_assert_num_queries):
+    ids = [create_circle(alice, name=f"circle {n}").pk for n in range(number)]
+    with django_assert_num_queries(1):
+        assert len(circles_known(alice.pk, ids)) == number
+
+
+class TestNames:
+    @pytest.mark.parametrize("name", ["", "  ", "\u200b\u202e", "x" * 61])
+    def test_refused(self, alice, name):
+        with pytest.raises(Invalid) as refused:
+            create_circle(alice, name=name)
+        assert list(refused.value.errors) == ["name"]
+
+    def test_cleaned(self, alice):
+        assert create_circle(alice, name="  Old\n \u202efriends ").name == "Old friends"
+
+    def test_one_of_a_name(self, alice, carol, family):
+        with pytest.raises(Invalid):
+            create_circle(alice, name="Family")
+        assert create_circle(carol, name="Family").owner == carol
+        delete_circle(alice, family.pk)
+        assert create_circle(alice, name="Family").pk != family.pk
+
+    def test_renaming(self, alice, family):
+        other = create_circle(alice, name="Work")
+        with pytest.raises(Invalid):
+            change_circle(alice, other.pk, name="Family", is_shared=False)
+        change_circle(alice, family.pk, name="Family", is_shared=True)  # its own name is not taken
+        change_circle(alice, family.pk, name="Kin", is_shared=True)
+        family.refresh_from_db()
+        assert (family.name, family.is_shared) == ("Kin", True)
+
+
+def test_a_hundred_circles_and_no_more(alice, monkeypatch):
+    monkeypatch.setattr(circle_actions, "MOST_CIRCLES", 2)
+    gone = create_circle(alice, name="one")
+    create_circle(alice, name="two")
+    with pytest.raises(Invalid):
+        create_circle(alice, name="three")
+    delete_circle(alice, gone.pk)
+    create_circle(alice, name="three")
+
+
+def test_the_limits_are_those_promised():
+    limits = circle_actions.MOST_CIRCLES, circle_actions.MOST_MEMBERS
+    assert limits == (100, 1000)
+
+
+class TestMembers:
+    def test_only_followers_are_added_all_or_none(self, alice, bob, carol, family):
+        remove_from_circle(alice, family.pk, bob.pk)
+        with pytest.raises(NotAllowed) as refused:
+            add_to_circle(alice, family.pk, [bob, carol])
+        assert "@carol" in refused.value.message
+        assert circle_audience(family.pk) == [alice.pk]
+
+    def test_nobody_adds_themselves(self, alice, family):
+        with pytest.raises(NotAllowed):
+            add_to_circle(alice, family.pk, [alice])
+
+    def test_twice_is_once(self, alice, bob, family):
+        before = told()
+        add_to_circle(alice, family.pk, [bob])
+        assert CircleMember.objects.count() == 1
+        assert told() == before
+
+    def test_bounds(self, alice, bob, family, monkeypatch):
+        monkeypatch.setattr(circle_actions, "MOST_MEMBERS", 2)
+        more = [make_user() for _ in range(2)]
+        for one in more:
+            follow_user(one, alice)
+        with pytest.raises(Invalid):
+            add_to_circle(alice, family.pk, more)
+        add_to_circle(
+            alice, family.pk, [bob, more[0]]
+        )  # who is in it already takes no second place
+        monkeypatch.setattr(circle_actions, "MOST_ADDED", 1)
+        with pytest.raises(Invalid):
+            add_to_circle(alice, family.pk, more)
+
+    def test_removed_and_left(self, alice, bob, carol, family):
+        remove_from_circle(alice, family.pk, bob.pk)
+        remove_from_circle(alice, family.pk, bob.pk)
+        assert circle_audience(family.pk) == [alice.pk]
+        with pytest.raises(NotFound):
+            leave_circle(bob, family.pk)
+        add_to_circle(alice, family.pk, [bob])
+        leave_circle(bob, family.pk)
+        assert circle_audience(family.pk) == [alice.pk]
+        assert told() == [(family.pk, [bob.pk])] * 4
+
+    def test_an_unfollow_leaves_the_circle_as_it_is(self, alice, bob, family):
+        unfollow_user(bob, alice)
+        assert circle_audience(family.pk) == [alice.pk, bob.pk]
+
+
+@pytest.mark.parametrize("blocker", ["owner", "member"])
+def test_a_block_takes_both_out_of_each_others_circles(alice, bob, family, blocker):
+    follow_user(alice, bob)
+    theirs = create_circle(bob, name="Band")
+    add_to_circle(bob, theirs.pk, [alice])
+    third = make_user()
+    follow_user(third, alice)
+    add_to_circle(alice, family.pk, [third])
+    one, other = (alice, bob) if blocker == "owner" else (bob, alice)
+    block_user(one, other)
+    assert circle_audience(family.pk) == [alice.pk, third.pk]
+    assert circle_audience(theirs.pk) == [bob.pk]
+    assert told()[-2:] == [(family.pk, [bob.pk]), (theirs.pk, [alice.pk])]
+
+
+def test_a_block_that_fails_takes_nobody_out(alice, bob, family, monkeypatch):
+    def broken(*_args, **_kwargs):
+        raise RuntimeError("no")
+
+    monkeypatch.setattr("apps.graph.actions.record", broken)
+    with pytest.raises(RuntimeError):
+        block_user(alice, bob)
+    assert circle_audience(family.pk) == [alice.pk, bob.pk]
+
+
+def test_a_third_ones_circle_is_not_touched_by_a_block(alice, bob, family):
+    third = make_user()
+    follow_user(third, alice)
+    add_to_circle(alice, family.pk, [third])
+    block_user(bob, third)
+    assert circle_audience(family.pk) == [alice.pk, bob.pk, third.pk]
+
+
+def test_a_deleted_circle_has_nobody_in_it(alice, bob, family):
+    delete_circle(alice, family.pk)
+    assert circle_audience(family.pk) == []
+    assert circles_known(alice.pk, [family.pk]) == {}
+    assert circles_known(bob.pk, [family.pk]) == {}
+    assert (circles_of(alice), circles_with(bob)) == ([], [])
+    assert told()[-1] == (family.pk, [alice.pk, bob.pk])
+
+
+@pytest.mark.parametrize("who", ["member", "stranger"])
+@pytest.mark.parametrize("circle", ["existing", "deleted", "absent"])
+def test_others_cannot_tell_what_exists(alice, bob, carol, family, who, circle):
+    person = {"member": bob, "stranger": carol}[who]
+    circle_id = family.pk if circle != "absent" else 2**40
+    if circle == "deleted":
+        delete_circle(alice, circle_id)
+    said = set()
+    for attempt in (
+        lambda: own_circle(person, circle_id),
+        lambda: change_circle(person, circle_id, name="Mine", is_shared=True),
+        lambda: delete_circle(person, circle_id),
+        lambda: add_to_circle(person, circle_id, []),
+        lambda: remove_from_circle(person, circle_id, bob.pk),
+        *([lambda: leave_circle(carol, circle_id)] if who == "stranger" else []),
+        *([lambda: require_may_post(carol.pk, circle_id)] if who == "stranger" else []),
+    ):
+        with pytest.raises(NotFound) as refused:
+            attempt()
+        said.add((refused.value.message, refused.value.code))
+    assert len(said) == 1
+
+
+def test_ids_beyond_a_bigint_are_absent(alice):
+    for circle_id in (0, 2**63, 10**30):
+        with pytest.raises(NotFound):
+            own_circle(alice, circle_id)
+        with pytest.raises(NotFound):
+            require_may_post(alice.pk, circle_id)
+
+
+def test_where_one_may_post(alice, bob, carol, family):
+    shared = create_circle(alice, name="Band", is_shared=True)
+    add_to_circle(alice, shared.pk, [bob])
+    own = create_circle(bob, name="Zoo")
+    create_circle(carol, name="Elsewhere", is_shared=True)
+    assert [(one.id, one.is_own) for one in circles_to_post_to(bob.pk)] == [
+        (own.pk, True),
+        (shared.pk, False),
+    ]
+    require_may_post(bob.pk, shared.pk)
+    with pytest.raises(NotAllowed):
+        require_may_post(bob.pk, family.pk)
+    delete_circle(alice, shared.pk)
+    assert [one.id for one in circles_to_post_to(bob.pk)] == [own.pk]
+
+
+@pytest.mark.parametrize("number", [1, 3])
+def test_lists_cost_the_same_however_long(alice, bob, number, django_assert_num_queries):
+    for n in range(number):
+        circle = create_circle(alice, name=f"circle {n}", is_shared=True)
+        add_to_circle(alice, circle.pk, [bob])
+    with django_assert_num_queries(1):
+        sizes = [getattr(one, "size", None) for one in circles_of(alice)]  # annotated
+        assert sizes == [1] * number
+    with django_assert_num_queries(1):
+        assert [one.owner.handle for one in circles_with(bob)] == ["alice"] * number
+    with django_assert_num_queries(1):
+        assert len(circles_to_post_to(bob.pk)) == number
+
+
+def test_members_are_paged_and_the_suspended_left_out(alice, family, bob):
+    more = [make_user() for _ in range(3)]
+    for one in more:
+        follow_user(one, alice)
+        add_to_circle(alice, family.pk, [one])
+    User.objects.filter(pk=more[1].pk).update(suspended_at=timezone.now())
+    first = members_page(family, Cursor(limit=3))
+    rest = members_page(family, Cursor(limit=3, max_id=first.older))
+    assert [first.items, rest.items] == [[more[2], more[0]], [bob]]
+
+
+def test_two_requests_for_one_name_make_one_circle(transactional_db):
+    owner = make_user()
+
+    def make(_index):
+        try:
+            return create_circle(owner, name="Twice").pk
+        except Invalid:
+            return None
+
+    assert sum(pk is not None for pk in together(6, make)) == 1
+    with pytest.raises(IntegrityError), transaction.atomic():
+        Circle.objects.create(owner=owner, name="Twice")
+
+
+def test_adding_and_blocking_at_once_leaves_no_blocked_member(transactional_db):
+    owner, person = make_user(), make_user()
+    circle = create_circle(owner, name="Race")
+    follow_user(person, owner)
+
+    def act(index):
+        if index % 2:
+            block_user(owner, person)
+            return
+        with suppress(NotAllowed):
+            add_to_circle(owner, circle.pk, [person])
+
+    together(6, act)
+    assert circle_audience(circle.pk) == [owner.pk]
+
+
+def test_adding_at_once_keeps_to_the_limit(transactional_db, monkeypatch):
+    monkeypatch.setattr(circle_actions, "MOST_MEMBERS", 3)
+    owner, people = make_user(), [make_user() for _ in range(6)]
+    circle = create_circle(owner, name="Full")
+    for person in people:
+        follow_user(person, owner)
+
+    def add(index):
+        with suppress(Invalid):
+            add_to_circle(owner, circle.pk, [people[index]])
+
+    together(6, add)
+    assert CircleMember.objects.filter(circle=circle).count() == 3

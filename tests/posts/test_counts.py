@@ -1,0 +1,206 @@
+"""Counts of posts as pages get them: from Redis, from PostgreSQL when Redis is lost, cold or dead; and reads."""
+
+from time import time
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from apps.caches.counters import upkeep
+from apps.caches.servers import RedisError, counters
+from apps.engagement.actions import bookmark_post, like_post, unlike_post
+from apps.events.models import Event
+from apps.posts.actions import delete_post, repost
+from apps.posts.cache import POST_COUNTS
+from apps.posts.counts import count_reads
+from apps.posts.models import PostCounts
+from apps.posts.queries import Counts, counts_of, post_counts, visible_posts
+from apps.posts.tasks import cool_counts, tend_counts, write_back_reads
+from tests.factories import deliver, make_user, publish
+from tests.faults import dead_redis
+from tests.threads import together
+
+pytestmark = pytest.mark.django_db
+
+
+def queries(read):
+    """The queries for counts that a read makes."""
+    with CaptureQueriesContext(connection) as captured:
+        read()
+    return [one["sql"] for one in captured.captured_queries if "posts_postcounts" in one["sql"]]
+
+
+@pytest.fixture
+def page(alice, bob, carol):
+    """Twenty posts, some of them liked, answered, reposted."""
+    posts = [publish(alice, f"post {number}") for number in range(20)]
+    for post in posts[:9:2]:
+        like_post(bob, post.pk)
+    like_post(carol, posts[0].pk)
+    bookmark_post(carol, posts[0].pk)
+    publish(bob, reply_to_id=posts[1].pk)
+    repost(bob, posts[1].pk)
+    return [post.pk for post in posts]
+
+
+def in_sql(ids):
+    rows = PostCounts.objects.filter(pk__in=ids)
+    return {row.pk: Counts(row.replies, row.reposts, row.likes, row.bookmarks, row.reads) for row in rows}  # fmt: skip
+
+
+def test_a_page_takes_its_counts_from_redis_in_one_trip(page, bob):
+    visible_posts(bob.pk, page)
+    counters().config_resetstat()
+    assert queries(lambda: visible_posts(bob.pk, page)) == []
+    stats = counters().info("commandstats")
+    assert stats["cmdstat_evalsha"]["calls"] == 1
+    assert visible_posts(bob.pk, page).counts == in_sql(page)
+
+
+def test_a_flush_changes_no_page_and_no_query_is_made_after_the_rebuild(page, bob):
+    before = visible_posts(bob.pk, page).counts
+    counters().flushdb()
+    assert visible_posts(bob.pk, page).counts == before
+    assert len(queries(lambda: visible_posts(bob.pk, page))) == 1
+    tend_counts()
+    assert queries(lambda: visible_posts(bob.pk, page)) == []
+    assert visible_posts(bob.pk, page).counts == before == in_sql(page)
+
+
+def test_a_dead_redis_changes_no_page(page, bob):
+    before = visible_posts(bob.pk, page).counts
+    with dead_redis():
+        assert visible_posts(bob.pk, page).counts == before
+        like_post(bob, page[15])
+        assert counts_of(page[15]).likes == 1
+    assert counts_of(page[15]).likes == 1
+    tend_counts()
+    deliver()
+    assert post_counts(page) == in_sql(page)
+
+
+def test_a_like_that_redis_did_not_take_arrives_by_an_event(page, bob, monkeypatch):
+    with monkeypatch.context() as deaf:
+        deaf.setattr(POST_COUNTS.store.__class__, "run", refused)
+        like_post(bob, page[15])
+    assert counts_of(page[15]).likes == 0
+    assert Event.objects.get(name="counts_missed", subscriber__contains="posts").payload == {"kind": "posts", "ids": [page[15]]}  # fmt: skip
+    deliver()
+    assert counts_of(page[15]).likes == 1
+
+
+def refused(*_args):
+    raise RedisError("no")
+
+
+def test_likes_of_many_at_once_are_in_redis_what_they_are_in_the_table(transactional_db):
+    post, crowd = publish(make_user()), [make_user() for _ in range(6)]
+
+    def busy(index):
+        for _ in range(3):
+            like_post(crowd[index], post.pk)
+            unlike_post(crowd[index], post.pk)
+        like_post(crowd[index], post.pk)
+
+    together(6, busy)
+    assert counts_of(post.pk) == in_sql([post.pk])[post.pk] == Counts(likes=6)
+
+
+def test_posts_that_were_never_counted_take_nothing(alice):
+    keys = counters().keys("c{posts}*")
+    ids = [publish(alice).pk for _ in range(5)]
+    assert counters().keys("c{posts}*") == keys
+    assert queries(lambda: post_counts(ids)) == []
+    assert set(post_counts(ids).values()) == {Counts()}
+
+
+def test_a_deleted_answer_is_not_counted_any_more(alice):
+    post = publish(alice)
+    answer = publish(alice, reply_to_id=post.pk)
+    assert counts_of(post.pk).replies == 1
+    delete_post(answer.pk, by=alice)
+    assert counts_of(post.pk).replies == 0
+
+
+# --- reads ------------------------------------------------------------------------------------------
+
+
+def test_reads_are_counted_in_redis_and_written_back(page):
+    count_reads(page)
+    count_reads(page[:2])
+    assert [counts_of(post_id).reads for post_id in (page[0], page[9])] == [2, 1]
+    assert PostCounts.objects.get(pk=page[0]).reads == 0
+    write_back_reads()
+    assert post_counts(page) == in_sql(page)
+    counters().flushdb()
+    assert post_counts(page) == in_sql(page)
+    tend_counts()
+    count_reads([page[0]])
+    assert counts_of(page[0]).reads == 3
+
+
+def test_reads_do_not_move_the_revision_and_likes_do_not_move_reads(page, bob):
+    revision = PostCounts.objects.get(pk=page[15]).revision
+    count_reads([page[15]])
+    write_back_reads()
+    assert PostCounts.objects.get(pk=page[15]).revision == revision
+    like_post(bob, page[15])
+    assert counts_of(page[15]) == Counts(likes=1, reads=1)
+
+
+def test_reads_without_redis_are_counted_by_the_database(page):
+    count_reads([page[0]])
+    write_back_reads()
+    with dead_redis():
+        count_reads([page[0]])
+        assert counts_of(page[0]).reads == 2
+    tend_counts()
+    count_reads([page[0]])
+    assert counts_of(page[0]).reads == 3
+
+
+def test_reads_by_many_at_once_are_exact(transactional_db):
+    ids = [publish(make_user()).pk for _ in range(5)]
+
+    def read(_index):
+        for _ in range(10):
+            count_reads(ids)
+
+    together(6, read)
+    write_back_reads()
+    assert {row.reads for row in in_sql(ids).values()} == {60}
+
+
+def test_old_posts_cool_down_and_are_loaded_when_they_are_read(page, monkeypatch, settings):
+    count_reads(page[:3])
+    before = post_counts(page)
+    later = time() + settings.COUNTERS_HOT_DAYS * 24 * 3600 + 7200
+    monkeypatch.setattr("apps.caches.counters.service.time", lambda: later)
+    cool_counts()
+    assert PostCounts.objects.get(pk=page[0]).reads == 1
+    assert len(queries(lambda: post_counts(page))) == 1
+    assert queries(lambda: post_counts(page)) == []
+    assert post_counts(page) == before
+
+
+def test_cooling_with_a_limit_of_memory_keeps_all_counts(page, settings):
+    before = post_counts(page)
+    settings.COUNTERS_MEMORY_LIMIT_BYTES = 1
+    cool_counts()
+    assert upkeep.sample(POST_COUNTS, page[-1]).buckets <= 1
+    assert post_counts(page) == before
+
+
+def test_only_the_author_sees_how_many_read_a_post(alice, bob, page_of, api_of):
+    post = publish(alice)
+    address = f"/@alice/{post.pk}"
+    assert "reader" not in page_of(alice).get(address).content.decode()
+    count_reads([post.pk])
+    number = counts_of(post.pk).reads
+    shown = page_of(alice).get(address).content.decode()
+    assert f"<b>{number}</b> reader" in shown
+    assert "人阅读" in page_of(alice).get(address, headers={"accept-language": "zh-hans"}).content.decode()  # fmt: skip
+    assert "reader" not in page_of(bob).get(address).content.decode()
+    status = f"/api/v1/statuses/{post.pk}"
+    assert api_of(alice).get(status).json()["feedsite"]["reads_count"] == counts_of(post.pk).reads
+    assert api_of(bob).get(status).json()["feedsite"]["reads_count"] is None

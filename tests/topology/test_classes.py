@@ -1,0 +1,105 @@
+"""Every class that staff may flush asks for its epoch, and every value in Memcached belongs to such a class."""
+
+import re
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+from django.apps import apps
+
+from apps.caches.forgetting import forget as forget_in_redis
+from apps.caches.readthrough import ReadThrough
+from apps.caches.servers import timelines
+from apps.caches.topology import CLASSES, Topology
+from apps.engagement.tasks import tend_filters
+from apps.posts.cache import CONTENT
+from apps.posts.queries import load_contents
+from apps.posts.tasks import tend_counts
+from apps.topology import changes
+from tests.factories import deliver, publish
+from tests.memory import flush, forget
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def declared():
+    """Every ReadThrough that an app declares in its `cache` module, the one place for that."""
+    for config in apps.get_app_configs():
+        if (ROOT / config.name.replace(".", "/") / "cache.py").exists():
+            module = import_module(f"{config.name}.cache")
+            yield from (one for one in vars(module).values() if isinstance(one, ReadThrough))
+
+
+def test_every_value_in_memcached_belongs_to_a_class():
+    families = {one.name: one.family or one.name for one in declared()}
+    assert families["post"] == "content"
+    assert set(families.values()) <= set(CLASSES), families
+
+
+@pytest.mark.parametrize("name", ["content", "outbox"])
+def test_every_class_in_memcached_asks_for_its_epoch(name):
+    source = "\n".join(path.read_text() for path in (ROOT / "apps").rglob("*.py"))
+    assert re.search(rf"family=\"{name}\"|epoch_of\(\"{name}\"\)", source)
+
+
+@pytest.mark.parametrize("name", CLASSES)
+@pytest.mark.django_db
+def test_a_flush_forgets_one_class_in_redis_and_pages_stay_the_same(name, alice, bob, api_of):
+    post = publish(alice, "for all")
+    publish(alice, "for some", visibility="followers")
+    deliver()
+    tend_counts()
+    tend_filters()
+    api, visitor = api_of(bob), api_of(None)
+    api.get(f"/api/v1/statuses/{post.pk}")  # read, and remembered as such
+
+    def read():
+        own = [api.get(f"/api/v1/timelines/{name}").content for name in ("home", "public")]
+        return [*own, visitor.get(f"/api/v1/accounts/{alice.pk}/statuses").content]
+
+    pages = [read(), read()][1]  # everything is warm
+    before = kept()
+    forget_in_redis(name)
+    gone = before - kept()
+    assert gone == {key for key in before if class_of(key) == name}
+    assert bool(gone) == (name != "outbox")
+    assert read() == pages
+
+
+PREFIXES = {"week": "content", "home": "inbox", "inbox": "inbox", "rel": "graph", "phantom": "existence", "c{": "counters"}  # fmt: skip
+
+
+def kept():
+    return set(timelines().scan_iter(count=1000))
+
+
+def class_of(key):
+    return next(
+        (name for prefix, name in PREFIXES.items() if key.decode().startswith(prefix)), None
+    )
+
+
+@pytest.mark.django_db
+def test_a_flush_empties_one_class_and_it_heals_itself(alice, settled):
+    post = publish(alice, "hello")
+    key = (post.pk, post.version)
+    loads = []
+
+    def load(versions):
+        loads.append(len(versions))
+        return load_contents(versions)
+
+    def read():
+        return [content.body for content in CONTENT.get_many([key], load).values()]
+
+    now = Topology(1, settled.main, settled.backup, settled.l1)
+    forget(now)
+    flush()  # what was stored when it was published
+    try:
+        assert (read(), read(), len(loads)) == (["hello"], ["hello"], 1)
+        forget(changes.flushed(now, "graph", version=2))
+        assert (read(), len(loads)) == (["hello"], 1)  # another class
+        forget(changes.flushed(now, "content", version=3))
+        assert (read(), read(), len(loads)) == (["hello"], ["hello"], 2)
+    finally:
+        forget()
