@@ -26,7 +26,7 @@ from apps.caches.wire import Kind
 from apps.caches.writes import Writes
 
 CAS_TRIES = 8
-HOLD_SECONDS = 1.2  # longer than the news of a topology takes to reach every process: a look every second
+HOLD_SECONDS = 1.2  # longer than the news of a topology takes: each process looks every second
 
 
 class TieredCache:

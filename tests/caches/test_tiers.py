@@ -227,7 +227,7 @@ def test_the_matrix_of_writes(pools, cache, what, main_works, backup_works):
     new: bytes | str
     if what == "set":
         done = cache.set_many({KEY: b"new"}, ttl_seconds=TTL)
-        new: bytes | str = b"new"
+        new = b"new"
     else:
         done = cache.delete_many([KEY])
         new = "gone"
