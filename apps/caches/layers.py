@@ -116,30 +116,6 @@ class Layer:
             stored.update(key for key, line in pairs if line == b"STORED")
         return stored
 
-    def tell(self, items: Items, *, ttl_seconds: int) -> None:
-        """Set without waiting. What does not arrive makes its node suspect."""
-        for slot, part in self.by_slot(items):
-            request = _sets([(key, items[key]) for key in part], ttl_seconds)
-            generation = slot.node.current()
-            if generation is None or not slot.node.tell(request, generation, is_owed=True):
-                slot.node.miss_write()
-
-    def set_all(self, items: Items, *, ttl_seconds: int) -> None:
-        """The same, and wait until it has arrived: by one question for all, not by an answer for each."""
-        flights = []
-        for slot, part in self.by_slot(items):
-            build = _sets(
-                [(key, items[key]) for key in part], ttl_seconds, question=slot.node.stamp_key
-            )
-            flight = slot.node.depart(build)
-            if flight is None:
-                slot.node.miss_write()
-            else:
-                flights.append((flight, part))
-        for flight, _part, answer in _landed(flights):
-            if answer is None:
-                flight.node.miss_write()
-
     def refill(
         self,
         items: Items,
@@ -159,7 +135,7 @@ class Layer:
                 continue
             stored = [(key, items[key]) for key in part if key in items]
             request = _refill(stored, [key for key in part if key in release])
-            slot.node.tell(request, generation, is_owed=False)
+            slot.node.tell(request, generation)
 
     def lease(self, keys: Collection[bytes]) -> "Leases":
         """Ask to be the one who loads, key by key, and see in the same trip what has come meanwhile."""
@@ -179,6 +155,26 @@ class Layer:
         stats.count(tier, stats.HIT, found)
         stats.count(tier, stats.ERROR, errors)
         stats.count(tier, stats.MISS, asked - found - errors)
+
+
+def set_everywhere(what: Sequence[tuple[Layer, Items, int]]) -> None:
+    """Set items with a time to live in several layers, without an answer for each, and wait until they are there.
+
+    One question to every node closes its request; all nodes work at the same time. So whoever reads after a write finds
+    it in every layer, in whatever process. What does not arrive makes its node suspect.
+    """
+    flights = []
+    for layer, items, ttl_seconds in what:
+        for slot, part in layer.by_slot(items):
+            build = _sets(slot.node, [(key, items[key]) for key in part], ttl_seconds)
+            flight = slot.node.depart(build)
+            if flight is None:
+                slot.node.miss_write()
+            else:
+                flights.append((flight, part))
+    for flight, _part, answer in _landed(flights):
+        if answer is None:
+            flight.node.miss_write()
 
 
 @dataclass(slots=True)
@@ -250,11 +246,11 @@ def _stores(
     return build
 
 
-def _sets(items: Sequence[tuple[bytes, Item]], ttl_seconds: int, *, question: bytes = b"") -> Build:
+def _sets(node: MemcachedNode, items: Sequence[tuple[bytes, Item]], ttl_seconds: int) -> Build:
     def build(head: bytes) -> bytes:
         named = [(head + VALUE + key, item) for key, item in items]
         stores = store_request(b"set", named, ttl_seconds=ttl_seconds, noreply=True)
-        return stores + get_request([question]) if question else stores
+        return stores + get_request([node.stamp_key])
 
     return build
 

@@ -35,8 +35,6 @@ from apps.caches.wire import Answer, Item, get_request, store_request
 logger = logging.getLogger(__name__)
 
 
-MOST_OWED = 100  # answers left unread on a connection: some kilobytes, which the node has to keep
-
 Place = tuple[str, int]  # address, and the generation its place has in the topology
 
 
@@ -87,39 +85,11 @@ class MemcachedNode:
             return None
         return self._send(build, generation, lines=lines, is_repeatable=is_repeatable)
 
-    def tell(self, build: Build, generation: int, *, is_owed: bool) -> bool:
-        """Send what has no answer; whether it was sent.
-
-        `is_owed`: it must arrive. A question follows, whose answer is read when the connection is used again: with it
-        everything before has arrived.
-        """
-        request = build(self.head(generation))
-        if is_owed:
-            request += get_request([self.stamp_key])
-        connection = self._connected(request)
-        if connection is None:
-            return False
-        if is_owed:
-            connection.owed.append(generation)
-        if len(connection.owed) < MOST_OWED:
+    def tell(self, build: Build, generation: int) -> None:
+        """Send what has no answer and may get lost."""
+        connection = self._connected(build(self.head(generation)))
+        if connection is not None:
             self.release(connection)
-        else:
-            self._settle(connection)
-        return True
-
-    def settle(self) -> None:
-        """Read the answers that idle connections are owed, so that no lost write stays unnoticed."""
-        for connection in self._connections.take_owing():
-            self._settle(connection)
-
-    def _settle(self, connection: Connection) -> None:
-        try:
-            connection.send(self._just_ask(b""))
-        except OSError:
-            self.discard(connection)
-            return
-        flight = Flight(self, self._just_ask, 0, 0, connection, is_repeatable=False)
-        flight.receive(time.monotonic() + memcached_timeout())
 
     def ping(self) -> bool:
         """Whether it answers now."""
@@ -218,12 +188,9 @@ class MemcachedNode:
             self._connections.release(connection)
 
     def discard(self, connection: Connection) -> None:
-        """Close a broken connection; writes that were not proved to have arrived on it are lost."""
-        is_owed, connection.owed = bool(connection.owed), []
+        """Close a connection on which something may still come."""
         self._connections.destroy(connection)
         connection.close()
-        if is_owed:
-            self.miss_write()
 
     def discard_idle(self) -> None:
         """Close what nobody uses."""
@@ -237,9 +204,8 @@ class MemcachedNode:
 
 
 def look_after(nodes: Collection[MemcachedNode], *, by: Redis) -> None:
-    """See that writes arrived, tell of those that did not, and learn what other processes told."""
+    """Tell of writes that were missed, and learn what other processes told."""
     for node in nodes:
-        node.settle()
         node.suspicion.announce(by=by)
     try:
         lowest = generations.lowest(by=by)

@@ -130,9 +130,10 @@ class _Filling(Generic[K, V]):
         """What there is of all keys."""
         self.found: dict[K, V] = {}
         self.keys = {raw: self.names[name] for raw, name in self.read.names.items()}
-        self.outcomes: Counter[str] = Counter()
+        self.of_no_use: dict[bytes, str] = {}  # what was wrong with the first entry of a key
+        self.absent: set[bytes] = set()
         missing = self._take_all()
-        self._count(len(missing))
+        self._count(missing)
         if len(self.keys) < len(self.names):
             known = set(self.read.names.values())
             unfit = [key for name, key in self.names.items() if name not in known]
@@ -159,16 +160,16 @@ class _Filling(Generic[K, V]):
         """Whether what was read for a key answers for it."""
         item = self.read.items[raw]
         if item.flags & ABSENT:
-            self.outcomes[stats.NEGATIVE] += 1
+            self.absent.add(raw)
             return True
         key = self.keys[raw]
         try:
             value = self.kind.decode(item.data)
         except Exception:  # noqa: BLE001 -- whatever a codec makes of garbage, it is a miss
-            self.outcomes[stats.GARBAGE] += 1
+            self.of_no_use.setdefault(raw, stats.GARBAGE)
             return False
         if self.accept is not None and not self.accept(key, value):
-            self.outcomes[stats.STALE] += 1
+            self.of_no_use.setdefault(raw, stats.STALE)
             return False
         self.found[key] = value
         return True
@@ -186,10 +187,10 @@ class _Filling(Generic[K, V]):
                 items[raw] = make(Kind.ABSENT, b"", self.kind.negative_ttl_seconds)
         return items
 
-    def _count(self, missing: int) -> None:
-        """A key whose entries were all of no use counts as such, not as a miss besides."""
-        name, of_no_use = self.kind.name, self.outcomes[stats.GARBAGE] + self.outcomes[stats.STALE]
-        stats.count(name, stats.HIT, len(self.found))
-        stats.count(name, stats.MISS, max(missing - of_no_use, 0))
-        for outcome, number in self.outcomes.items():
-            stats.count(name, outcome, number)
+    def _count(self, missing: Collection[bytes]) -> None:
+        """Each key once: what it was found as in the end, or why it was not."""
+        outcomes = Counter(self.of_no_use.get(raw, stats.MISS) for raw in missing)
+        outcomes[stats.HIT] = len(self.found)
+        outcomes[stats.NEGATIVE] = len(self.absent)
+        for outcome, number in outcomes.items():
+            stats.count(self.kind.name, outcome, number)

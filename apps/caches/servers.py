@@ -166,13 +166,11 @@ def memcached_at(url: str) -> Iterator[Any]:
 class Connection(Client):  # type: ignore[misc]  # pymemcache has no types
     """A connection to a Memcached node on which a request is sent now and its answer is read later.
 
-    `owed`: generations under which writes without an answer were sent; each was followed by a question whose answer is
-    still to be read, and which proves that they arrived. `is_proved`: the node has answered on it.
+    `is_proved`: the node has answered on it.
     """
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
-        self.owed: list[int] = []
         self.is_proved = False
 
     def send(self, data: bytes) -> None:
@@ -215,15 +213,6 @@ class Connections(ObjectPool):  # type: ignore[misc]  # as above
             idle = list(self._free_objs)
             self._free_objs.clear()
         return idle
-
-    def take_owing(self) -> list[Connection]:
-        """All that nobody uses and that have answers to come; the caller releases them."""
-        with self._lock:
-            owing = [connection for connection in self._free_objs if connection.owed]
-            for connection in owing:
-                self._free_objs.remove(connection)
-                self._used_objs.append(connection)
-        return owing
 
 
 def memcached_connections(url: str) -> Connections:

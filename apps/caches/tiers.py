@@ -1,8 +1,8 @@
 """The tiers of Memcached (sources 000, 002): many small equal L1 groups, Main, and Backup behind it.
 
 A read asks one L1 group chosen at random, then Main, then Backup, each only for what is still missing, and adds what it
-found to the layers above. A write goes to Main and waits; then to all others without waiting. When Main fails, Backup
-takes its place; when both fail nothing was written. `gets` and `cas` work on Main, else on Backup, never on L1.
+found to the layers above. A write goes to Main, then to all others at once. When Main fails, Backup takes its place;
+when both fail nothing was written. `gets` and `cas` work on Main, else on Backup, never on L1.
 
 Without L1 there are two layers, without Backup one, without Main none: then every read is a miss, every write False.
 A failure is a miss. What may be read of a node that failed: see `nodes`. What departs from the articles, and why:
@@ -26,9 +26,7 @@ from apps.caches.wire import Kind
 from apps.caches.writes import Writes
 
 CAS_TRIES = 8
-HOLD_SECONDS = (
-    1.2  # longer than the news of a topology takes to reach every process: a look every second
-)
+HOLD_SECONDS = 1.2  # longer than the news of a topology takes: each process looks every second
 
 
 class TieredCache:

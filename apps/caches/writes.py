@@ -1,9 +1,9 @@
-"""Writing to the tiers: Main first and waiting, Backup in its place, then all others without waiting. Keys are bytes."""
+"""Writing to the tiers: Main first, Backup in its place, then all others at once by noreply. Keys are bytes."""
 
 import time
 from collections.abc import Collection
 
-from apps.caches.layers import Items, Layer, bounded, make
+from apps.caches.layers import Items, Layer, bounded, make, set_everywhere
 from apps.caches.reads import Token
 from apps.caches.wire import Item, Kind
 
@@ -27,12 +27,15 @@ class Writes:
         stored = self._main.write(b"set", items, ttl_seconds=ttl_seconds)
         left = {key: item for key, item in items.items() if key not in stored}
         stored_behind = self._backup.write(b"set", left, ttl_seconds=ttl_seconds) if left else set()
-        self._backup.tell({key: items[key] for key in stored}, ttl_seconds=ttl_seconds)
         done = {key: items[key] for key in (*stored, *stored_behind)}
         failed = dict.fromkeys(left.keys() - stored_behind, _tombstone())
-        for group in self._groups:
-            group.tell(done, ttl_seconds=ttl_seconds)
-            group.tell(failed, ttl_seconds=TOMBSTONE_SECONDS)
+        set_everywhere(
+            [
+                (self._backup, {key: items[key] for key in stored}, ttl_seconds),
+                *((group, done, ttl_seconds) for group in self._groups),
+                *((group, failed, TOMBSTONE_SECONDS) for group in self._groups),
+            ]
+        )
         return not failed
 
     def gets(self, key: bytes) -> tuple[bytes, Token] | None:
@@ -45,8 +48,8 @@ class Writes:
     def cas(self, key: bytes, value: bytes, token: Token, *, ttl_seconds: int) -> bool:
         """Replace what was read with a token where it was read, then set all others.
 
-        Of two who succeed one after the other, the first may reach the other layers last. So the others are waited for,
-        and then the base is looked at once more: whoever finds a later value there buries the copies.
+        Of two who succeed one after the other, the first may reach the other layers last. So when these have it, the base
+        is looked at once more: whoever finds a later value there buries the copies.
         """
         base = token.layer
         if base not in (self._main, self._backup) or base.slot_of(key).node is not token.node:
@@ -56,12 +59,10 @@ class Writes:
         if not base.write(b"cas", chosen, ttl_seconds=ttl_seconds):
             return False
         others = [one for one in (self._main, self._backup, *self._groups) if one is not base]
-        for layer in others:
-            layer.set_all({key: item}, ttl_seconds=ttl_seconds)
+        set_everywhere([(layer, {key: item}, ttl_seconds) for layer in others])
         now = base.read([key]).items.get(key)
         if now is not None and now.data != value:
-            for layer in others:
-                layer.tell({key: _tombstone()}, ttl_seconds=TOMBSTONE_SECONDS)
+            set_everywhere([(layer, {key: _tombstone()}, TOMBSTONE_SECONDS) for layer in others])
         return True
 
     def _promote(self, key: bytes) -> bool:

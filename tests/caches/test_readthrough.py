@@ -155,10 +155,10 @@ def test_what_was_answered_is_counted():
     own = {
         outcome: number for (subject, outcome), number in counts.items() if subject == NUMBERS.name
     }
-    assert own[stats.HIT] == 2
+    assert own[stats.HIT] == 2  # the second time
     assert own[stats.NEGATIVE] == 1
     assert own[stats.MISS] == 2
-    assert own[stats.GARBAGE] >= 1
+    assert own[stats.GARBAGE] == 1
     assert counts["tier:main", stats.HIT] >= 1
     assert (
         stats.hit_rate(Counter({("x", "hit"): 8, ("x", "negative"): 1, ("x", "miss"): 1}), "x")
