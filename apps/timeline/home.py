@@ -13,7 +13,7 @@ from apps.caches.window import WindowRange
 from apps.graph.queries import Relations
 from apps.paging import Cursor, Page
 from apps.posts.models import Visibility
-from apps.timeline import pull
+from apps.timeline import older
 from apps.timeline.cache import HOME, INBOX
 from apps.timeline.items import FeedItem
 from apps.timeline.pages import fill_page, not_muted
@@ -33,11 +33,11 @@ def home_ids(reader_id: int, cursor: Cursor, count: int) -> list[int]:
         parts = _parts(reader_id, cursor, count)
     known = _merged(parts, cursor, count)
     if known is None:
-        return pull.home_ids(reader_id, cursor, count)
+        return older.home_ids(reader_id, cursor, count)
     if not known.end:
         return known.ids
     below = cursor.beyond(known.end)
-    return known.ids + pull.home_ids(reader_id, below, count - len(known.ids))
+    return known.ids + older.home_ids(reader_id, below, count - len(known.ids))
 
 
 def _parts(reader_id: int, cursor: Cursor, count: int) -> list[WindowRange | None]:
