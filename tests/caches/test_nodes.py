@@ -139,9 +139,12 @@ def test_a_hung_node_costs_one_time_out_then_it_is_skipped(pools, cache, quick, 
     monkeypatch.setattr(breaker, "LONGEST_PAUSE_SECONDS", 30)
     cache.set_many(dict.fromkeys(KEYS, b"v"), ttl_seconds=TTL)
     waits, fail = [], MemcachedNode.fail
-    monkeypatch.setattr(
-        MemcachedNode, "fail", lambda node, error: (waits.append(node.url), fail(node, error))
-    )
+
+    def counted(node, error):
+        waits.append(node.url)
+        fail(node, error)
+
+    monkeypatch.setattr(MemcachedNode, "fail", counted)
     pools.freeze("main-a")
     assert cache.set_many(dict.fromkeys(KEYS, b"w"), ttl_seconds=TTL)
     for _ in range(20):
