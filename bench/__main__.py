@@ -6,16 +6,18 @@ from pathlib import Path
 
 from rich.console import Console
 
-from bench import caches, report
+from bench import caches, report, timeline
 from bench.servers import site_servers
 
 ROOT = Path(__file__).resolve().parent.parent
-SUITES = ("caches",)
+SUITES = {"caches": caches, "timeline": timeline}
 EXAMPLES = """\
 examples:
   ./run bench caches                     every comparison of the cache classes; writes docs/bench/
   ./run bench caches --only longset      one of them
   ./run bench caches --no-write          look, and leave docs/bench/ as it is
+  ./run bench timeline                   delivery and home timelines
+  ./run bench timeline --only fanout     one post to 100,000 followers through real workers
 """
 
 
@@ -23,15 +25,16 @@ def main(command_line: list[str]) -> int:
     """Run a suite; 1 when a line falls short of its bar."""
     options = _parser().parse_args(command_line)
     console = Console()
-    chosen = [part for part in caches.PARTS if options.only in (None, part)]
+    suite = SUITES[options.suite]
+    chosen = [part for part in suite.PARTS if options.only in (None, part)]
     if not chosen:
-        console.print(f"There is no part {options.only!r}: {', '.join(caches.PARTS)}.")
+        console.print(f"There is no part {options.only!r}: {', '.join(suite.PARTS)}.")
         return 2
     with site_servers() as (services, directory):
         lines = []
         for part in chosen:
             with console.status(f"Measuring {part}"):
-                lines += caches.run(part, directory)
+                lines += suite.run(part, directory)
         report.show(console, lines)
         if options.write and options.only is None:
             for place in report.write(options.directory, options.suite, lines, services.describe()):
