@@ -41,6 +41,7 @@ INSTALLED_APPS = [
     "apps.engagement",
     "apps.timeline",
     "apps.notifications",
+    "apps.audit",
     "apps.demo",
 ]
 

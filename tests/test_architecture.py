@@ -30,6 +30,7 @@ APPS = [
     "engagement",
     "timeline",
     "notifications",
+    "audit",
     "demo",
 ]
 

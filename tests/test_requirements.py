@@ -11,7 +11,7 @@ ROOT = Path(__file__).resolve().parent.parent
 DOCUMENT = ROOT / "docs" / "requirements.md"
 ROWS = (
     [f"S{number}" for number in range(25, 76)]
-    + ["S88", "S115", "S120", "S121", "S122", "S123"]
+    + ["S77", "S88", "S115", "S120", "S121", "S122", "S123"]
     + [f"C{number}" for number in range(10, 17)]
     + ["C24", "C25"]
 )

@@ -1,0 +1,243 @@
+"""What every page must show, recomputed from the tables in plain Python: slow, and nothing shared with the read path.
+
+It imports Django's database connection and nothing else of the project (a contract of import-linter), so that a mistake of
+the read path cannot be repeated here. The posts of a home page are found by the query that source 001 begins with and gives
+up in production: `WHERE author_uid IN (SELECT following_uid ...) ORDER BY time DESC LIMIT n`, with a sort of all that it finds.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
+from typing import Any, Self
+
+from django.db import connection, transaction
+
+MAX_ID = 2**63 - 1
+MOST_POSTS = 5_000  # that an oracle of one viewer reads
+OPEN = frozenset({"public", "unlisted"})
+
+Row = dict[str, Any]
+Pairs = dict[int, set[int]]
+
+_COLUMNS = (
+    "id, author_id, kind, visibility, circle_id, source_id, reply_to_id, edited_at, deleted_at"
+)
+
+# The naive pull of source 001, between two ids; then the viewer's circles, whoever wrote there.
+PULL = """
+SELECT id FROM posts_post
+WHERE author_id IN (SELECT followee_id FROM graph_followee WHERE owner_id = %(viewer)s UNION ALL SELECT %(viewer)s)
+  AND deleted_at IS NULL AND id > %(above)s AND id < %(below)s
+UNION
+SELECT id FROM posts_post
+WHERE circle_id IN (SELECT id FROM graph_circle WHERE owner_id = %(viewer)s
+                    UNION ALL SELECT circle_id FROM graph_circlemember WHERE member_id = %(viewer)s)
+  AND deleted_at IS NULL AND id > %(above)s AND id < %(below)s
+ORDER BY id DESC LIMIT %(most)s
+"""
+
+
+class Oracle:
+    """The state of the database at one moment: all of it, or all that one viewer's home page depends on."""
+
+    def __init__(self) -> None:
+        """Read whole tables: for tests and drills."""
+        with snapshot():
+            self.posts = _by_id(rows("SELECT * FROM posts_post"))
+            self.circles = _by_id(rows("SELECT * FROM graph_circle"))
+            self.suspended = _ids("SELECT id FROM accounts_user WHERE suspended_at IS NOT NULL")
+            self.follows = pairs("SELECT owner_id, followee_id FROM graph_followee")
+            self.blocks = pairs("SELECT owner_id, blocked_id FROM graph_block")
+            self.mutes = pairs("SELECT owner_id, muted_id FROM graph_mute")
+            self.named = pairs("SELECT post_id, user_id FROM posts_mention")
+            self.members = pairs("SELECT circle_id, member_id FROM graph_circlemember")
+            self.likes = pairs("SELECT post_id, user_id FROM engagement_like")
+            self.bookmarks = pairs("SELECT post_id, user_id FROM engagement_bookmark")
+        self.answers_above, self.answers_below = 0, MAX_ID
+
+    @classmethod
+    def of_viewer(
+        cls,
+        viewer_id: int,
+        *,
+        above: int = 0,
+        below: int = MAX_ID,
+        also: Collection[int] = (),
+        most: int = MOST_POSTS,
+    ) -> Self:
+        """Only what one viewer's home between two ids (exclusive) depends on: at most `most` posts, newest first.
+
+        `also` are posts that somebody asks about. When there were more than `most`, `answers_above` is the lowest id that
+        was read less one. Knows no counts, likes and bookmarks.
+        """
+        self = cls.__new__(cls)
+        bounds = {"viewer": viewer_id, "above": above, "below": below, "most": most}
+        with snapshot():
+            found = [row["id"] for row in rows(PULL, bounds)]
+            self.answers_above = found[-1] - 1 if len(found) == most else above
+            self._read_posts({*found, *also}, viewer_id)
+        self.answers_below = below
+        return self
+
+    def _read_posts(self, ids: Collection[int], viewer: int) -> None:
+        by_ids = f"SELECT {_COLUMNS} FROM posts_post WHERE id = ANY(%(ids)s)"  # noqa: S608 -- a constant
+        self.posts = _by_id(rows(by_ids, {"ids": list(ids)}))
+        sources = [post["source_id"] for post in self.posts.values() if post["source_id"]]
+        self.posts |= _by_id(rows(by_ids, {"ids": sources}))
+        values = {
+            "viewer": viewer,
+            "posts": list(self.posts),
+            "authors": list({post["author_id"] for post in self.posts.values()}),
+            "circles": list({post["circle_id"] for post in self.posts.values()} - {None}),
+        }
+        self.circles = _by_id(
+            rows("SELECT * FROM graph_circle WHERE id = ANY(%(circles)s)", values)
+        )
+        self.suspended = _ids(
+            "SELECT id FROM accounts_user WHERE id = ANY(%(authors)s) AND suspended_at IS NOT NULL",
+            values,
+        )
+        mine = "owner_id = %(viewer)s AND {} = ANY(%(authors)s)"
+        self.follows = pairs(
+            f"SELECT owner_id, followee_id FROM graph_followee WHERE {mine.format('followee_id')}",  # noqa: S608 -- constants
+            values,
+        )
+        self.blocks = pairs(
+            f"""SELECT owner_id, blocked_id FROM graph_block WHERE {mine.format("blocked_id")}
+                OR (blocked_id = %(viewer)s AND owner_id = ANY(%(authors)s))""",  # noqa: S608 -- constants
+            values,
+        )
+        self.mutes = pairs(
+            f"SELECT owner_id, muted_id FROM graph_mute WHERE {mine.format('muted_id')}",  # noqa: S608 -- constants
+            values,
+        )
+        self.named = pairs(
+            "SELECT post_id, user_id FROM posts_mention WHERE user_id = %(viewer)s AND post_id = ANY(%(posts)s)",
+            values,
+        )
+        self.members = pairs(
+            """SELECT circle_id, member_id FROM graph_circlemember
+               WHERE member_id = %(viewer)s AND circle_id = ANY(%(circles)s)""",
+            values,
+        )
+        self.likes, self.bookmarks = defaultdict(set), defaultdict(set)
+
+    def may_see(self, viewer: int, post_id: int) -> bool:
+        """Whether a viewer may see a post: the rules of the site, once more."""
+        post = self.posts.get(post_id)
+        if post is None or post["deleted_at"] is not None or post["author_id"] in self.suspended:
+            return False
+        author = post["author_id"]
+        if author in self.blocks[viewer] or viewer in self.blocks[author]:
+            return False
+        return post["visibility"] in OPEN or author == viewer or self._is_addressed(viewer, post)
+
+    def _is_addressed(self, viewer: int, post: Row) -> bool:
+        if post["visibility"] == "circle":
+            circle = self.circles[post["circle_id"]]
+            inside = circle["owner_id"] == viewer or viewer in self.members[circle["id"]]
+            return inside and circle["deleted_at"] is None
+        followed = post["visibility"] == "followers" and post["author_id"] in self.follows[viewer]
+        return followed or viewer in self.named[post["id"]]
+
+    def is_shown(self, viewer: int, post_id: int) -> bool:
+        """Visible, and what it reposts is visible as well."""
+        if not self.may_see(viewer, post_id):
+            return False
+        post = self.posts[post_id]
+        return post["kind"] != "repost" or self.may_see(viewer, post["source_id"])
+
+    def is_muted(self, viewer: int, post: Row) -> bool:
+        """Whether the viewer mutes the author, or the author of what it reposts."""
+        authors = {post["author_id"]}
+        if post["kind"] == "repost":
+            authors.add(self.posts[post["source_id"]]["author_id"])
+        return bool(authors & self.mutes[viewer])
+
+    def is_home(self, viewer: int, post_id: int) -> bool:
+        """Whether a post belongs to a viewer's home timeline."""
+        if not self.is_shown(viewer, post_id):
+            return False
+        post = self.posts[post_id]
+        known = post["author_id"] == viewer or post["author_id"] in self.follows[viewer]
+        return (known or post["visibility"] == "circle") and not self.is_muted(viewer, post)
+
+    def home(self, viewer: int) -> list[int]:
+        """All ids of a home timeline between the bounds that the oracle answers for, newest first."""
+        inside = [one for one in self.posts if self.answers_above < one < self.answers_below]
+        return [one for one in sorted(inside, reverse=True) if self.is_home(viewer, one)]
+
+    def profile(self, author: int, viewer: int, *, replies: bool) -> list[int]:
+        """All ids of a profile as a viewer sees it."""
+
+        def belongs(post: Row) -> bool:
+            return post["author_id"] == author and (replies or post["reply_to_id"] is None)
+
+        return self._newest_first(viewer, belongs)
+
+    def public(self, viewer: int) -> list[int]:
+        """All ids of the public timeline as a viewer sees it."""
+
+        def belongs(post: Row) -> bool:
+            said = post["visibility"] == "public" and post["kind"] != "repost"
+            return said and not self.is_muted(viewer, post)
+
+        return self._newest_first(viewer, belongs)
+
+    def counts(self, post_id: int) -> tuple[int, int, int]:
+        """(replies, reposts, likes) of the rows that justify them."""
+        there = [post for post in self.posts.values() if post["deleted_at"] is None]
+        replies = sum(post["reply_to_id"] == post_id for post in there)
+        reposts = sum(post["kind"] == "repost" and post["source_id"] == post_id for post in there)
+        return replies, reposts, len(self.likes[post_id])
+
+    def user_counts(self, user: int) -> tuple[int, int, int]:
+        """(followers, following, posts)."""
+        posts = Counter(
+            post["author_id"] for post in self.posts.values() if post["deleted_at"] is None
+        )
+        followers = sum(user in others for others in self.follows.values())
+        return followers, len(self.follows[user]), posts[user]
+
+    def _newest_first(self, viewer: int, belongs: Callable[[Row], bool]) -> list[int]:
+        return [
+            post_id
+            for post_id in sorted(self.posts, reverse=True)
+            if self.is_shown(viewer, post_id) and belongs(self.posts[post_id])
+        ]
+
+
+@contextmanager
+def snapshot() -> Iterator[None]:
+    """All reads inside see one moment of the database; inside a transaction of the caller's: as that one sees it."""
+    nested = connection.in_atomic_block
+    with transaction.atomic():
+        if not nested:
+            with connection.cursor() as sql:
+                sql.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
+        yield
+
+
+def rows(statement: str, values: dict[str, Any] | None = None) -> list[Row]:
+    """What a statement finds, as dictionaries."""
+    with connection.cursor() as sql:
+        sql.execute(statement, values or {})
+        names = [column.name for column in sql.description or ()]
+        return [dict(zip(names, row, strict=True)) for row in sql.fetchall()]
+
+
+def pairs(statement: str, values: dict[str, Any] | None = None) -> Pairs:
+    """What a statement with two columns finds: the second by the first."""
+    found: Pairs = defaultdict(set)
+    for row in rows(statement, values):
+        one, other = row.values()
+        found[one].add(other)
+    return found
+
+
+def _by_id(found: list[Row]) -> dict[int, Row]:
+    return {row["id"]: row for row in found}
+
+
+def _ids(statement: str, values: dict[str, Any] | None = None) -> set[int]:
+    return {row["id"] for row in rows(statement, values)}
