@@ -62,6 +62,10 @@ class TooMany(Refusal):
 
 
 class Unavailable(Refusal):
-    """A dependency is down and this cannot be served without it."""
+    """It cannot be served now: a dependency is down, or there are too many requests; `retry_after` is in seconds."""
 
     code, status = "unavailable", 503
+
+    def __init__(self, message: str, *, retry_after: int = 2) -> None:
+        super().__init__(message)
+        self.retry_after = retry_after

@@ -19,13 +19,13 @@ from rest_framework import exceptions as drf
 from rest_framework.response import Response
 from rest_framework.views import exception_handler, set_rollback
 
-from apps.refusals import Invalid, Refusal, TooMany
+from apps.refusals import Invalid, Refusal, TooMany, Unavailable
 from feedsite.requestid import current_request_id
 
 logger = logging.getLogger(__name__)
 
 _CODES = {400: "bad_request", 401: "unauthorized", 403: "not_allowed", 404: "not_found", 405: "method_not_allowed",
-          406: "not_acceptable", 415: "unsupported_media_type", 422: Invalid.code, 429: "too_many_requests", 500: "server_error"}  # fmt: skip
+          406: "not_acceptable", 415: "unsupported_media_type", 422: Invalid.code, 429: "too_many_requests", 500: "server_error", 503: Unavailable.code}  # fmt: skip
 
 
 class RefusalMiddleware(MiddlewareMixin):
@@ -56,7 +56,7 @@ def refusal_response(request: HttpRequest, refusal: Refusal) -> HttpResponse:
         response: HttpResponse = JsonResponse(body, status=refusal.status)
     else:
         response = error_page(request, refusal.status, message)
-    if isinstance(refusal, TooMany):
+    if isinstance(refusal, TooMany | Unavailable):
         response.headers["Retry-After"] = str(refusal.retry_after)
     return response
 
@@ -112,9 +112,9 @@ def api_exception(exception: Exception, context: dict[str, Any]) -> Response | N
             else exception.message
         )
         body = problem(request, exception.status, exception.code, message, exception.errors)
-        headers = (
-            {"Retry-After": str(exception.retry_after)} if isinstance(exception, TooMany) else None
-        )
+        headers = None
+        if isinstance(exception, TooMany | Unavailable):
+            headers = {"Retry-After": str(exception.retry_after)}
         return Response(body, status=exception.status, headers=headers)
     response = exception_handler(exception, context)
     if response is not None:

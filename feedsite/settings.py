@@ -50,6 +50,9 @@ MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "csp.middleware.CSPMiddleware",
+    "feedsite.shedding.SheddingMiddleware",
+    "feedsite.budget.BudgetMiddleware",
+    "feedsite.outage.OutageMiddleware",
     "feedsite.inputguard.InputGuardMiddleware",
     "feedsite.slashes.TrailingSlashMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
@@ -85,6 +88,16 @@ TEMPLATES: list[dict[str, Any]] = [
     },
 ]
 
+# --- what a web process takes on ------------------------------------------------------------------
+REQUEST_BUDGET_SECONDS = env.float(
+    "REQUEST_BUDGET_SECONDS", 0.8
+)  # sources that take longer are left out
+WEB_SEATS = env.int(
+    "WEB_SEATS", 4
+)  # requests worked on at once; the pool of connections has room for more
+WEB_QUEUE = env.int("WEB_QUEUE", 8)  # requests that wait for a seat; one more is refused at once
+WEB_QUEUE_SECONDS = env.float("WEB_QUEUE_SECONDS", 0.5)  # and so are those that waited so long
+
 # --- PostgreSQL: the only truth -----------------------------------------------------------------
 # Pooled connections: size x processes stays below max_connections; the pool forbids CONN_MAX_AGE.
 DATABASES: dict[str, Any] = {"default": env.db("DATABASE_URL")}
@@ -98,7 +111,7 @@ DATABASES["default"]["OPTIONS"] = {
     "pool": {
         "min_size": env.int("DATABASE_POOL_MIN", 1),
         "max_size": env.int("DATABASE_POOL_MAX", 8),
-        "timeout": 5,
+        "timeout": env.float("DATABASE_POOL_TIMEOUT_SECONDS", 2.0),  # then the answer is 503
     },
     "options": f"-c statement_timeout={env.int('DATABASE_STATEMENT_TIMEOUT_MS', 30_000)}"
     " -c lock_timeout=10000 -c idle_in_transaction_session_timeout=60000",

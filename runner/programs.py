@@ -3,7 +3,8 @@
 import sys
 from pathlib import Path
 
-BLOCKING_THREADS = 4  # with exactly 2, single requests were seen to wait for seconds
+# More than the requests a process works on and lets wait (WEB_SEATS, WEB_QUEUE): one is always free to refuse the excess.
+BLOCKING_THREADS = 16
 QUEUES = "default,fanout"
 
 

@@ -303,7 +303,7 @@ def test_a_refusal_is_a_page_for_people_and_a_problem_for_programs(refusal, stat
         request = RequestFactory().get(path)
         answer = refusal_response(request, refusal)
         assert answer.status_code == status
-        assert answer.headers.get("Retry-After") == ("7" if status == 429 else None)
+        assert answer.headers.get("Retry-After") == {429: "7", 503: "2"}.get(status)
         assert ("application/json" in answer.headers["Content-Type"]) == path.startswith("/api/")
 
 

@@ -1,0 +1,76 @@
+"""A source that hangs keeps its own few threads, and nobody else."""
+
+import threading
+import time
+
+import pytest
+
+from apps.budget import budget, seconds_left
+from apps.caches import breaker
+from apps.caches.bulkhead import Bulkhead, Refused
+
+
+@pytest.fixture
+def gate():
+    """Work that hangs until the test opens the gate."""
+    opened = threading.Event()
+    yield opened
+    opened.set()
+
+
+def test_what_the_work_returns_and_raises_is_the_callers(gate):
+    source = Bulkhead("source", seats=1)
+    assert source.call(lambda: 7, seconds=1) == 7
+    with pytest.raises(KeyError):
+        source.call(lambda: {}["x"], seconds=1)
+
+
+def test_a_source_that_hangs_is_left_after_its_time_and_then_at_once(gate):
+    source = Bulkhead("source", seats=2)
+    with pytest.raises(Refused):
+        source.call(gate.wait, seconds=0.05)
+    asked = []
+    with pytest.raises(Refused):  # the breaker is open: nobody is asked
+        source.call(lambda: asked.append(1), seconds=60)
+    assert asked == []
+
+
+def test_one_caller_tries_again_after_a_pause(gate, monkeypatch):
+    monkeypatch.setattr(breaker, "FIRST_PAUSE_SECONDS", 0.05)
+    source = Bulkhead("source", seats=2)
+    with pytest.raises(Refused):
+        source.call(gate.wait, seconds=0.02)
+    time.sleep(0.06)
+    assert source.call(lambda: 1, seconds=1) == 1
+    assert source.call(lambda: 2, seconds=1) == 2
+
+
+def test_without_a_seat_nobody_waits(gate):
+    source = Bulkhead("source", seats=1)
+    began = threading.Event()
+
+    def hang():
+        began.set()
+        return gate.wait()
+
+    first = threading.Thread(target=lambda: source.call(hang, seconds=60))
+    first.start()
+    assert began.wait(10)
+    with pytest.raises(Refused):
+        source.call(lambda: 1, seconds=60)
+    gate.set()
+    first.join()
+    assert source.call(lambda: 1, seconds=60) == 1
+
+
+def test_no_time_left_is_a_refusal():
+    with budget(0), pytest.raises(Refused):
+        Bulkhead("source", seats=1).call(lambda: 1, seconds=seconds_left(1))
+
+
+def test_work_sees_the_request_it_is_done_for_and_gives_back_what_its_thread_holds():
+    given_back = []
+    source = Bulkhead("source", seats=1, after=lambda: given_back.append(1))
+    with budget(5):
+        assert source.call(lambda: seconds_left(60), seconds=5) <= 5
+    assert given_back == [1]

@@ -1,0 +1,75 @@
+"""PostgreSQL goes away under a real web server: public pages go on, everything else is a clear 503, and all comes back."""
+
+import re
+import urllib.error
+import urllib.request
+from urllib.parse import parse_qs, urlencode, urlsplit
+
+import pytest
+
+from tests.caches.relay import Relay
+from tests.factories import publish
+from tests.flows.processes import environment, start_web, stop, wait_for
+from tests.services import running
+
+SOCKET = ".s.PGSQL.5432"
+
+
+@pytest.fixture
+def relay(transactional_db, tmp_path):
+    """The socket of PostgreSQL as the web server sees it."""
+    host = parse_qs(urlsplit(environment()["DATABASE_URL"]).query)["host"][0]
+    between = Relay(f"unix:{host}/{SOCKET}", tmp_path / SOCKET)
+    yield between
+    between.close()
+
+
+@pytest.fixture
+def site(relay, tmp_path, monkeypatch):
+    monkeypatch.setenv("DATABASE_POOL_TIMEOUT_SECONDS", "1")
+    url = urlsplit(environment()["DATABASE_URL"])
+    changed = url._replace(query=urlencode({"host": relay.place.parent})).geturl()
+    there = {**environment(), "DATABASE_URL": changed}
+    monkeypatch.setattr("tests.flows.processes.environment", lambda: there)
+    process, address = start_web(tmp_path)
+    yield address
+    stop(process)
+
+
+def get(address, **headers):
+    try:
+        with urllib.request.urlopen(
+            urllib.request.Request(address, headers=headers), timeout=10
+        ) as answer:
+            return answer.status, answer.headers, answer.read().decode()
+    except urllib.error.HTTPError as error:
+        return error.code, error.headers, error.read().decode()
+
+
+def test_public_pages_outlive_the_database(site, relay, alice):
+    if not running().memcached:
+        pytest.skip("no memcached on this machine")
+    post = publish(alice, "still to be read")
+    public, api = f"{site}/public", f"{site}/api/v1/timelines/public"
+    for address in (public, api, f"{site}/@alice", f"{site}/@alice/{post.pk}"):
+        assert get(address)[0] == 200
+    relay.cut()
+    for address in (public, api, f"{site}/@alice", f"{site}/@alice/{post.pk}"):
+        status, headers, body = get(address)
+        assert status == 200, address
+        assert "still to be read" in body
+        assert headers["X-Feed-Degraded"] == "database"
+        assert int(headers["Age"]) < 60
+    assert "a minute old" in get(public)[2]
+    assert re.search(r'csrfmiddlewaretoken" value="."', get(public)[2]) is None
+    assert "Content-Security-Policy" in get(public)[1]
+    never_seen = get(f"{site}/public?limit=3")
+    assert never_seen[0] == 503
+    assert int(never_seen[1]["Retry-After"]) > 0
+    members = get(f"{site}/home", Cookie="sessionid=abcdefghijklmnopqrstuvwxyz012345")
+    assert members[0] == 503, "who it is cannot be known"
+    assert "still to be read" not in members[2]
+    assert get(api, Authorization="Bearer x")[0] == 503
+    relay.join()
+    assert wait_for(lambda: "X-Feed-Degraded" not in get(public)[1], 15)
+    assert get(f"{site}/public?limit=3")[0] == 200
