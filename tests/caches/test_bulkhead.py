@@ -21,8 +21,12 @@ def gate():
 def test_what_the_work_returns_and_raises_is_the_callers(gate):
     source = Bulkhead("source", seats=1)
     assert source.call(lambda: 7, seconds=1) == 7
+
+    def fail():
+        raise KeyError("x")
+
     with pytest.raises(KeyError):
-        source.call(lambda: {}["x"], seconds=1)
+        source.call(fail, seconds=1)
 
 
 def test_a_source_that_hangs_is_left_after_its_time_and_then_at_once(gate):
