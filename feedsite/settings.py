@@ -184,7 +184,7 @@ HOME_WINDOW_TTL_SECONDS = env.int(
     "HOME_WINDOW_TTL_SECONDS", 3 * 24 * 3600
 )  # sliding; existing = online
 INBOX_WINDOW_LENGTH = env.int("INBOX_WINDOW_LENGTH", 400)  # restricted posts; same life as home
-FANOUT_CHUNK_SIZE = env.int("FANOUT_CHUNK_SIZE", 2000)  # followers per chunk task
+FANOUT_CHUNK_SIZE = env.int("FANOUT_CHUNK_SIZE", 5000)  # followers per chunk task
 
 # --- hot authors: their newest posts are kept inside every process ---------------------------------
 HOT_AUTHOR_FOLLOWERS = env.int("HOT_AUTHOR_FOLLOWERS", 10_000)  # from so many on
@@ -235,6 +235,7 @@ CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_BROKER_CONNECTION_MAX_RETRIES = None
 # The timeout only has effect together with the two restore options: without them kombu looks every 100 s.
 CELERY_BROKER_TRANSPORT_OPTIONS = {
+    "queue_order_strategy": "priority",
     "visibility_timeout": 60,
     "unacked_restore_interval": 1,
     "unacked_restore_throttle": 1,
@@ -246,7 +247,13 @@ CELERY_BROKER_TRANSPORT_OPTIONS = {
 }
 CELERY_TASK_PUBLISH_RETRY = False  # a doorbell that fails is heard by the sweeper
 CELERY_TASK_DEFAULT_QUEUE = "default"
-CELERY_TASK_ROUTES = {"apps.timeline.tasks.deliver_chunk": {"queue": "fanout"}}
+# Workers look into their queues in the order of -Q. Large deliveries come last, so that a post with a million followers
+# does not delay one with ten: docs/decisions/0017.
+CELERY_TASK_ROUTES = {
+    "apps.timeline.tasks.deliver_chunk": {"queue": "fanout"},
+    "apps.timeline.tasks.sweep": {"queue": "fanout"},
+    "apps.timeline.tasks.cut_job": {"queue": "fanout_bulk"},
+}
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_BEAT_SCHEDULE = {
     "sweep-events": {"task": "apps.events.tasks.sweep", "schedule": 1.0, "options": {"expires": 5}},

@@ -4,33 +4,50 @@
 # or the window would have a hole that looks complete. What is no window is left to the rebuild of the next read.
 _ADD = """
 local function add(key, member, limit)
-  if redis.call('TYPE', key)['ok'] ~= 'zset' then return 0 end
-  local last = redis.call('ZRANGE', key, -1, -1)[1]
-  if last and last ~= '~' and last ~= '~~' and member > last then return 1 end
-  redis.call('ZADD', key, 'NX', 0, member)
-  if redis.call('ZCARD', key) > limit then redis.call('ZREMRANGEBYRANK', key, limit, -1) end
+  local last = redis.pcall('ZRANGE', key, -1, -1)
+  if last.err or not last[1] then return 0 end
+  if last[1] ~= '~' and last[1] ~= '~~' and member > last[1] then return 1 end
+  if redis.call('ZADD', key, 'NX', 0, member) == 1 then redis.call('ZREMRANGEBYRANK', key, limit, -1) end
   return 1
+end
+local function push(live, building, members, limit)
+  local there = redis.call('EXISTS', live, building)
+  if there == 0 then return 0 end
+  local found = 0
+  for _, member in ipairs(members) do
+    found = add(live, member, limit)
+    if found == 0 or there == 2 then found = math.max(found, add(building, member, limit)) end
+  end
+  return found
 end
 """
 
-# KEYS: a tombstone per member or none, then (live, building) per reader. ARGV: limit, number of tombstones, members.
+# For one server: the keys are made here of the ids of the readers, which is a quarter of the work of sending them.
+# KEYS: a tombstone per member. ARGV: limit, prefix, ids of readers divided by commas, members.
 PUSH = (
     _ADD
     + """
-local limit, number, alive = tonumber(ARGV[1]), tonumber(ARGV[2]), {}
-for m = 1, #ARGV - 2 do
-  if number == 0 or redis.call('EXISTS', KEYS[m]) == 0 then alive[#alive + 1] = ARGV[m + 2] end
+local limit, alive = tonumber(ARGV[1]), {}
+for m = 1, #KEYS do
+  if redis.call('EXISTS', KEYS[m]) == 0 then alive[#alive + 1] = ARGV[m + 3] end
 end
 if #alive == 0 then return {0, 0} end
-local live = 0
-for i = number + 1, #KEYS, 2 do
-  local found = 0
-  for m = 1, #alive do
-    found = math.max(found, add(KEYS[i], alive[m], limit), add(KEYS[i + 1], alive[m], limit))
-  end
-  live = live + found
+local live, readers, prefix = 0, 0, ARGV[2] .. ':{'
+for reader in string.gmatch(ARGV[3], '%d+') do
+  local key = prefix .. reader .. '}'
+  readers, live = readers + 1, live + push(key, key .. ':building', alive, limit)
 end
-return {live, (#KEYS - number) / 2 - live}
+return {live, readers - live}
+"""
+)
+
+# For a cluster: one reader, whose keys are in one slot. KEYS: live, building. ARGV: limit, members.
+PUSH_ONE = (
+    _ADD
+    + """
+local members = {}
+for m = 2, #ARGV do members[m - 1] = ARGV[m] end
+return push(KEYS[1], KEYS[2], members, tonumber(ARGV[1]))
 """
 )
 

@@ -4,12 +4,11 @@ Celery may lose any message; these rows are found again by a sweeper (`FOR UPDAT
 """
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
 from typing import Any, TypeVar
 
-from django.db import models, transaction
-from django.db.models import F, Q
+from django.db import models
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
@@ -23,6 +22,24 @@ RETRY_AFTER = timedelta(seconds=2)  # times the number of tries
 ERROR_MAX_CHARACTERS = 2000
 
 R = TypeVar("R", bound="LeasedRow")
+Receipt = Mapping[str, Any]  # fields of the row, which say what the work did
+UNFINISHED: Receipt = {"unfinished": True}  # compared by identity
+KILLED = "the worker died or ran out of time at every try"
+
+# One statement: what a small piece of work costs is mostly its round trips.
+_CLAIM = """
+WITH due AS (
+    SELECT {key} FROM {table} WHERE state = %(pending)s AND due_at <= %(due)s {chosen}
+    ORDER BY {key} LIMIT %(limit)s FOR UPDATE SKIP LOCKED
+)
+UPDATE {table} r
+SET attempts = least(r.attempts + 1, %(most)s), due_at = %(lease)s,
+    state = CASE WHEN r.attempts < %(most)s THEN %(pending)s ELSE %(dead)s END,
+    finished_at = CASE WHEN r.attempts < %(most)s THEN NULL ELSE %(now)s END,
+    last_error = CASE WHEN r.attempts < %(most)s THEN r.last_error ELSE %(killed)s END
+FROM due WHERE r.{key} = due.{key}
+RETURNING r.*
+"""
 
 
 class State(models.TextChoices):
@@ -47,41 +64,48 @@ class LeasedRow(models.Model):
         abstract = True
 
 
-def claim(model: type[R], *, limit: int, only: list[int] | None = None) -> list[R]:
+def claim(
+    model: type[R],
+    *,
+    limit: int,
+    only: list[int] | None = None,
+    overdue: timedelta = timedelta(),
+) -> list[R]:
     """Take up to `limit` due rows under a lease, oldest first; rows that others hold are passed over.
 
-    A row whose fifth lease ran out killed its worker every time: it becomes a dead letter here.
+    `overdue` takes only those that have been due for so long. A row whose fifth lease ran out killed its worker every
+    time: it becomes a dead letter here.
     """
     manager: Any = model._default_manager  # noqa: SLF001 -- Django's own name for it
-    due = Q(state=State.PENDING, due_at__lte=timezone.now())
-    if only is not None:
-        due &= Q(pk__in=only)
-    with transaction.atomic():
-        found: list[R] = list(
-            manager.select_for_update(skip_locked=True).filter(due).order_by("pk")[:limit]
-        )
-        rows = [row for row in found if row.attempts < MAX_ATTEMPTS]
-        _park([row for row in found if row.attempts >= MAX_ATTEMPTS])
-        lease_until = timezone.now() + LEASE
-        manager.filter(pk__in=[row.pk for row in rows]).update(
-            due_at=lease_until, attempts=F("attempts") + 1
-        )
-    for row in rows:
-        row.attempts, row.due_at = row.attempts + 1, lease_until
-    return rows
+    now = timezone.now()
+    values = {
+        "due": now - overdue, "now": now, "lease": now + LEASE, "limit": limit, "only": only, "most": MAX_ATTEMPTS,
+        "pending": State.PENDING.value, "dead": State.DEAD.value, "killed": KILLED,
+    }  # fmt: skip
+    meta = model._meta  # noqa: SLF001 -- Django's documented name
+    chosen = "" if only is None else f"AND {meta.pk.column} = ANY(%(only)s)"
+    statement = _CLAIM.format(table=meta.db_table, key=meta.pk.column, chosen=chosen)
+    found: list[R] = list(manager.raw(statement, values))
+    return sorted((row for row in found if row.state == State.PENDING), key=_key)
 
 
 def work_off(
-    model: type[R], work: Callable[[R], None], *, limit: int, only: list[int] | None = None
+    model: type[R],
+    work: Callable[[R], Receipt | None],
+    *,
+    limit: int,
+    only: list[int] | None = None,
+    overdue: timedelta = timedelta(),
 ) -> int:
     """Claim due rows and do the work of each; how many were claimed.
 
-    A row whose work fails is tried again later; one that finds a store down is postponed without blame.
+    What the work returns is written together with its end; UNFINISHED leaves the row for the next claim. A row whose
+    work fails is tried again later; one that finds a store down is postponed without blame.
     """
-    rows = claim(model, limit=limit, only=only)
+    rows = claim(model, limit=limit, only=only, overdue=overdue)
     for row in rows:
         try:
-            work(row)
+            receipt = work(row)
         except RedisError as error:
             logger.warning("%s postponed: %s", row, error)
             postpone(row)
@@ -89,19 +113,25 @@ def work_off(
             logger.exception("%s failed, try %s", row, row.attempts)
             fail(row, error)
         else:
-            finish(row)
+            if receipt is UNFINISHED:
+                release(row)
+            else:
+                finish(row, receipt)
     return len(rows)
 
 
-def _park(rows: Sequence[LeasedRow]) -> None:
-    for row in rows:
-        error = "the worker died or ran out of time at every try"
-        _update(row, state=State.DEAD, finished_at=timezone.now(), last_error=error)
+def _key(row: LeasedRow) -> int:
+    return int(row.pk)
 
 
-def finish(row: LeasedRow) -> None:
-    """Mark a row of work as done; idempotent."""
-    _update(row, state=State.DONE, finished_at=timezone.now(), last_error="")
+def finish(row: LeasedRow, receipt: Receipt | None = None) -> None:
+    """Mark a row of work as done, together with what it did; idempotent."""
+    _update(row, state=State.DONE, finished_at=timezone.now(), last_error="", **(receipt or {}))
+
+
+def release(row: LeasedRow) -> None:
+    """Give a lease back before its time, without blame."""
+    _update(row, attempts=row.attempts - 1, due_at=timezone.now())
 
 
 def fail(row: LeasedRow, error: BaseException) -> None:

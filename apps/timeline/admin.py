@@ -1,11 +1,12 @@
 """Staff see what fan-out owes and did: the delivery ledger, one job a post, with the receipts of its chunks."""
 
+from math import ceil
 from typing import Any
 
 from django.contrib import admin
-from django.db.models import Count, Exists, IntegerField, OuterRef, Q, QuerySet, Subquery, Sum
-from django.db.models.functions import Coalesce
+from django.db.models import Exists, OuterRef, QuerySet
 from django.http import HttpRequest
+from django.template.response import TemplateResponse
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
@@ -14,7 +15,7 @@ from apps.accounts.admin import user_link
 from apps.events.admin import StaffList
 from apps.events.leases import State
 from apps.posts.admin import post_link, search_by_post_or_account
-from apps.timeline.fanout import retry_dead
+from apps.timeline import fanout, ledger
 from apps.timeline.models import FanoutChunk, FanoutJob
 
 
@@ -64,26 +65,19 @@ class ChunkInline(admin.TabularInline):
 class FanoutJobAdmin(StaffList):
     """Deliveries, newest post first."""
 
-    list_display = ("post_id", "author_link", "state", "expected", "delivered", "dormant", "created_at")  # fmt: skip
-    list_filter = (ChunkState,)
+    list_display = ("post_id", "author_link", "mode", "progress", "expected", "delivered", "dormant", "pending", "rate", "created_at")  # fmt: skip
+    list_filter = (ChunkState, "mode")
     search_fields = ("=post__id",)
     search_help_text = gettext_lazy("The number of a post, or the whole handle of its author.")
     ordering = ("-post_id",)
-    actions = ("retry",)
+    actions = ("retry", "discard")
     inlines = (ChunkInline,)
-    fields = readonly_fields = ("post_link", "author_link", "state", "expected", "delivered", "dormant", "created_at")  # fmt: skip
+    fields = readonly_fields = ("post_link", "author_link", "mode", "progress", "expected", "delivered", "dormant", "pending", "rate", "last_error", "created_at")  # fmt: skip
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[FanoutJob]:
         """Jobs with their authors and with the sums of their chunks."""
         jobs: QuerySet[FanoutJob] = super().get_queryset(request)
-        return jobs.select_related("post__author").annotate(
-            chunk_count=_of_chunks(Count("pk")),
-            done_count=_of_chunks(Count("pk", filter=Q(state=State.DONE))),
-            dead_count=_of_chunks(Count("pk", filter=Q(state=State.DEAD))),
-            expected_sum=_of_chunks(Sum("expected")),
-            delivered_sum=_of_chunks(Sum("delivered")),
-            dormant_sum=_of_chunks(Sum("dormant")),
-        )
+        return ledger.with_receipts(jobs.select_related("post__author"))
 
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
@@ -102,39 +96,76 @@ class FanoutJobAdmin(StaffList):
         return user_link(job.post.author)
 
     @admin.display(description=gettext_lazy("state"))
-    def state(self, job: Any) -> str:
-        """How many of the chunks are done, and whether some need help."""
-        text = _("%(done)d of %(all)d done") % {"done": job.done_count, "all": job.chunk_count}
-        dead = ngettext("%(count)d dead letter", "%(count)d dead letters", job.dead_count)
-        return f"{text}, {dead % {'count': job.dead_count}}" if job.dead_count else text
+    def progress(self, job: Any) -> str:
+        """How many of the chunks are done, whether there are more to come, and whether some need help."""
+        done, cut, dead = job.done_count or 0, job.chunk_count or 0, job.dead_count or 0
+        parts = [_("%(done)d of %(all)d done") % {"done": done, "all": cut}]
+        if job.state == State.PENDING:
+            parts.append(_("still cutting"))
+        if number := dead + (job.state == State.DEAD):
+            text = ngettext("%(count)d dead letter", "%(count)d dead letters", number)
+            parts.append(text % {"count": number})
+        return ", ".join(parts)
 
     @admin.display(description=gettext_lazy("followers"))
     def expected(self, job: Any) -> int:
-        """For how many readers it is."""
-        return int(job.expected_sum)
+        """For how many readers it is: delivered, dormant and pending together."""
+        return ledger.standing(job).expected
 
     @admin.display(description=gettext_lazy("delivered"))
     def delivered(self, job: Any) -> int:
         """How many readers were online."""
-        return int(job.delivered_sum)
+        return ledger.standing(job).delivered
 
     @admin.display(description=gettext_lazy("dormant"))
     def dormant(self, job: Any) -> int:
         """How many readers will rebuild when they return."""
-        return int(job.dormant_sum)
+        return ledger.standing(job).dormant
+
+    @admin.display(description=gettext_lazy("pending"))
+    def pending(self, job: Any) -> int:
+        """How many readers are still owed the post."""
+        return ledger.standing(job).pending
+
+    @admin.display(description=gettext_lazy("speed"))
+    def rate(self, job: Any) -> str:
+        """How fast it goes, and when it will be done."""
+        standing = ledger.standing(job)
+        if standing.per_second is None:
+            return "-"
+        speed = _("%(number)s followers a second") % {"number": f"{standing.per_second:,.0f}"}
+        if not standing.pending:
+            return speed
+        return _("%(speed)s, %(seconds)d s left") % {
+            "speed": speed,
+            "seconds": ceil(standing.seconds_left or 0),
+        }
 
     @admin.action(description=gettext_lazy("Retry dead letters"), permissions=["intervene"])
     def retry(self, request: HttpRequest, queryset: QuerySet[FanoutJob]) -> None:
         """Give dead chunks five more tries."""
-        number = retry_dead([job.pk for job in self.chosen(request, queryset)])
+        number = fanout.retry_dead([job.pk for job in self.chosen(request, queryset)])
         text = ngettext(
             "%(count)d chunk will be tried again.", "%(count)d chunks will be tried again.", number
         )
         self.message_user(request, text % {"count": number})
 
-
-def _of_chunks(total: Count | Sum) -> Coalesce:
-    # subqueries, not a join: they are computed for the rows of the page only
-    chunks = FanoutChunk.objects.filter(job=OuterRef("pk")).order_by().values("job")
-    sums = chunks.annotate(total=total).values("total")
-    return Coalesce(Subquery(sums, output_field=IntegerField()), 0)
+    @admin.action(description=gettext_lazy("Discard dead letters"), permissions=["discard"])
+    def discard(
+        self, request: HttpRequest, queryset: QuerySet[FanoutJob]
+    ) -> TemplateResponse | None:
+        """Give dead chunks up for good, after a question."""
+        jobs = self.chosen(request, queryset)
+        question = ngettext(
+            "Discard the dead letters of %(count)d delivery? These readers will not get it from the ledger.",
+            "Discard the dead letters of %(count)d deliveries? These readers will not get them from the ledger.",
+            len(jobs),
+        ) % {"count": len(jobs)}
+        if jobs and (page := self.confirmation(request, jobs, question=question)):
+            return page
+        number = fanout.discard_dead([job.pk for job in jobs])
+        for job in jobs:
+            self.log_change(request, job, question)
+        text = ngettext("%(count)d chunk discarded.", "%(count)d chunks discarded.", number)
+        self.message_user(request, text % {"count": number})
+        return None

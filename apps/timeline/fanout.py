@@ -1,7 +1,7 @@
 """Fan-out on write: one post to the windows of its readers who are online.
 
-The dispatcher only cuts the follower list into chunks and writes them into the ledger; a chunk is one script in Redis.
-Everything is idempotent: a chunk that runs twice leaves the same windows and the same receipt.
+The dispatcher only cuts the follower list into chunks and writes them into the ledger; a chunk is a few scripts in Redis,
+sent together. Everything is idempotent: a chunk that runs twice leaves the same windows and the same receipt.
 
 Open posts go to home windows, restricted ones straight to the inboxes of those they are for. Posts for mentioned people
 or for a circle need no walk through the followers: their few readers are one chunk, looked up when it is delivered.
@@ -9,78 +9,110 @@ or for a circle need no walk through the followers: their few readers are one ch
 
 import logging
 from collections.abc import Sequence
+from datetime import timedelta
 
 from django.conf import settings
-from django.db import transaction
 from django.db.models import QuerySet
 
+from apps.accounts.models import UserCounts
 from apps.caches.servers import RedisError
 from apps.caches.window import Windows
 from apps.events import leases
 from apps.events.actions import ring
 from apps.graph.circle_queries import circle_audience, circles_known
-from apps.graph.queries import exact_relations, follower_chunks, follower_ids_between
+from apps.graph.queries import exact_relations, follower_ids_between
 from apps.ids import author_of
 from apps.posts.models import OPEN, RESTRICTED, Mention, Post, Visibility
-from apps.timeline import outbox, pull
+from apps.timeline import ledger, outbox, pull
 from apps.timeline.cache import HOME, INBOX
-from apps.timeline.models import FanoutChunk, FanoutJob
+from apps.timeline.models import FanoutChunk, FanoutJob, Mode
 
 logger = logging.getLogger(__name__)
 
 ADDRESSED = (Visibility.MENTIONED, Visibility.CIRCLE)  # for a list of people, not for the followers
+NOW = timedelta()  # what is due is taken at once
+BULK = "fanout_bulk"  # the queue of large deliveries, behind all others
+NOTHING_OWED: leases.Receipt = {"expected": 0, "delivered": 0, "dormant": 0}
 
 
 def start_job(post_id: int) -> None:
-    """Write the delivery of a post into the ledger and ring for its chunks; once, however often it is called."""
+    """Write the delivery of a post into the ledger and begin with it; once, however often it is called."""
     post = _delivered().filter(pk=post_id, deleted_at=None).first()
     if post is None:
         return
     _windows_for(post.visibility).push([post.author_id], [post_id])  # authors read their own posts
-    pieces = _pieces(post)
-    with transaction.atomic():
-        job, created = FanoutJob.objects.get_or_create(post_id=post_id)
-        if created:
-            FanoutChunk.objects.bulk_create(
-                FanoutChunk(job=job, first_edge=first, last_edge=last, expected=number)
-                for first, last, number in pieces
-            )
-    chunk_ids = list(
-        job.chunks.filter(state=leases.State.PENDING).order_by("pk").values_list("pk", flat=True)
+    FanoutJob.objects.get_or_create(
+        post_id=post_id,
+        defaults={"mode": Mode.ONLINE, "followers": _followers(post.author_id)},
     )
-    if len(chunk_ids) == 1:
-        run_due(limit=1, only=chunk_ids)  # small authors need no second task
-    else:
-        for chunk_id in chunk_ids:
-            ring("apps.timeline.tasks.deliver_chunk", chunk_id)
+    leases.work_off(FanoutJob, _cut_or_pass_on, limit=1, only=[post_id])
 
 
-def run_due(*, limit: int, only: list[int] | None = None) -> int:
-    """Claim due chunks and deliver them; how many were claimed."""
-    return leases.work_off(FanoutChunk, _deliver, limit=limit, only=only)
+def run_due(*, limit: int, only: list[int] | None = None, overdue: timedelta = NOW) -> int:
+    """Claim due chunks and deliver them, after cutting due jobs unless chunks are named; how many were claimed."""
+    cut = run_cuts(limit=limit, overdue=overdue) if only is None else 0
+    return cut + leases.work_off(FanoutChunk, _deliver, limit=limit, only=only, overdue=overdue)
+
+
+def run_cuts(*, limit: int, only: list[int] | None = None, overdue: timedelta = NOW) -> int:
+    """Claim due jobs and cut their follower lists to the end; how many were claimed."""
+    return leases.work_off(FanoutJob, _cut, limit=limit, only=only, overdue=overdue)
 
 
 def retry_dead(job_ids: list[int]) -> int:
-    """Give the dead chunks of jobs five more tries, now; how many."""
+    """Give the dead chunks of jobs, and jobs that were not cut, five more tries, now; how many."""
+    jobs = leases.revive_dead(FanoutJob, pk__in=job_ids)
+    for job_id in jobs:
+        ring("apps.timeline.tasks.cut_job", job_id)
     dead = leases.revive_dead(FanoutChunk, job__in=job_ids)
-    for chunk_id in dead:
-        ring("apps.timeline.tasks.deliver_chunk", chunk_id)
-    return len(dead)
+    _ring(dead, queue=BULK)
+    return len(jobs) + len(dead)
 
 
-def _deliver(chunk: FanoutChunk) -> None:
+def discard_dead(job_ids: list[int]) -> int:
+    """Give the dead chunks of jobs up for good, and what was not cut of dead jobs; how many."""
+    jobs = FanoutJob.objects.filter(pk__in=job_ids, state=leases.State.DEAD)
+    return jobs.update(state=leases.State.DONE) + ledger.discard_dead(FanoutChunk, job_ids)
+
+
+def _cut_or_pass_on(job: FanoutJob) -> leases.Receipt | None:
+    """Small authors' single chunk is delivered on the spot; a long list is left to those who cut long lists."""
+    post = _delivered().get(pk=job.pk)
+    if post.visibility in ADDRESSED:
+        chunks = ledger.add_chunk(job, len(_addressees(post)))
+    elif job.followers > settings.FANOUT_CHUNK_SIZE:
+        ring("apps.timeline.tasks.cut_job", job.pk)
+        return leases.UNFINISHED
+    else:
+        chunks = [one for batch in ledger.batches(job, post.author_id) for one in batch.chunk_ids]
+    if len(chunks) == 1:
+        run_due(limit=1, only=chunks)
+    else:
+        _ring(chunks, queue=None)
+    return None
+
+
+def _cut(job: FanoutJob) -> None:
+    post = _delivered().get(pk=job.pk)
+    if post.visibility in ADDRESSED:
+        _ring(ledger.add_chunk(job, len(_addressees(post))), queue=None)
+    elif post.deleted_at is None:
+        for batch in ledger.batches(job, post.author_id):
+            _ring(batch.chunk_ids, queue=BULK)
+
+
+def _ring(chunk_ids: Sequence[int], *, queue: str | None) -> None:
+    for chunk_id in chunk_ids:
+        ring("apps.timeline.tasks.deliver_chunk", chunk_id, queue=queue)
+
+
+def _deliver(chunk: FanoutChunk) -> leases.Receipt:
     post = _delivered().get(pk=chunk.job_id)
-    if post.deleted_at is not None:
-        _owe_nobody(chunk)
-        return
-    readers = _readers(post, chunk)
+    readers = [] if post.deleted_at is not None else _readers(post, chunk)
     delivered, dormant = _windows_for(post.visibility).push(readers, [post.pk])
-    if readers and not delivered + dormant:  # the post was deleted meanwhile
-        _owe_nobody(chunk)
-        return
-    FanoutChunk.objects.filter(pk=chunk.pk).update(
-        expected=len(readers), delivered=delivered, dormant=dormant
-    )
+    if not delivered + dormant:  # nobody is left, or the post was deleted, perhaps meanwhile
+        return NOTHING_OWED
+    return {"expected": len(readers), "delivered": delivered, "dormant": dormant}
 
 
 def _delivered() -> QuerySet[Post]:
@@ -91,15 +123,11 @@ def _windows_for(visibility: str) -> Windows:
     return HOME if visibility in OPEN else INBOX
 
 
-def _pieces(post: Post) -> list[tuple[int, int, int]]:
-    """The chunks of a delivery: (first edge, last edge, number of readers); of addressed posts one without edges."""
-    if post.visibility not in ADDRESSED:
-        return follower_chunks(post.author_id, size=settings.FANOUT_CHUNK_SIZE)
-    number = len(_addressees(post))
-    return [(0, 0, number)] if number else []
+def _followers(author_id: int) -> int:
+    return UserCounts.objects.values_list("followers", flat=True).get(pk=author_id)
 
 
-def _readers(post: Post, chunk: FanoutChunk) -> list[int]:
+def _readers(post: Post, chunk: FanoutChunk) -> Sequence[int] | Sequence[str]:
     if post.visibility in ADDRESSED:
         return _addressees(post)
     first, last = chunk.first_edge, chunk.last_edge
@@ -114,10 +142,6 @@ def _addressees(post: Post) -> list[int]:
         named = list(Mention.objects.filter(post=post.pk).values_list("user_id", flat=True))
         readers = exact_relations(post.author_id, named).followed_by
     return sorted(readers - {post.author_id})
-
-
-def _owe_nobody(chunk: FanoutChunk) -> None:
-    FanoutChunk.objects.filter(pk=chunk.pk).update(expected=0, delivered=0, dormant=0)
 
 
 def deliver_to_named(post_id: int) -> None:

@@ -1,10 +1,20 @@
 """Celery's entry points to fan-out."""
 
+from datetime import timedelta
+from time import monotonic
+
 from celery import shared_task
 
 from apps.timeline import fanout
 
-SWEEP_LIMIT = 20
+SWEEP_LIMIT, SWEEP_SECONDS = 5, 0.5  # of every second: a backlog must not hold a worker
+UNHEARD = timedelta(seconds=1)  # what is due for so long was not rung for, or waits in a long queue
+
+
+@shared_task
+def cut_job(post_id: int) -> None:
+    """Cut the follower list of a large delivery into chunks, unless somebody else does."""
+    fanout.run_cuts(limit=1, only=[post_id])
 
 
 @shared_task
@@ -15,6 +25,8 @@ def deliver_chunk(chunk_id: int) -> None:
 
 @shared_task
 def sweep() -> None:
-    """Deliver the chunks that no doorbell reached."""
-    while fanout.run_due(limit=SWEEP_LIMIT) == SWEEP_LIMIT:
-        pass
+    """Go on with the jobs and chunks that no doorbell reached."""
+    until = monotonic() + SWEEP_SECONDS
+    while fanout.run_due(limit=SWEEP_LIMIT, overdue=UNHEARD) >= SWEEP_LIMIT:
+        if monotonic() > until:
+            return

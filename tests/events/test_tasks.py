@@ -19,8 +19,9 @@ from apps.paging import Cursor
 from apps.posts.actions import delete_post, edit_post, repost
 from apps.posts.models import Post
 from apps.timeline import fanout
+from apps.timeline import tasks as fanout_tasks
 from apps.timeline.home import home_timeline
-from apps.timeline.models import FanoutChunk
+from apps.timeline.models import FanoutChunk, FanoutJob
 from feedsite.celery import app as celery_app
 from tests.factories import deliver, make_user, publish
 
@@ -61,9 +62,10 @@ def due_again():
     Event.objects.update(
         state=State.PENDING, due_at=timezone.now() - timedelta(seconds=1), attempts=0
     )
-    FanoutChunk.objects.update(
-        state=State.PENDING, due_at=timezone.now() - timedelta(seconds=1), attempts=0
-    )
+    for model in (FanoutJob, FanoutChunk):
+        model.objects.update(
+            state=State.PENDING, due_at=timezone.now() - timedelta(seconds=1), attempts=0
+        )
 
 
 @pytest.fixture
@@ -105,9 +107,14 @@ def run_plain(task):
     task()
 
 
-def run_chunks(task):
+def run_cuts(task):
     for post_id in (e.payload["post_id"] for e in Event.objects.filter(name="post_published")):
         fanout.start_job(post_id)
+        task(post_id)
+
+
+def run_chunks(task):
+    run_cuts(fanout_tasks.cut_job)
     for pk in FanoutChunk.objects.values_list("pk", flat=True):
         task(pk)
 
@@ -122,6 +129,7 @@ TASKS = {
     "apps.posts.tasks.cool_counts": run_plain,
     "apps.engagement.tasks.reconcile_counts": run_plain,
     "apps.engagement.tasks.tend_filters": run_plain,
+    "apps.timeline.tasks.cut_job": run_cuts,
     "apps.timeline.tasks.deliver_chunk": run_chunks,
     "apps.timeline.tasks.sweep": run_plain,
     "apps.topology.tasks.publish": run_plain,

@@ -18,7 +18,7 @@ def start_worker(directory):
     """Start a worker on the test database and wait until it takes tasks."""
     log = directory / "worker.log"
     command = [sys.executable, "-m", "celery", "-A", "feedsite", "worker", "-B", "-s", str(directory / "beat"),
-               "-Q", "default,fanout", "--pool", "prefork", "-c", "1", "-l", "INFO"]  # fmt: skip
+               "-Q", "default,fanout,fanout_bulk", "--pool", "prefork", "-c", "1", "-l", "INFO"]  # fmt: skip
     with log.open("ab") as output:
         process = subprocess.Popen(
             command, env=environment(), stdout=output, stderr=output, start_new_session=True

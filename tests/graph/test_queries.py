@@ -132,9 +132,17 @@ def test_chunks_hold_every_follower_once(alice, crowd, size):
         for first, last, _n in chunks
         for reader in follower_ids_between(alice.pk, first_edge=first, last_edge=last)
     ]
-    assert sorted(readers) == sorted(user.pk for user in crowd)
+    assert sorted(map(int, readers)) == sorted(user.pk for user in crowd)
     assert sum(number for _first, _last, number in chunks) == 10
     assert all(number <= size for _first, _last, number in chunks)
+
+
+def test_a_list_is_cut_a_bounded_part_at_a_time(alice, crowd):
+    parts, after = [], 0
+    while part := follower_chunks(alice.pk, size=3, after=after, most=2):
+        parts, after = [*parts, part], part[-1][1]
+    assert [[number for _first, _last, number in part] for part in parts] == [[3, 3], [3, 1]]
+    assert [piece for part in parts for piece in part] == follower_chunks(alice.pk, size=3)
 
 
 def test_nobody_is_no_chunk(carol):

@@ -1,6 +1,7 @@
 """The delivery ledger in the admin."""
 
 import pytest
+from django.contrib.admin.models import LogEntry
 from django.test import override_settings
 
 from apps.events import leases
@@ -47,8 +48,15 @@ def cells(text: str) -> dict[str, str]:
 
 def test_list_sums_the_receipts(chief, job):
     row = cells(chief.get(JOBS).content.decode())
-    assert row["state"] == "2 of 3 done, 1 dead letter"
-    assert (row["expected"], row["delivered"], row["dormant"]) == ("5", "1", "3")
+    assert row["progress"] == "2 of 3 done, 1 dead letter"
+    assert (row["expected"], row["delivered"], row["dormant"], row["pending"]) == (
+        "5",
+        "1",
+        "3",
+        "1",
+    )
+    assert "followers a second" in row["rate"]
+    assert "s left" in row["rate"]
     assert "@alice</a>" in row["author_link"]
 
 
@@ -84,10 +92,27 @@ def test_retry_gives_dead_chunks_new_tries(chief, job):
     assert "1 chunk will be tried again." in text
     deliver()
     row = cells(chief.get(JOBS).content.decode())
-    assert (row["state"], row["delivered"], row["dormant"]) == ("3 of 3 done", "1", "4")
+    assert (row["progress"], row["delivered"], row["dormant"]) == ("3 of 3 done", "1", "4")
 
 
 def test_retry_needs_the_right(job):
     viewer = browser_of(make_staff("timeline.view_fanoutjob"))
     choose(viewer, JOBS, "retry", [job])
+    assert FanoutChunk.objects.filter(state=leases.State.DEAD).count() == 1
+
+
+def test_discard_asks_first_and_then_nobody_is_owed_anything(chief, job):
+    asked = choose(chief, JOBS, "discard", [job]).content.decode()
+    assert "Discard the dead letters of 1 delivery?" in asked
+    assert FanoutChunk.objects.filter(state=leases.State.DEAD).count() == 1
+    done = choose(chief, JOBS, "discard", [job], confirmed="yes").content.decode()
+    assert "1 chunk discarded." in done
+    row = cells(chief.get(JOBS).content.decode())
+    assert (row["progress"], row["expected"], row["pending"]) == ("3 of 3 done", "4", "0")
+    assert LogEntry.objects.filter(object_id=str(job.pk)).count() == 1
+
+
+def test_discard_needs_the_right(job):
+    viewer = browser_of(make_staff("timeline.view_fanoutjob", "timeline.change_fanoutjob"))
+    choose(viewer, JOBS, "discard", [job], confirmed="yes")
     assert FanoutChunk.objects.filter(state=leases.State.DEAD).count() == 1

@@ -1,0 +1,151 @@
+"""The delivery ledger at work: follower lists are cut into chunks, and chunks tell what became of them.
+
+A walk is cut a batch at a time, and each batch is one transaction with the place it came to: constant memory, and a
+dispatcher that dies is gone on with where it was (source 001: the dispatcher only scans the list). Chunks are rung for as
+soon as they are there, so the first are delivered while the last are not yet cut.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from django.conf import settings
+from django.db import transaction
+from django.db.models import (
+    Aggregate,
+    Count,
+    DateTimeField,
+    IntegerField,
+    Max,
+    OuterRef,
+    Q,
+    QuerySet,
+    Subquery,
+    Sum,
+)
+from django.utils import timezone
+
+from apps.events import leases
+from apps.graph.queries import follower_chunks
+from apps.timeline.models import Chunk, Walk
+
+CHUNKS_PER_BATCH = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """Where a delivery stands, in followers: `expected = delivered + dormant + pending` at any time.
+
+    Pending are those of chunks that are not done, and those of the list that is not cut yet. `per_second` is the rate so
+    far, `seconds_left` what it makes of the rest; None while nothing is done.
+    """
+
+    expected: int
+    delivered: int
+    dormant: int
+    pending: int
+    per_second: float | None = None
+
+    @property
+    def seconds_left(self) -> float | None:
+        """When it will be done at this rate."""
+        return self.pending / self.per_second if self.per_second else None
+
+
+def with_receipts(jobs: QuerySet[Any]) -> QuerySet[Any]:
+    """Jobs with the sums that `standing` wants, computed for the rows that are looked at only."""
+    done, dead = Q(state=leases.State.DONE), Q(state=leases.State.DEAD)
+    return jobs.annotate(
+        chunk_count=_of_chunks(jobs, Count("pk")),
+        done_count=_of_chunks(jobs, Count("pk", filter=done)),
+        dead_count=_of_chunks(jobs, Count("pk", filter=dead)),
+        delivered_sum=_of_chunks(jobs, Sum("delivered", filter=done)),
+        dormant_sum=_of_chunks(jobs, Sum("dormant", filter=done)),
+        pending_sum=_of_chunks(jobs, Sum("expected", filter=~done)),
+        last_receipt=_of_chunks(jobs, Max("finished_at", filter=done), DateTimeField()),
+    )
+
+
+def standing(job: Any) -> Standing:
+    """Where a job of `with_receipts` stands."""
+    delivered, dormant = int(job.delivered_sum or 0), int(job.dormant_sum or 0)
+    owed = delivered + dormant + int(job.pending_sum or 0)
+    uncut = 0 if job.state == leases.State.DONE else max(0, job.followers - owed)
+    pending = owed + uncut - delivered - dormant
+    rate = None
+    if job.last_receipt is not None:
+        until = timezone.now() if pending else job.last_receipt
+        rate = (delivered + dormant) / max((until - job.created_at).total_seconds(), 0.001)
+    return Standing(owed + uncut, delivered, dormant, pending, rate)
+
+
+def _of_chunks(jobs: QuerySet[Any], total: Aggregate, field: Any = None) -> Subquery:
+    kind: Any = jobs.model._meta.get_field("chunks").related_model  # noqa: SLF001 -- Django's documented name
+    chunks = kind.objects.filter(job=OuterRef("pk")).order_by().values("job")
+    return Subquery(
+        chunks.annotate(total=total).values("total"), output_field=field or IntegerField()
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """The chunks that were just cut, and whether they were the last."""
+
+    chunk_ids: list[int]
+    is_last: bool
+
+
+def batches(walk: Walk, owner_id: int) -> Iterator[Batch]:
+    """Cut what is left of a walk, a batch at a time."""
+    is_last = False
+    while not is_last:
+        batch = cut(walk, owner_id, most_chunks=CHUNKS_PER_BATCH)
+        yield batch
+        is_last = batch.is_last
+
+
+def cut(walk: Walk, owner_id: int, *, most_chunks: int) -> Batch:
+    """Cut the next batch of a walk behind the place it has come to, and renew its lease."""
+    size = settings.FANOUT_CHUNK_SIZE
+    model: Any = type(walk)
+    with transaction.atomic():
+        locked: Walk = model.objects.select_for_update().get(pk=walk.pk)
+        pieces = follower_chunks(owner_id, size=size, after=locked.cut_to, most=most_chunks)
+        chunks = _chunks(walk, pieces)
+        if pieces:
+            model.objects.filter(pk=walk.pk).update(
+                cut_to=pieces[-1][1], attempts=1, due_at=timezone.now() + leases.LEASE
+            )
+    return Batch(chunks, is_last=len(pieces) < most_chunks or pieces[-1][2] < size)
+
+
+def add_chunk(walk: Walk, expected: int) -> list[int]:
+    """The one chunk of a walk that needs no list; none for nobody."""
+    if not expected:
+        return []
+    kind = _chunk_model(walk)
+    chunk, _created = kind.objects.get_or_create(
+        job_id=walk.pk, first_edge=0, defaults={"last_edge": 0, "expected": expected}
+    )
+    return [chunk.pk]
+
+
+def _chunks(walk: Walk, pieces: list[tuple[int, int, int]]) -> list[int]:
+    kind = _chunk_model(walk)
+    rows = [
+        kind(job_id=walk.pk, first_edge=first, last_edge=last, expected=number)
+        for first, last, number in pieces
+    ]
+    return [row.pk for row in kind.objects.bulk_create(rows)]
+
+
+def _chunk_model(walk: Walk) -> Any:
+    return walk._meta.get_field("chunks").related_model  # noqa: SLF001 -- Django's documented name
+
+
+def discard_dead(kind: type[Chunk], job_ids: list[int]) -> int:
+    """Give dead chunks up for good: their readers are owed nothing any more; how many chunks."""
+    manager: Any = kind._default_manager  # noqa: SLF001 -- as above
+    dead = manager.filter(job__in=job_ids, state=leases.State.DEAD)
+    given_up: int = dead.update(state=leases.State.DONE, expected=0, delivered=0, dormant=0)
+    return given_up

@@ -1,0 +1,180 @@
+"""The delivery ledger: lists are cut a part at a time, and at any moment every follower is accounted for."""
+
+import tracemalloc
+from datetime import timedelta
+
+import pytest
+from django.db import connection
+from django.utils import timezone
+
+from apps.accounts.models import UserCounts
+from apps.events.leases import LEASE, MAX_ATTEMPTS, State
+from apps.timeline import fanout, ledger
+from apps.timeline.cache import HOME
+from apps.timeline.models import FanoutChunk, FanoutJob, Mode
+from tests.factories import deliver, make_user, publish
+
+pytestmark = pytest.mark.django_db
+
+
+def crowd(author, number):
+    """So many followers, all dormant but the first, who is online."""
+    fans = [make_user() for _ in range(number)]
+    with connection.cursor() as sql:
+        sql.executemany(
+            "INSERT INTO graph_follower (owner_id, follower_id, created_at) VALUES (%s, %s, now())",
+            [(author.pk, fan.pk) for fan in fans],
+        )
+    UserCounts.objects.filter(pk=author.pk).update(followers=number)
+    HOME.swap(fans[0].pk, HOME.begin(fans[0].pk) or "", [], complete=True)
+    return fans
+
+
+def standing(post):
+    return ledger.standing(ledger.with_receipts(FanoutJob.objects.filter(pk=post.pk)).get())
+
+
+def adds_up(post):
+    now = standing(post)
+    return now.expected == now.delivered + now.dormant + now.pending
+
+
+@pytest.fixture
+def long_list(alice, settings, monkeypatch):
+    """Twenty-three followers, chunks of two, three chunks in a batch."""
+    settings.FANOUT_CHUNK_SIZE = 2
+    monkeypatch.setattr(ledger, "CHUNKS_PER_BATCH", 3)
+    return crowd(alice, 23)
+
+
+def test_every_follower_is_accounted_for_at_every_step(alice, long_list):
+    post = publish(alice)
+    fanout.start_job(post.pk)
+    assert (standing(post).expected, standing(post).pending) == (23, 23)
+    job = FanoutJob.objects.get(pk=post.pk)
+    for batch in ledger.batches(job, alice.pk):
+        assert adds_up(post)
+        fanout.run_due(limit=1, only=batch.chunk_ids)
+        assert adds_up(post)
+        assert standing(post).expected == 23
+    while fanout.run_due(limit=1):
+        assert adds_up(post)
+    done = standing(post)
+    assert (done.expected, done.delivered, done.dormant, done.pending) == (23, 1, 22, 0)
+
+
+def test_the_first_chunks_are_rung_while_the_last_are_not_cut(alice, long_list, monkeypatch):
+    post = publish(alice)
+    fanout.start_job(post.pk)
+    known_at_ring = []
+    monkeypatch.setattr(
+        fanout, "ring", lambda *_args, **_queue: known_at_ring.append(FanoutChunk.objects.count())
+    )
+    fanout.run_cuts(limit=1)
+    assert known_at_ring == [3] * 3 + [6] * 3 + [9] * 3 + [12] * 3
+
+
+def test_large_deliveries_wait_in_a_queue_of_their_own(alice, long_list, monkeypatch):
+    rung = []
+    monkeypatch.setattr(fanout, "ring", lambda name, *_args, queue=None: rung.append((name, queue)))
+    fanout.start_job(publish(alice).pk)
+    fanout.run_cuts(limit=1)
+    assert rung[0] == ("apps.timeline.tasks.cut_job", None)  # by its route
+    assert set(rung[1:]) == {("apps.timeline.tasks.deliver_chunk", "fanout_bulk")}
+
+
+class Killed(BaseException):
+    """What no handler catches."""
+
+
+def test_a_dispatcher_that_dies_midway_is_gone_on_with_where_it_was(alice, long_list, monkeypatch):
+    post = publish(alice)
+    fanout.start_job(post.pk)
+
+    def die_after(left, cut=ledger.cut):
+        def mortal(*args, **options):
+            nonlocal left
+            if left == 0:
+                raise Killed
+            left -= 1
+            return cut(*args, **options)
+
+        return mortal
+
+    with monkeypatch.context() as patch:
+        patch.setattr(ledger, "cut", die_after(2))
+        with pytest.raises(Killed):
+            fanout.run_cuts(limit=1)
+    before = list(FanoutChunk.objects.order_by("pk").values_list("pk", "first_edge"))
+    assert len(before) == 6
+    assert fanout.run_cuts(limit=1) == 0  # its lease still runs
+    FanoutJob.objects.update(due_at=timezone.now())
+    assert fanout.run_cuts(limit=1) == 1
+    after = list(FanoutChunk.objects.order_by("pk").values_list("pk", "first_edge"))
+    assert after[:6] == before
+    assert len(after) == 12
+    deliver()
+    assert (standing(post).delivered, standing(post).dormant) == (1, 22)
+
+
+def test_every_batch_renews_the_lease_and_forgives_the_tries(alice, long_list):
+    post = publish(alice)
+    fanout.start_job(post.pk)
+    job = FanoutJob.objects.get(pk=post.pk)
+    FanoutJob.objects.update(attempts=4, due_at=timezone.now())
+    ledger.cut(job, alice.pk, most_chunks=1)
+    job.refresh_from_db()
+    assert job.attempts == 1
+    assert job.due_at > timezone.now() + LEASE - timedelta(seconds=30)
+
+
+def test_cutting_takes_the_same_memory_for_any_list(alice, settings):
+    settings.FANOUT_CHUNK_SIZE = 10
+    crowd(alice, 5)
+    with connection.cursor() as sql:  # edges of nobody: they are counted, not delivered
+        sql.execute(
+            "INSERT INTO graph_follower (owner_id, follower_id, created_at)"
+            " SELECT %s, 100000000 + n, now() FROM generate_series(1, 20000) n",
+            [alice.pk],
+        )
+    job = FanoutJob.objects.create(post=publish(alice), mode=Mode.ONLINE, followers=20005)
+    peaks, after = [], 0
+    tracemalloc.start()
+    for batch in ledger.batches(job, alice.pk):
+        after += len(batch.chunk_ids)
+        peaks.append(tracemalloc.get_traced_memory()[0])
+    tracemalloc.stop()
+    assert after == 2001
+    assert peaks[-1] < peaks[3] * 2
+    with connection.cursor() as sql:
+        sql.execute("DELETE FROM graph_follower WHERE follower_id > 100000000")
+
+
+def test_a_dispatcher_that_always_dies_is_a_dead_letter_and_can_be_tried_again(alice, long_list):
+    post = publish(alice)
+    fanout.start_job(post.pk)
+    FanoutJob.objects.update(attempts=MAX_ATTEMPTS, due_at=timezone.now())
+    assert fanout.run_cuts(limit=1) == 0
+    assert FanoutJob.objects.get(pk=post.pk).state == State.DEAD
+    assert standing(post).pending == 23
+    assert fanout.retry_dead([post.pk]) == 1
+    deliver()
+    assert (standing(post).delivered, standing(post).pending) == (1, 0)
+
+
+def test_chunks_that_are_given_up_owe_nobody(alice, long_list):
+    post = publish(alice)
+    fanout.start_job(post.pk)
+    fanout.run_cuts(limit=1)
+    FanoutChunk.objects.filter(pk=FanoutChunk.objects.latest("pk").pk).update(state=State.DEAD)
+    deliver()
+    assert standing(post).pending == 1
+    assert fanout.discard_dead([post.pk]) == 1
+    done = standing(post)
+    assert (done.expected, done.pending) == (22, 0)
+
+
+def test_a_job_remembers_how_its_post_was_delivered(alice):
+    publish(alice)
+    deliver()
+    assert FanoutJob.objects.get().mode == Mode.ONLINE
