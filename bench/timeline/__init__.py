@@ -7,6 +7,7 @@ from bench.report import Line
 
 # In the order of the table: part -> module with a `run`, which gets a directory for the files of its processes.
 PARTS = {
+    "fanout": "fanout",
     "memory": "memory",
 }
 
