@@ -55,7 +55,7 @@ class Standing:
 def with_receipts(jobs: QuerySet[Any]) -> QuerySet[Any]:
     """Jobs with the sums that `standing` wants, computed for the rows that are looked at only."""
     done, dead = Q(state=leases.State.DONE), Q(state=leases.State.DEAD)
-    return jobs.annotate(
+    annotated: QuerySet[Any] = jobs.annotate(
         chunk_count=_of_chunks(jobs, Count("pk")),
         done_count=_of_chunks(jobs, Count("pk", filter=done)),
         dead_count=_of_chunks(jobs, Count("pk", filter=dead)),
@@ -64,6 +64,7 @@ def with_receipts(jobs: QuerySet[Any]) -> QuerySet[Any]:
         pending_sum=_of_chunks(jobs, Sum("expected", filter=~done)),
         last_receipt=_of_chunks(jobs, Max("finished_at", filter=done), DateTimeField()),
     )
+    return annotated
 
 
 def standing(job: Any) -> Standing:
@@ -80,7 +81,7 @@ def standing(job: Any) -> Standing:
 
 
 def _of_chunks(jobs: QuerySet[Any], total: Aggregate, field: Any = None) -> Subquery:
-    kind: Any = jobs.model._meta.get_field("chunks").related_model  # noqa: SLF001 -- Django's documented name
+    kind = _chunk_model(jobs.model)
     chunks = kind.objects.filter(job=OuterRef("pk")).order_by().values("job")
     return Subquery(
         chunks.annotate(total=total).values("total"), output_field=field or IntegerField()
@@ -139,8 +140,9 @@ def _chunks(walk: Walk, pieces: list[tuple[int, int, int]]) -> list[int]:
     return [row.pk for row in kind.objects.bulk_create(rows)]
 
 
-def _chunk_model(walk: Walk) -> Any:
-    return walk._meta.get_field("chunks").related_model  # noqa: SLF001 -- Django's documented name
+def _chunk_model(walk: type[Walk] | Walk) -> Any:
+    meta: Any = walk._meta  # noqa: SLF001 -- Django's documented name
+    return meta.get_field("chunks").related_model
 
 
 def discard_dead(kind: type[Chunk], job_ids: list[int]) -> int:
