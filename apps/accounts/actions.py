@@ -14,6 +14,7 @@ from django.db import IntegrityError, transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
+from apps.accounts.cards import card_changed
 from apps.accounts.models import (
     BIO_MAX_CHARACTERS,
     HANDLE_PATTERN,
@@ -81,7 +82,7 @@ def update_profile(
     replaced = user.avatar.name if avatar is not None else None
     if avatar is not None:
         user.avatar = avatar_file(avatar)
-    user.save(update_fields=["display_name", "bio", "avatar"])
+    _save_card(user, "display_name", "bio", "avatar")
     _forget_file(replaced)
     return user
 
@@ -89,7 +90,7 @@ def update_profile(
 def remove_avatar(user: User) -> None:
     """Go back to the avatar drawn from the handle."""
     replaced, user.avatar = user.avatar.name, None
-    user.save(update_fields=["avatar"])
+    _save_card(user, "avatar")
     _forget_file(replaced)
 
 
@@ -143,7 +144,7 @@ def suspend_user(user: User, *, by: User, reason: str) -> None:
     _require_staff(by, user)
     with transaction.atomic():
         user.suspended_at, user.suspension_reason, user.is_active = timezone.now(), reason, False
-        user.save(update_fields=["suspended_at", "suspension_reason", "is_active"])
+        _save_card(user, "suspended_at", "suspension_reason", "is_active")
         AccessToken.objects.filter(user=user, revoked_at=None).update(revoked_at=timezone.now())
 
 
@@ -151,7 +152,7 @@ def restore_user(user: User, *, by: User) -> None:
     """End a suspension; tokens stay revoked."""
     _require_staff(by, user)
     user.suspended_at, user.suspension_reason, user.is_active = None, "", True
-    user.save(update_fields=["suspended_at", "suspension_reason", "is_active"])
+    _save_card(user, "suspended_at", "suspension_reason", "is_active")
 
 
 def clean_name(text: str) -> str:
@@ -166,6 +167,12 @@ def clean_name(text: str) -> str:
 def single_line(text: str) -> str:
     """A text as one line, without characters that reorder or hide text."""
     return " ".join(_INVISIBLE.sub("", text).split())
+
+
+@transaction.atomic
+def _save_card(user: User, *fields: str) -> None:
+    user.save(update_fields=fields)
+    card_changed(user.pk)
 
 
 def _forget_file(name: str | None) -> None:

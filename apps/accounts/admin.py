@@ -17,6 +17,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from apps.accounts.actions import clean_name, restore_user, suspend_user
+from apps.accounts.cards import card_changed
 from apps.accounts.models import User, UserCounts
 from apps.events.admin import StaffList, reason_of
 from apps.refusals import NotAllowed, Refusal
@@ -140,6 +141,11 @@ class UserAdmin(StaffList, DjangoUserAdmin):
         """Handles and addresses are in small letters."""
         term = search_term[:SEARCH_MAX_CHARACTERS].strip().removeprefix("@").lower()
         return super().get_search_results(request, queryset, term)
+
+    def save_model(self, request: HttpRequest, obj: User, form: Any, change: bool) -> None:  # noqa: FBT001 -- Django's own interface
+        """Pages show what is edited here at once."""
+        super().save_model(request, obj, form, change)
+        card_changed(obj.pk)
 
     def view_on_site(self, obj: User) -> str:
         """The profile."""

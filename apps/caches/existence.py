@@ -10,6 +10,7 @@ import logging
 import struct
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,6 +19,7 @@ from apps.caches.bloom import MEASURE_EVERY, POSITIONS, PRESENT_BIT, Record, rec
 from apps.caches.redisclients import Command, call, trip
 from apps.caches.segments import SLACK_SECONDS, Marks, lose, open_layer
 from apps.caches.servers import RedisError, existence
+from apps.caches.together import Later, Together
 from apps.caches.trust import Generation, State
 from apps.ids import second_of
 
@@ -101,11 +103,33 @@ def check_many(user_id: int, wanted: Mapping[Marks, Collection[int]]) -> dict[Ma
     }
     try:
         for _ in range(TRIES):
-            if (found := _look(asked)) is not None:
+            look = _Look(asked)
+            if (found := look.take(trip(existence(), look.commands))) is not None:
                 return {marks: _answer(marks, ids, found[marks]) for marks, ids in wanted.items()}
     except RedisError as error:
         logger.warning("existence filters do not answer: %s", error)
     return {marks: _answer(marks, ids, None) for marks, ids in wanted.items()}
+
+
+def ask_many(
+    together: Together, user_id: int, wanted: Mapping[Marks, Collection[int]], *, stage: str = ""
+) -> Later[dict[Marks, Answer]]:
+    """The same as a part of a trip; where this process did not know the filters as they are, after it."""
+    look = _Look(
+        {
+            marks: _since(marks.horizon, marks, ((user_id, one) for one in ids))
+            for marks, ids in wanted.items()
+        }
+    )
+    answers = together.answers(existence(), look.commands, stage=stage)
+
+    def found() -> dict[Marks, Answer]:
+        with suppress(RedisError):
+            if (seen := look.take(answers())) is not None:
+                return {marks: _answer(marks, ids, seen[marks]) for marks, ids in wanted.items()}
+        return check_many(user_id, wanted)
+
+    return found
 
 
 def mark_many(marks: Marks, pairs: Iterable[Pair]) -> set[Pair]:
@@ -141,16 +165,27 @@ def _answer(marks: Marks, post_ids: Collection[int], found: set[int] | None) -> 
     return Answer(found, {post for post in post_ids if second_of(post) < horizon})
 
 
-def _look(asked: Mapping[Marks, list[_Wanted]]) -> dict[Marks, set[int] | None] | None:
-    """One round trip: the posts whose bits are all set. None when this process did not know the filters as they are."""
-    states = {marks: _known.get(marks.name, State()) for marks in asked}
-    groups = {marks: _groups(marks, states[marks].live, wanted) for marks, wanted in asked.items()}
-    commands = [trust.ask(marks.name) for marks in asked]
-    commands += [_check(marks, group) for marks in asked for group in groups[marks]]
-    answers = iter(trip(existence(), commands))
-    if not _confirmed(states, answers):
-        return None
-    return {marks: _found(marks, states[marks].live, groups[marks], answers) for marks in asked}
+class _Look:
+    """One look at the filters as this process knows them."""
+
+    def __init__(self, asked: Mapping[Marks, list[_Wanted]]) -> None:
+        self._states = {marks: _known.get(marks.name, State()) for marks in asked}
+        self._groups = {
+            marks: _groups(marks, self._states[marks].live, wanted)
+            for marks, wanted in asked.items()
+        }
+        self.commands = [trust.ask(marks.name) for marks in asked]
+        self.commands += [_check(marks, group) for marks in asked for group in self._groups[marks]]
+
+    def take(self, answers: Iterable[Any]) -> dict[Marks, set[int] | None] | None:
+        """The posts whose bits are all set. None when this process did not know the filters as they are."""
+        left = iter(answers)
+        if not _confirmed(self._states, left):
+            return None
+        return {
+            marks: _found(marks, state.live, self._groups[marks], left)
+            for marks, state in self._states.items()
+        }
 
 
 def _found(

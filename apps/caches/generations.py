@@ -45,5 +45,9 @@ def raise_lowest(node: str, *, at_least: int, by: Redis | None = None) -> int | 
 
 def lowest(*, by: Redis) -> dict[str, int]:
     """The lowest readable generation of every node that has one. RedisError is the caller's."""
-    found: Any = by.hgetall(KEY)
+    return parse(by.hgetall(KEY))
+
+
+def parse(found: Any) -> dict[str, int]:
+    """What the hash holds."""
     return {name.decode(): int(number) for name, number in found.items() if number.isdigit()}

@@ -5,8 +5,9 @@ A request that concerns several nodes is sent to all of them before the first an
 
 import time
 import zlib
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 from apps.caches import stats
 from apps.caches.flights import Build, Flight
@@ -79,9 +80,11 @@ class Layer:
 
     def read(self, keys: Collection[bytes]) -> Reading:
         """What the layer has, with the tokens to replace it."""
-        reading, flights, errors = Reading(), [], 0
-        if not self.slots:
-            return reading
+        return self.ask(keys)()
+
+    def ask(self, keys: Collection[bytes]) -> Callable[[], Reading]:
+        """The same, sent now; what is returned waits for the answers, and must be called."""
+        flights, errors = [], 0
         for slot, part in self.by_slot(keys):
             build = _ask(slot.node, part)
             flight = slot.node.depart(build) if slot.is_read else None
@@ -89,12 +92,18 @@ class Layer:
                 errors += len(part)
             else:
                 flights.append((flight, part))
+        return partial(self._land, flights, len(keys), errors)
+
+    def _land(
+        self, flights: Sequence[tuple[Flight, list[bytes]]], asked: int, errors: int
+    ) -> Reading:
+        reading = Reading()
         for flight, part, answer in _landed(flights):
             if answer is None:
                 errors += len(part)
             else:
                 reading.take(flight, answer)
-        self._count(len(keys), len(reading.items), errors)
+        self._count(asked, len(reading.items), errors)
         return reading
 
     def write(self, verb: bytes, items: Items, *, ttl_seconds: int) -> set[bytes]:

@@ -12,7 +12,7 @@ its member; changes that arrive in the wrong order find no fence to move and lea
 import logging
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from struct import pack
 from typing import Any, NamedTuple
 from zlib import crc32
@@ -21,8 +21,10 @@ import anycrc
 import numpy as np
 
 from apps.caches.aside import replace
+from apps.caches.redisclients import Command
 from apps.caches.replicas import read_graph
-from apps.caches.servers import Redis, ResponseError, graph, script
+from apps.caches.servers import Redis, ResponseError, graph, graph_replicas, script
+from apps.caches.together import Later, Together
 
 logger = logging.getLogger(__name__)
 
@@ -97,17 +99,37 @@ class LongSets:
             ttl_seconds=self.ttl_seconds,
         )
 
+    def ask(
+        self, trip: Together, owner_id: int, revision: int, ids: Collection[int], *, stage: str = ""
+    ) -> Later[dict[str, set[int] | None] | None]:
+        """The same as a part of a trip; where there are replicas, after it."""
+        asked = list(ids)
+        if graph_replicas():
+            return partial(self.contained, owner_id, revision, asked)
+        commands = self._commands(owner_id, revision, asked, slides=True)
+        answers = trip.answers(graph(), commands, stage=stage, refusals=True)
+        return lambda: self._found(answers(), asked)
+
     def _contained(
         self, client: Redis, owner_id: int, revision: int, asked: list[int]
     ) -> dict[str, set[int] | None] | None:
-        pipeline = client.pipeline(transaction=False)
-        for name in self.names:
-            key = self.key(owner_id, name)
-            pipeline.smismember(key, [_fence(key, revision), _TOO_MANY, *asked])
-        if client is graph():  # a replica takes no writes
-            for name in self.names:
-                pipeline.expire(self.key(owner_id, name), self.ttl_seconds)
-        answers = pipeline.execute(raise_on_error=False)
+        # a replica takes no writes
+        commands = self._commands(owner_id, revision, asked, slides=client is graph())
+        pipeline: Any = client.pipeline(transaction=False)
+        for command in commands:
+            pipeline.execute_command(*command)
+        return self._found(pipeline.execute(raise_on_error=False), asked)
+
+    def _commands(
+        self, owner_id: int, revision: int, asked: list[int], *, slides: bool
+    ) -> list[Command]:
+        keys = [self.key(owner_id, name) for name in self.names]
+        commands: list[Command] = [
+            ("SMISMEMBER", key, _fence(key, revision), _TOO_MANY, *asked) for key in keys
+        ]
+        return commands + [("EXPIRE", key, self.ttl_seconds) for key in keys if slides]
+
+    def _found(self, answers: list[Any], asked: list[int]) -> dict[str, set[int] | None] | None:
         found: dict[str, set[int] | None] = {}
         for name, answer in zip(self.names, answers, strict=False):
             flags = _unless_garbage(answer)

@@ -57,10 +57,10 @@ class ReadThrough(Generic[K, V]):
         present one, is a miss.
         """
         cache = tiers()
-        names = {self._name(key, cache): key for key in keys}
+        names = self.names(keys, cache)
         if not names:
             return {}
-        return _Filling(self, cache, cache.read(names), names, load, accept).run()
+        return Filling(self, cache, cache.read(names), names, load, accept).run()
 
     def set_many(self, values: dict[K, V]) -> bool:
         """Store values known to be committed; whether all are in Main or Backup."""
@@ -76,7 +76,7 @@ class ReadThrough(Generic[K, V]):
     def peek_many(self, keys: Collection[K]) -> dict[K, V]:
         """What is stored, whatever its revision; nothing is loaded, garbage is left out. At most 1,000 keys."""
         cache = tiers()
-        names = {self._name(key, cache): key for key in keys}
+        names = self.names(keys, cache)
         values = {}
         for name, data in cache.get_many(names).items():
             with suppress(ValueError):
@@ -100,11 +100,36 @@ class ReadThrough(Generic[K, V]):
                 return True
         return False
 
+    def renew(self, key: K, value: V, *, is_older: Callable[[V], bool]) -> bool:
+        """After a commit: a stored value that is older gives way to this one, however many do so at once.
+
+        When that cannot be done, nothing older than now is left to be read, and the next reader loads. Whether everybody
+        will see one or the other.
+        """
+        cache, data = tiers(), self.encode(value)
+
+        def step(held: bytes) -> bytes:
+            with suppress(ValueError):
+                return data if is_older(self.decode(held)) else held
+            return data
+
+        cache.update(self._name(key, cache), step, ttl_seconds=self.jittered_ttl())
+        return cache.announce_missed()
+
+    def forget(self, keys: Collection[K]) -> bool:
+        """After a commit: nothing older than now will be read of these, at most 1,000; whether everybody knows."""
+        self.delete_many(keys)
+        return tiers().announce_missed()
+
     def _stepped(self, data: bytes, step: Callable[[V], V | None]) -> V | None:
         try:
             return step(self.decode(data))
         except ValueError:
             return None
+
+    def names(self, keys: Collection[K], cache: TieredCache) -> dict[str, K]:
+        """Keys by what they are called in Memcached."""
+        return {self._name(key, cache): key for key in keys}
 
     def jittered_ttl(self) -> int:
         """A time to live for what is stored now."""
@@ -116,8 +141,8 @@ class ReadThrough(Generic[K, V]):
 
 
 @dataclass
-class _Filling(Generic[K, V]):
-    """One call of `get_many`."""
+class Filling(Generic[K, V]):
+    """One call of `get_many`: of what was read, what is of this kind."""
 
     kind: ReadThrough[K, V]
     cache: TieredCache
@@ -126,10 +151,11 @@ class _Filling(Generic[K, V]):
     load: Callable[[list[K]], dict[K, V]]
     accept: Callable[[K, V], bool] | None
 
-    def run(self) -> dict[K, V]:
-        """What there is of all keys."""
+    def run(self, *, refill: bool = True) -> dict[K, V]:
+        """What there is of all keys. `refill` the layers above with what was read below, or leave it to the next one."""
         self.found: dict[K, V] = {}
-        self.keys = {raw: self.names[name] for raw, name in self.read.names.items()}
+        names = self.read.names.items()
+        self.keys = {raw: self.names[name] for raw, name in names if name in self.names}
         self.of_no_use: dict[bytes, str] = {}  # what was wrong with the first entry of a key
         self.absent: set[bytes] = set()
         missing = self._take_all()
@@ -142,7 +168,8 @@ class _Filling(Generic[K, V]):
             fly(self.cache, self.read, missing, load=self._load, accept=self._take)
         elif missing:
             self.cache.fill(self.read, self._load(missing))
-        self.cache.refill(self.read)
+        if refill:
+            self.cache.refill(self.read)
         return self.found
 
     def _take_all(self) -> list[bytes]:

@@ -182,17 +182,85 @@ def trip(client: redis.Redis, commands: Sequence[Command]) -> list[Any]:
 
     RedisError when one of them failed; the others may have been carried out.
     """
-    answers = _send(client, commands)
+    answers = _with_scripts(client, commands, _send(client, commands))
+    for answer in answers:
+        if isinstance(answer, Exception):
+            raise answer
+    return answers
+
+
+def _with_scripts(
+    client: redis.Redis, commands: Sequence[Command], answers: list[Any]
+) -> list[Any]:
+    """Send again the scripts that Redis forgot."""
     forgotten = [at for at, answer in enumerate(answers) if isinstance(answer, NoScriptError)]
     if forgotten:
         for digest in {commands[at][1] for at in forgotten}:
             client.script_load(_sources[digest])
         again = _send(client, [commands[at] for at in forgotten])
         answers = [again.pop(0) if at in forgotten else one for at, one in enumerate(answers)]
-    for answer in answers:
-        if isinstance(answer, Exception):
-            raise answer
     return answers
+
+
+class Departure:
+    """Commands that were sent to a server now, and are answered later, so that several servers can work at the same time.
+
+    Whoever made one lets it land, or discards it. A cluster is asked when its answers are waited for.
+    """
+
+    def __init__(self, client: redis.Redis, commands: Sequence[Command]) -> None:
+        self._client: Any = client
+        self._commands = commands
+        self._connection: Any = None
+        self._error: Exception | None = None
+        if not is_cluster(client):
+            self._send()
+
+    def _send(self) -> None:
+        try:
+            self._connection = self._client.connection_pool.get_connection()
+            packed = self._connection.pack_commands(self._commands)
+            self._connection.send_packed_command(packed)
+        except redis.RedisError as error:
+            self._error = error
+            self.discard()
+
+    def land(self) -> list[Any]:
+        """The answers in order, refusals as errors among them. RedisError when the server does not answer."""
+        if isinstance(self._error, redis.TimeoutError):
+            raise self._error
+        if self._connection is None:
+            answers = _send(self._client, self._commands)
+            return _with_scripts(self._client, self._commands, answers)
+        try:
+            answers = [self._answer(command[0]) for command in self._commands]
+        except BaseException:
+            self.discard()
+            raise
+        self._client.connection_pool.release(self._connection)
+        self._connection = None
+        return _with_scripts(self._client, self._commands, answers)
+
+    def _answer(self, name: str) -> Any:
+        try:
+            return self._client.parse_response(self._connection, name)
+        except redis.ResponseError as error:
+            return error
+
+    def discard(self) -> None:
+        """Close the connection: what nobody will read must not be read by its next user."""
+        if self._connection is not None:
+            self._connection.disconnect()
+            self._client.connection_pool.release(self._connection)
+            self._connection = None
+
+
+def server_of(client: redis.Redis) -> str:
+    """Where a client's commands go: those of clients of one place can go together."""
+    if is_cluster(client):
+        return f"cluster {id(client)}"
+    options: dict[str, Any] = client.connection_pool.connection_kwargs
+    return repr([options.get(name) for name in ("host", "port", "path", "db", "username")])
 
 
 def is_cluster(client: redis.Redis) -> bool:

@@ -63,18 +63,24 @@ class Suspicion:
             self._is_trusted = False
         self.announce()
 
-    def announce(self, *, at_once: bool = False, by: Redis | None = None) -> None:
-        """Tell all processes of missed writes, at most twice a second; those between are told of by the next call."""
+    def announce(self, *, at_once: bool = False, by: Redis | None = None) -> bool:
+        """Tell all processes of missed writes, at most twice a second; those between are told of by the next call.
+
+        Whether nothing is left to be told.
+        """
         with self._lock:
             missed, now = self._missed, time.monotonic()
             is_soon = now - self._announced < ANNOUNCE_SECONDS
-            if missed == self._answered_for or self.is_held or (is_soon and not at_once):
-                return
+            if missed == self._answered_for or self.is_held:
+                return True  # a node that is held is read by nobody here, and empty for the others
+            if is_soon and not at_once:
+                return False
             self._announced = now
             at_least = max(self._generation + 1, _new())
         raised = generations.raise_lowest(self._name, at_least=at_least, by=by)
         if raised is not None:
             self._raise(raised, missed)
+        return raised is not None
 
     def learn(self, lowest: int) -> None:
         """What another process told: nothing below may be read."""

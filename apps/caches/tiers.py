@@ -13,10 +13,10 @@ import os
 import random
 import threading
 from collections.abc import Callable, Collection, Iterator, Mapping
-from functools import cache
+from functools import cache, partial
 from typing import cast
 
-from apps.caches.layers import Items, Layer, Leases, bounded, layer_of, make
+from apps.caches.layers import Items, Layer, Leases, Reading, bounded, layer_of, make
 from apps.caches.listener import current, listener
 from apps.caches.nodes import MemcachedNode, Place, look_after
 from apps.caches.reads import ABSENT, Read, Token, named
@@ -52,12 +52,23 @@ class TieredCache:
 
     def read(self, keys: Collection[str]) -> Read:
         """The same with what is known about each key, for those who load what is missing. Nothing is refilled yet."""
+        return self.ask(keys)()
+
+    def ask(self, keys: Collection[str]) -> Callable[[], Read]:
+        """The same, sent to the first layer now; what is returned waits for the answers, and must be called."""
         group = random.choice(self.groups) if self.groups else None  # noqa: S311 -- not a secret
         read = Read(named(keys), group)
         if refills_all_l1():
             read.nodes |= self._generations_in_l1()
-        self._descend(read, read.names.keys(), self._ways(group))
-        return read
+        ways = self._ways(group)
+        first = ways[0].ask(read.names.keys()) if ways and read.names else None
+
+        def land() -> Read:
+            if first is not None:
+                self._descend(read, read.names.keys(), ways, first)
+            return read
+
+        return land
 
     def read_below(self, read: Read, refused: Collection[bytes]) -> None:
         """Ask for some keys again, below the layers whose answers are of no use."""
@@ -79,6 +90,21 @@ class TieredCache:
             if found and read.group:
                 read.group.refill(read.replacing(read.group, found), read.nodes)
 
+    def before_change(self, keys: Collection[str]) -> Read:
+        """What a read of keys that nobody can have yet would find: nothing. For `fill`, after the commit of what is new.
+
+        Called in the transaction of the change: what others store or bury from its commit on is newer, and stays. Asks
+        nobody.
+        """
+        group = random.choice(self.groups) if self.groups else None  # noqa: S311 -- not a secret
+        read = Read(named(keys), group)
+        read.nodes |= {node: now for node in self.nodes() if (now := node.current()) is not None}
+        return read
+
+    def is_current(self, read: Read) -> bool:
+        """Whether all nodes may be read, as far as this process knows by now, as they were when they answered."""
+        return all(node.current() == generation for node, generation in read.nodes.items())
+
     def _generations_in_l1(self) -> dict[MemcachedNode, int]:
         nodes = [slot.node for group in self.groups for slot in group.slots]
         return {node: now for node in nodes if (now := node.current()) is not None}
@@ -86,9 +112,16 @@ class TieredCache:
     def _ways(self, group: Layer | None) -> list[Layer]:
         return [layer for layer in (group, self.main, self.backup) if layer and layer.slots]
 
-    def _descend(self, read: Read, missing: Collection[bytes], ways: Collection[Layer]) -> None:
+    def _descend(
+        self,
+        read: Read,
+        missing: Collection[bytes],
+        ways: Collection[Layer],
+        first: Callable[[], Reading] | None = None,
+    ) -> None:
+        """Ask layer after layer for what is missing; `first` is the question that the first of them has already."""
         for layer in ways:
-            reading = layer.read(missing)
+            reading, first = (first or partial(layer.read, missing))(), None
             read.nodes |= reading.nodes
             read.take(layer, reading.items)
             if len(reading.items) == len(missing) == len(read.items):
@@ -139,6 +172,14 @@ class TieredCache:
                 return True
         self.delete_many([key])  # L1 may have what Main and Backup have lost
         return False
+
+    def announce_missed(self) -> bool:
+        """Tell everybody at once which nodes missed a write of this process, before a write is acknowledged.
+
+        Asks nobody when none did. False when it could not be told.
+        """
+        told = [node.suspicion.announce(at_once=True) for node in self.nodes()]
+        return all(told)
 
     # -- for those who load ----------------------------------------------------------------------
 

@@ -4,15 +4,20 @@ The existence filters answer most of them: whoever marked nothing on a page cost
 looked up before anybody sees it, so a like is never shown that was not given, and one taken back is gone at once.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from django.db import connection
 
-from apps.caches.existence import Answer, check_many
+from apps.caches.existence import Answer, ask_many, check_many
+from apps.caches.segments import Marks
+from apps.caches.together import Later, Together
 from apps.engagement.cache import BOOKMARKS, LIKES, READS
 from apps.engagement.models import Bookmark
 from apps.paging import Cursor, Page, page_of_rows
+
+KINDS_SHOWN = (LIKES, BOOKMARKS, READS)
+Filters = Mapping[Marks, Answer]
 
 # Written out, like the relations: it runs on many pages.
 _ENGAGED = """
@@ -36,9 +41,25 @@ def engaged(viewer_id: int | None, post_ids: Collection[int]) -> Engaged:
     """What a viewer did with these posts, in at most one query; nothing for anonymous viewers."""
     if viewer_id is None or not post_ids:
         return Engaged()
-    filters = check_many(viewer_id, dict.fromkeys((LIKES, BOOKMARKS, READS), post_ids))
-    result = Engaged(read=filters[READS].perhaps)
-    likes, bookmarks = _doubtful(filters[LIKES]), _doubtful(filters[BOOKMARKS])
+    return confirmed(viewer_id, [check_many(viewer_id, dict.fromkeys(KINDS_SHOWN, post_ids))])
+
+
+def ask_filters(trip: Together, viewer_id: int | None, post_ids: Collection[int]) -> Later[Filters]:
+    """What the filters say of a viewer and posts, as a part of a trip; `confirmed` makes facts of it."""
+    if viewer_id is None or not post_ids:
+        return dict
+    return ask_many(trip, viewer_id, dict.fromkeys(KINDS_SHOWN, post_ids), stage="flags")
+
+
+def confirmed(viewer_id: int | None, answers: Sequence[Filters]) -> Engaged:
+    """What a viewer did, by what the filters said in one or several trips, in at most one query."""
+    result = Engaged()
+    likes: list[int] = []
+    bookmarks: list[int] = []
+    for one in filter(None, answers):
+        result.read.update(one[READS].perhaps)
+        likes += _doubtful(one[LIKES])
+        bookmarks += _doubtful(one[BOOKMARKS])
     if not likes and not bookmarks:
         return result
     with connection.cursor() as sql:

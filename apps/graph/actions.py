@@ -19,6 +19,7 @@ from apps.graph.cache import (
     RELATIONS,
     Moved,
     bring_on,
+    renew_standing,
 )
 from apps.graph.circle_actions import part_circles
 from apps.graph.models import Block, Followee, Follower, Mute
@@ -147,6 +148,10 @@ def _move(counts: dict[int, UserCounts], *moved: Moved) -> None:
             UserCounts.objects.filter(pk__in=owner_ids).update(**{column: F(column) + 1})
     if moved:
         transaction.on_commit(partial(bring_on, counts, moved))
+    if standing:
+        record("relations_moved", user_ids=sorted(standing))
+        revisions = {owner_id: counts[owner_id].graph_revision + 1 for owner_id in standing}
+        transaction.on_commit(lambda: renew_standing(revisions), robust=True)
 
 
 def _count(follower: User, followee: User, delta: int) -> None:

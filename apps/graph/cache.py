@@ -7,20 +7,24 @@ for, and goes when its owner does not come for a while. No restricted post is ev
 """
 
 import logging
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from functools import partial
+from operator import gt
 from typing import NamedTuple
 
 from django.conf import settings
 from django.db import connection, transaction
 
 from apps.accounts.models import UserCounts
+from apps.caches.envelope import pack, unpack
 from apps.caches.listhead import Entry, Head, ListHeads
 from apps.caches.longset import Change, LongSets
+from apps.caches.readthrough import ReadThrough
 from apps.caches.servers import RedisError
 
 logger = logging.getLogger(__name__)
 
+BATCH = 1000
 PREFIX = "rel:1"
 FOLLOWING, BLOCKING, BLOCKED_BY, MUTING = "following", "blocking", "blocked_by", "muting"
 FOLLOWED = "followers"
@@ -40,6 +44,40 @@ FOLLOWING_LIST = ListHeads(
 FOLLOWERS_LIST = ListHeads(
     PREFIX, "followers_list", settings.GRAPH_LIST_LENGTH, settings.GRAPH_TTL_SECONDS
 )
+
+# The revision that fences the sets above, of every account that reads: so that a reader needs no row to know it. Written
+# after each commit; should that fail, it is unreadable rather than old (`caches.fence`), and loaded anew.
+STANDING: ReadThrough[int, int] = ReadThrough(
+    name="standing",
+    version=1,
+    ttl_seconds=24 * 3600,
+    key_of=str,
+    encode=lambda revision: pack(b"%d" % revision),
+    decode=lambda data: int(unpack(data, max_bytes=20)),
+    family="content",
+    negative_ttl_seconds=0,
+)
+
+
+def load_standing(user_ids: Collection[int]) -> dict[int, int]:
+    """The graph revisions of accounts."""
+    rows = UserCounts.objects.filter(pk__in=user_ids)
+    return dict(rows.values_list("pk", "graph_revision"))
+
+
+def renew_standing(revisions: Mapping[int, int]) -> None:
+    """After a commit: the graph revisions of these accounts have grown to this."""
+    for user_id, revision in revisions.items():
+        if not STANDING.renew(user_id, revision, is_older=partial(gt, revision)):
+            logger.warning("the standing of %s may be old until the event is handled", user_id)
+
+
+def forget_standing(user_ids: Sequence[int]) -> None:
+    """After a commit: the graph revisions of many have grown."""
+    for start in range(0, len(user_ids), BATCH):
+        if not STANDING.forget(user_ids[start : start + BATCH]):
+            logger.warning("the standing of many may be old until the event is handled")
+
 
 # One statement each, so that the revision and what it stands for come from the same moment. Of a set that is too large to
 # be kept one id too many is read, which is enough to know it.

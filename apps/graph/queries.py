@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Collection
 from dataclasses import dataclass, field
+from functools import partial
 
 from django.conf import settings
 from django.db import connection
@@ -12,11 +13,13 @@ from apps.accounts.models import User
 from apps.accounts.queries import users_by_id
 from apps.caches.listhead import Entry, ListHeads
 from apps.caches.servers import RedisError
+from apps.caches.together import Later, Together
 from apps.graph.cache import FOLLOWERS_LIST, FOLLOWING_LIST, RELATIONS, load_list, load_sets
 from apps.graph.models import Block, Followee, Follower, Mute
 from apps.paging import Cursor, Page, cut, page_of_rows
 
 MAX_OTHERS = 1000
+Contained = dict[str, set[int] | None]
 
 # Written out: the ORM takes 3 ms to put this union together.
 _RELATIONS = """
@@ -94,8 +97,12 @@ def relations(
         return Relations()
     if revision is None:
         revision = _revision_of(viewer_id)
+    return _related(viewer_id, others, partial(RELATIONS.contained, viewer_id, revision, others))
+
+
+def _related(viewer_id: int, others: set[int], read: Later[Contained | None]) -> Relations:
     try:
-        found = RELATIONS.contained(viewer_id, revision, others)
+        found = read()
     except RedisError:
         return exact_relations(viewer_id, others)
     if found is None:
@@ -108,6 +115,17 @@ def relations(
     if len(kept) < len(found):  # somebody with more than a set may hold
         return exact_relations(viewer_id, others)
     return Relations(**kept)
+
+
+def ask_relations(
+    trip: Together, viewer_id: int | None, other_ids: Collection[int], revision: int
+) -> Later[Relations]:
+    """`relations` as a part of a trip; the revision is known."""
+    others = _others(viewer_id, other_ids)
+    if viewer_id is None or not others:
+        return Relations
+    found = RELATIONS.ask(trip, viewer_id, revision, others, stage="relations")
+    return lambda: _related(viewer_id, others, found)
 
 
 def exact_relations(viewer_id: int | None, other_ids: Collection[int]) -> ExactRelations:

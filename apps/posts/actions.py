@@ -73,7 +73,8 @@ def publish_post(author: User, draft: Draft, *, idempotency_key: str = "") -> Po
         named = mentioned.values()
         Mention.objects.bulk_create(Mention(post=post, user_id=user_id) for user_id in named)
         pictures = attach(post, draft.pictures)
-        upkeep.written(counts, PostContent.of(post, pictures=pictures, mentions=mentioned))
+        content = PostContent.of(post, pictures=pictures, mentions=mentioned)
+        upkeep.published(counts, content, quoted)
         if idempotency_key:
             IdempotencyKey.objects.create(user=author, key=idempotency_key, post=post)
     return post
@@ -97,7 +98,7 @@ def repost(author: User, post_id: int) -> Post:
         post = Post(id=_next_id(counts), author=author, kind=Kind.REPOST, source_id=source.id)
         post.thread_id = post.pk
         _insert(post, counts)
-        upkeep.written(counts, PostContent.of(post))
+        upkeep.published(counts, PostContent.of(post), source)
     return post
 
 
@@ -144,7 +145,7 @@ def edit_post(
         )
         revision = _outbox_revision(post, counts)
         UserCounts.objects.filter(pk=author.pk).update(outbox_revision=revision)
-        upkeep.written(counts, PostContent.of(post, pictures=pictures, mentions=mentioned))
+        upkeep.edited(counts, PostContent.of(post, pictures=pictures, mentions=mentioned))
         record("post_edited", post_id=post.pk)
     return post
 

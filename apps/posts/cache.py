@@ -1,6 +1,6 @@
 """What this app keeps in caches: the content of public posts, one by one and by author and week; the counts of all posts.
 
-The key of a content holds the version, so an old body is unreachable once a post is edited. Restricted posts never enter.
+The content of a restricted post never enters.
 """
 
 from django.conf import settings
@@ -12,21 +12,38 @@ from apps.caches.counters.service import CounterService
 from apps.caches.counters.store import CounterStore
 from apps.caches.readthrough import ReadThrough
 from apps.caches.weekbucket import WeekBuckets
-from apps.posts.codec import VERSION, decode, encode
-from apps.posts.content import PostContent
+from apps.posts.codec import (
+    VERSION,
+    decode_head,
+    decode_reposted,
+    encode_head,
+    encode_reposted,
+)
+from apps.posts.content import PostHead, Reposted
 from apps.posts.models import PostCounts
 
-PostVersion = tuple[int, int]  # post id, version
-
-CONTENT: ReadThrough[PostVersion, PostContent] = ReadThrough(
-    name="post",
+# What there is to know of a post before it is shown, with its content when it is open (`heads`).
+HEADS: ReadThrough[int, PostHead] = ReadThrough(
+    name="head",
     version=VERSION,
     ttl_seconds=7 * 24 * 3600,
-    key_of=lambda key: f"{key[0]}:{key[1]}",
-    encode=encode,
-    decode=decode,
+    key_of=str,
+    encode=encode_head,
+    decode=decode_head,
     family="content",
-    negative_ttl_seconds=0,  # an absent version was edited away, and those who still ask for it get the newer one
+    negative_ttl_seconds=0,  # an id that nobody has may be a post in a moment, and ids can be guessed
+)
+
+# What a viewer reposts, of the newest posts: every repost is followed by a `forget` before it is acknowledged.
+REPOSTED: ReadThrough[int, Reposted] = ReadThrough(
+    name="reposted",
+    version=1,
+    ttl_seconds=24 * 3600,
+    key_of=str,
+    encode=encode_reposted,
+    decode=decode_reposted,
+    family="content",
+    negative_ttl_seconds=0,
 )
 
 # What an author published this week and last, with the contents. Every change is announced by the author's id.

@@ -3,6 +3,7 @@
 Older and newer code read each other's bytes; what cannot be read in full is a miss, never half a post.
 """
 
+import struct
 from typing import TypeVar
 
 from google.protobuf.message import DecodeError
@@ -10,11 +11,12 @@ from google.protobuf.unknown_fields import UnknownFieldSet
 
 from apps.caches.envelope import pack, unpack
 from apps.ids import MAX_ID
-from apps.posts.content import Picture, PostContent
+from apps.posts.content import Picture, PostContent, PostHead, Reposted, State
 from apps.posts.models import Kind, Visibility
 from apps.posts.wire import post_pb2 as wire
 
 VERSION = 2  # of all byte forms of a post, part of every key; 1 was JSON
+_FACTS = struct.Struct("<cQQ")  # of a head: state, what its source quotes, what its source answers
 MAX_BYTES = 256 * 1024  # of one post, far above the longest text that can be published
 MAX_MS = 253_402_300_799_999  # the end of the year 9999
 
@@ -114,3 +116,38 @@ def _picture_message(picture: Picture) -> wire.Picture:
     return wire.Picture(
         id=picture.id, url=picture.url, width=picture.width, height=picture.height, alt=picture.alt
     )
+
+
+def encode_head(head: PostHead) -> bytes:
+    """A head as kept in caches: its state, two ids, and the message of its content."""
+    facts = _FACTS.pack(head.state.value, head.source_source_id or 0, head.source_reply_to_id or 0)
+    return pack(facts + (to_protobuf(head.content) if head.content else b""))
+
+
+def decode_head(data: bytes) -> PostHead:
+    """The inverse of `encode_head`; ValueError as `decode`."""
+    value = unpack(data, max_bytes=MAX_BYTES)
+    if len(value) < _FACTS.size:
+        raise ValueError("not a head")
+    state, source_source_id, source_reply_to_id = _FACTS.unpack_from(value)
+    if State(state) is not State.OPEN:
+        return PostHead(State(state))
+    content = from_protobuf(value[_FACTS.size :])
+    if not content.is_open:
+        raise ValueError("not an open post")
+    return PostHead(State.OPEN, content, source_source_id or None, source_reply_to_id or None)
+
+
+def encode_reposted(reposted: Reposted) -> bytes:
+    """The floor and the ids, eight bytes each."""
+    numbers = [reposted.floor, *sorted(reposted.ids)]
+    return pack(struct.pack(f"<{len(numbers)}Q", *numbers))
+
+
+def decode_reposted(data: bytes) -> Reposted:
+    """The inverse of `encode_reposted`; ValueError when the bytes are something else."""
+    value = unpack(data, max_bytes=MAX_BYTES)
+    if not value or len(value) % 8:
+        raise ValueError("not a list of ids")
+    floor, *ids = struct.unpack(f"<{len(value) // 8}Q", value)
+    return Reposted(frozenset(ids), floor)

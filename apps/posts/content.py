@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from enum import Enum
 from functools import cached_property
 
 from django.utils.safestring import SafeString
@@ -27,6 +28,14 @@ class Picture:
         return cls(
             attachment.pk, attachment.file.url, attachment.width, attachment.height, attachment.alt
         )
+
+
+class State(Enum):
+    """What a page may do with a post."""
+
+    OPEN = b"O"  # public or quiet public: shown unless its author is suspended or blocked
+    RESTRICTED = b"R"  # PostgreSQL has to be asked
+    GONE = b"G"  # deleted, for good
 
 
 @dataclass(frozen=True)
@@ -102,3 +111,28 @@ class PostContent:
     def html_for(self, origin: str) -> str:
         """The body as HTML with absolute links."""
         return html(self.body, handles=self.mentions, origin=origin)
+
+
+@dataclass(frozen=True, slots=True)
+class PostHead:
+    """What is known of a post for every viewer. Of its source, what never changes: so that all a page needs of a repost
+    is known before the source is read.
+    """
+
+    state: State
+    content: PostContent | None = None  # of an open post
+    source_source_id: int | None = None  # what the source quotes
+    source_reply_to_id: int | None = None  # what the source answers
+
+    @property
+    def version(self) -> int:
+        """That of the content; nothing is newer than a deletion."""
+        return self.content.version if self.content else 2**31
+
+
+@dataclass(frozen=True, slots=True)
+class Reposted:
+    """Posts that somebody reposts: all those from `floor` on."""
+
+    ids: frozenset[int] = frozenset()
+    floor: int = 0

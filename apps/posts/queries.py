@@ -1,9 +1,7 @@
-"""Reads of posts. `visible_posts` is the gate: the only way for a view to come by a post.
-
-Visibility is decided in PostgreSQL at every read; caches hold bodies, keyed by version, and never authorize.
+"""Reads of posts. `visible_posts` is the gate as actions use it: decided by PostgreSQL. Pages go through `gate`, which
+asks it for everything that caches must not decide.
 """
 
-from collections import defaultdict
 from collections.abc import Collection
 from dataclasses import dataclass, field
 
@@ -12,9 +10,10 @@ from django.db.models.expressions import RawSQL
 
 from apps.graph.circle_queries import circles_known
 from apps.graph.queries import Relations, exact_relations, relations
-from apps.posts.cache import CONTENT, POST_COUNTS, PostVersion
-from apps.posts.content import Picture, PostContent
-from apps.posts.models import OPEN, Attachment, Kind, Mention, Post, Visibility
+from apps.posts.cache import POST_COUNTS
+from apps.posts.content import PostContent
+from apps.posts.heads import load_contents, open_contents
+from apps.posts.models import OPEN, Kind, Mention, Post, Visibility
 
 MAX_IDS = 200
 _VIEWER_REVISION = "(SELECT graph_revision FROM accounts_usercounts WHERE user_id = %s)"
@@ -44,6 +43,15 @@ class VisiblePosts:
     counts: dict[int, Counts] = field(default_factory=dict)
     relations: Relations = field(default_factory=Relations)
     circles: dict[int, str] = field(default_factory=dict)
+
+    def __or__(self, other: "VisiblePosts") -> "VisiblePosts":
+        """What both know."""
+        return VisiblePosts(
+            self.posts | other.posts,
+            self.counts | other.counts,
+            self.relations | other.relations,
+            self.circles | other.circles,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,37 +143,11 @@ def _contents(rows: list[_GateRow], known: Known) -> dict[int, PostContent]:
         for row in rows
         if row.id in known and row.visibility in OPEN and known[row.id].version == row.version
     }
-    open_versions = [
-        (row.id, row.version) for row in rows if row.visibility in OPEN and row.id not in here
-    ]
-    restricted = [(row.id, row.version) for row in rows if row.visibility not in OPEN]
-    found = CONTENT.get_many(open_versions, load_contents) | (
-        load_contents(restricted) if restricted else {}
-    )
-    return here | {post_id: content for (post_id, _version), content in found.items()}
-
-
-def load_contents(versions: list[PostVersion]) -> dict[PostVersion, PostContent]:
-    """The content of posts from PostgreSQL, in three queries.
-
-    The posts are read first: what an edit changes meanwhile can then only join the old version, which is unreachable.
-    """
-    ids = [post_id for post_id, _version in versions]
-    posts = list(Post.objects.filter(pk__in=ids, deleted_at=None))
-    pictures: dict[int, list[Picture]] = defaultdict(list)
-    for attachment in Attachment.objects.filter(post__in=ids).order_by("post_id", "position"):
-        pictures[attachment.post_id].append(Picture.of(attachment))
-    mentions: dict[int, dict[str, int]] = defaultdict(dict)
-    for post_id, handle, user_id in Mention.objects.filter(post__in=ids).values_list(
-        "post", "user__handle", "user"
-    ):
-        mentions[post_id][handle] = user_id
-    contents = {}
-    for post in posts:
-        contents[post.pk, post.version] = PostContent.of(
-            post, pictures=pictures[post.pk], mentions=mentions[post.pk]
-        )
-    return contents
+    versions = {
+        row.id: row.version for row in rows if row.visibility in OPEN and row.id not in here
+    }
+    restricted = [row.id for row in rows if row.visibility not in OPEN]
+    return here | open_contents(versions) | load_contents(restricted)
 
 
 def reposted_ids(viewer_id: int | None, post_ids: Collection[int]) -> dict[int, int]:

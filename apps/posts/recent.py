@@ -19,12 +19,12 @@ from apps.caches.servers import RedisError
 from apps.caches.weekbucket import Bucket, Week
 from apps.ids import MAX_ID, second_of
 from apps.paging import Cursor
-from apps.posts.cache import CONTENT, RECENT
+from apps.posts.cache import RECENT
 from apps.posts.codec import decode, encode
 from apps.posts.content import PostContent
+from apps.posts.heads import load_contents, open_contents
 from apps.posts.hot import POSTS_KEPT, Head, hot_authors
 from apps.posts.models import OPEN, Post
-from apps.posts.queries import load_contents
 
 logger = logging.getLogger(__name__)
 
@@ -226,8 +226,8 @@ def _load(author_id: int, week: Week, revision: int) -> Bucket:
     values: dict[int, bytes] = {}
     for start in range(0, len(versions), LOADED_AT_ONCE):
         batch = versions[start : start + LOADED_AT_ONCE]
-        found = CONTENT.get_many(batch, load_contents)
-        lacking = [version for version in batch if version not in found]
+        found = open_contents(dict(batch))
+        lacking = [post_id for post_id, _version in batch if post_id not in found]
         if lacking:  # edited or deleted meanwhile; nothing but PostgreSQL may say so
             found |= load_contents(lacking)
         values |= {content.id: encode(content) for content in found.values()}

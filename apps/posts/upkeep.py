@@ -1,8 +1,8 @@
 """Keeps the caches of an author's open posts up with PostgreSQL, after the commit and never before (source 004).
 
 Each function is called inside the transaction of the change, with the author's counts row as it was locked, which is
-before `outbox_revision` grew by one. A write that fails is logged and forgotten: readers know the newer revision.
-Nothing happens for restricted posts, which are in no cache.
+before `outbox_revision` grew by one. A write of the weeks that fails is logged and forgotten: readers know the newer
+revision; for heads, which have none, see there. Of restricted posts only the deletion is kept.
 """
 
 import logging
@@ -10,29 +10,52 @@ import time
 
 from django.db import transaction
 
+from apps.accounts.cards import forget_cards
 from apps.accounts.models import UserCounts
 from apps.caches.servers import RedisError
 from apps.caches.weekbucket import Change, Week
 from apps.ids import second_of
-from apps.posts.cache import CONTENT, RECENT
+from apps.posts import heads
+from apps.posts.cache import RECENT, REPOSTED
 from apps.posts.codec import encode
 from apps.posts.content import PostContent
 from apps.posts.hot import hot_authors
-from apps.posts.models import OPEN, Post
+from apps.posts.models import OPEN, Kind, Post
 
 logger = logging.getLogger(__name__)
 
 
-def written(counts: UserCounts, content: PostContent) -> None:
-    """A post was published or edited: this is its content from now on."""
+def published(counts: UserCounts, content: PostContent, source: PostContent | None) -> None:
+    """A post was published; what it shares or quotes, if anything."""
+    if heads.is_another_day(counts, content.id):
+        transaction.on_commit(lambda: forget_cards([counts.pk]), robust=True)
     if content.is_open:
+        keep = heads.publishing(content.id)
+        head = heads.head_of(content, source if source and source.is_open else None)
+        transaction.on_commit(lambda: keep(head), robust=True)
+        _after_commit(counts, content.id, content)
+    if content.is_repost:
+        transaction.on_commit(lambda: _forget_reposted(counts.pk), robust=True)
+
+
+def edited(counts: UserCounts, content: PostContent) -> None:
+    """This is the content of a post from now on."""
+    if content.is_open:
+        transaction.on_commit(lambda: heads.edited(content), robust=True)
         _after_commit(counts, content.id, content)
 
 
 def deleted(counts: UserCounts, post: Post) -> None:
     """A post is gone."""
+    transaction.on_commit(lambda: heads.deleted(post.pk), robust=True)
     if post.visibility in OPEN:
         _after_commit(counts, post.pk, None)
+    if post.kind == Kind.REPOST:
+        transaction.on_commit(lambda: _forget_reposted(post.author_id), robust=True)
+
+
+def _forget_reposted(user_id: int) -> None:
+    REPOSTED.forget([user_id])
 
 
 def _after_commit(counts: UserCounts, post_id: int, content: PostContent | None) -> None:
@@ -41,8 +64,6 @@ def _after_commit(counts: UserCounts, post_id: int, content: PostContent | None)
 
     def tell() -> None:  # no partial: Django looks for the name of what failed
         value = encode(content) if content else b""
-        if content:
-            CONTENT.set_many({(content.id, content.version): content})
         _tell(author_id, Change(revision, revision + 1, post_id, value), newest)
 
     transaction.on_commit(tell, robust=True)

@@ -1,15 +1,20 @@
 """Ids to `FeedItem`s in a fixed number of bulk reads, through the gate of the posts app."""
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from apps.accounts.models import User
 from apps.accounts.queries import users_by_id
-from apps.engagement.queries import Engaged, engaged
+from apps.caches.together import Together
+from apps.engagement.queries import Engaged, Filters, ask_filters, confirmed, engaged
 from apps.graph.queries import Relations
 from apps.ids import author_of
-from apps.posts.queries import Known, VisiblePosts, reposted_ids, visible_posts
+from apps.posts.gate import SeenPosts, ask_posts
+from apps.posts.queries import Known, reposted_ids, visible_posts
+from apps.posts.standing import Standing, standing_of
+from apps.stages import stage
 from apps.timeline.items import FeedItem, ViewerFlags
+
+MAX_TRIPS = 3  # two, and one for whom a quote answers that a quote quotes
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,55 +25,115 @@ class Hydrated:
     relations: Relations
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Parts:
-    visible: VisiblePosts
-    users: dict[int, User]
-    engaged: Engaged
-    reposted: Collection[int]
+    """What has been read of a page so far."""
+
     viewer_id: int | None
+    seen: SeenPosts = field(default_factory=SeenPosts)
+    asked: set[int] = field(default_factory=set)  # posts
+    looked_for: set[int] = field(default_factory=set)  # people
+    filters: list[Filters] = field(default_factory=list)
+    engaged: Engaged = field(default_factory=Engaged)
+    reposted: Collection[int] = ()
+
+    def lacking(self) -> tuple[set[int], set[int]]:
+        """The posts and the people that the posts seen so far name, and that were not asked for yet."""
+        posts: set[int | None] = set()
+        people: set[int] = set()
+        for post in self.seen.posts.values():
+            posts.add(post.source_id)
+            people |= _answered(post.reply_to_id)
+            if post.is_repost:
+                head, source = (
+                    self.seen.heads.get(post.id),
+                    self.seen.posts.get(post.source_id or 0),
+                )
+                posts |= {head and head.source_source_id, source and source.source_id}
+                people |= _answered(head and head.source_reply_to_id)
+        known = self.looked_for | self.seen.people.keys()
+        return {pk for pk in posts if pk} - self.asked, people - known
+
+
+def _answered(post_id: int | None) -> set[int]:
+    return {author_of(post_id)} if post_id else set()
 
 
 def hydrate(
     viewer_id: int | None, post_ids: Sequence[int], *, known: Known | None = None
 ) -> Hydrated:
-    """Everything a page of up to 200 ids needs. Ids that the viewer may not see are left out."""
-    visible = _visible(viewer_id, post_ids, known)
-    seen = list(visible.posts)
+    """Everything a page of up to 200 ids needs, for ids that are there already. See `hydrated`."""
+    with standing_of(viewer_id) as standing:
+        pass
+    return hydrated(standing, post_ids, known=known)
+
+
+def hydrated(
+    standing: Standing, post_ids: Sequence[int], *, known: Known | None = None
+) -> Hydrated:
+    """Everything a page of up to 200 ids needs. Ids that the viewer may not see are left out.
+
+    One trip for the posts and what is said about them, one for what they share, quote and answer.
+    """
+    parts = _Parts(standing.viewer_id)
+    if not post_ids:
+        return Hydrated([], parts.seen.relations)
+    if standing.is_believed:
+        _read_caches(parts, standing, post_ids, known)
+    else:
+        _read_exactly(parts, post_ids, known)
+    items = [_item(parts, post_id) for post_id in post_ids]
+    return Hydrated([item for item in items if item is not None], parts.seen.relations)
+
+
+def _read_caches(
+    parts: _Parts, standing: Standing, post_ids: Sequence[int], known: Known | None
+) -> None:
+    posts, people = set(post_ids), set[int]()
+    for _trip in range(MAX_TRIPS):
+        trip = Together()
+        seen = ask_posts(trip, standing, posts, people=people, known=known)
+        filters = ask_filters(trip, standing.viewer_id, posts)
+        trip.go()
+        parts.asked |= posts
+        parts.seen |= seen()
+        parts.filters.append(filters())
+        posts, people = parts.lacking()
+        parts.looked_for |= people
+        if not posts and not people:
+            break
+    with stage("flags"):
+        parts.engaged = confirmed(standing.viewer_id, parts.filters)
+        older = [pk for pk in parts.seen.posts if pk < standing.reposted.floor]
+        parts.reposted = standing.reposted.ids | reposted_ids(standing.viewer_id, older).keys()
+
+
+def _read_exactly(parts: _Parts, post_ids: Sequence[int], known: Known | None) -> None:
+    """From PostgreSQL: where caches may not be believed."""
+    visible = visible_posts(parts.viewer_id, post_ids, known=known)
+    shared = [
+        visible.posts.get(post.source_id or 0) for post in visible.posts.values() if post.is_repost
+    ]
+    deeper = {post.source_id for post in shared if post and post.source_id} - visible.posts.keys()
+    if deeper:  # what the quotes among reposted posts quote
+        visible |= visible_posts(parts.viewer_id, [post_id for post_id in deeper if post_id])
     people = {post.author_id for post in visible.posts.values()}
     people |= {author_of(post.reply_to_id) for post in visible.posts.values() if post.reply_to_id}
-    parts = _Parts(
-        visible,
-        users_by_id(people),
-        engaged(viewer_id, seen),
-        reposted_ids(viewer_id, seen),
-        viewer_id,
+    parts.seen = SeenPosts(
+        visible.posts,
+        counts=visible.counts,
+        people=users_by_id(people),
+        relations=visible.relations,
+        circles=visible.circles,
     )
-    items = [_item(parts, post_id) for post_id in post_ids]
-    return Hydrated([item for item in items if item is not None], visible.relations)
-
-
-def _visible(viewer_id: int | None, post_ids: Sequence[int], known: Known | None) -> VisiblePosts:
-    """The posts and their sources; and what the quotes among reposted posts quote, when there are any."""
-    first = visible_posts(viewer_id, post_ids, known=known)
-    shared = [
-        first.posts.get(post.source_id or 0) for post in first.posts.values() if post.is_repost
-    ]
-    deeper = {post.source_id for post in shared if post and post.source_id} - first.posts.keys()
-    if not deeper:
-        return first
-    second = visible_posts(viewer_id, [post_id for post_id in deeper if post_id])
-    return VisiblePosts(
-        first.posts | second.posts,
-        first.counts | second.counts,
-        first.relations | second.relations,
-        first.circles | second.circles,
-    )
+    seen = list(visible.posts)
+    parts.engaged = engaged(parts.viewer_id, seen)
+    parts.reposted = reposted_ids(parts.viewer_id, seen)
 
 
 def _item(parts: _Parts, post_id: int, *, nested: bool = False) -> FeedItem | None:
-    post = parts.visible.posts.get(post_id)
-    author = parts.users.get(post.author_id) if post else None
+    post = parts.seen.posts.get(post_id)
+    author = parts.seen.people.get(post.author_id) if post else None
     if post is None or author is None:
         return None
     source = None
@@ -76,11 +141,11 @@ def _item(parts: _Parts, post_id: int, *, nested: bool = False) -> FeedItem | No
         source = _item(parts, post.source_id, nested=not post.is_repost)
     if post.is_repost and source is None:
         return None  # what it shares is gone, or not for this viewer
-    answered = parts.users.get(author_of(post.reply_to_id)) if post.reply_to_id else None
+    answered = parts.seen.people.get(author_of(post.reply_to_id)) if post.reply_to_id else None
     return FeedItem(
         post=post,
         author=author,
-        counts=parts.visible.counts[post_id],
+        counts=parts.seen.counts[post_id],
         flags=ViewerFlags(
             liked=post_id in parts.engaged.liked,
             bookmarked=post_id in parts.engaged.bookmarked,
@@ -91,5 +156,5 @@ def _item(parts: _Parts, post_id: int, *, nested: bool = False) -> FeedItem | No
         source=source,
         is_nested=nested,
         reply_to_handle=answered.handle if answered else "",
-        circle_name=parts.visible.circles.get(post.circle_id or 0, ""),
+        circle_name=parts.seen.circles.get(post.circle_id or 0, ""),
     )

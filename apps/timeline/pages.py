@@ -8,7 +8,9 @@ from collections.abc import Callable, Sequence
 from apps.graph.queries import Relations
 from apps.paging import Cursor, Page, cut
 from apps.posts.queries import Known
-from apps.timeline.hydrate import hydrate
+from apps.posts.standing import standing_of
+from apps.stages import stage
+from apps.timeline.hydrate import hydrated
 from apps.timeline.items import FeedItem
 
 # The ids inside a cursor's bounds, in reading order, at most so many.
@@ -33,14 +35,17 @@ def fill_page(
     """
     shown: list[FeedItem] = []
     walk, more = cursor, True
-    for _round in range(MAX_ROUNDS):
+    with standing_of(viewer_id) as standing, stage("skeleton"):
         ids = source(walk, cursor.limit + 1)
+    for _round in range(MAX_ROUNDS):
         more = len(ids) > cursor.limit
-        hydrated = hydrate(viewer_id, ids, known=known)
-        shown += [item for item in hydrated.items if rule(item, hydrated.relations)]
+        found = hydrated(standing, ids, known=known)
+        with stage("rules"):
+            shown += [item for item in found.items if rule(item, found.relations)]
         if not more or len(shown) > cursor.limit:
             break
         walk = cursor.beyond(ids[-1])
+        ids = source(walk, cursor.limit + 1)
     page = cut(shown, cursor, id_of=lambda item: item.id)
     if more and len(shown) <= cursor.limit:
         return _unfinished(page, cursor, walk)

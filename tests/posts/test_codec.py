@@ -8,11 +8,11 @@ from hypothesis import strategies as st
 from apps.caches.envelope import COMPRESS_FROM, pack, unpack
 from apps.caches.tiers import tiers
 from apps.ids import MAX_ID
-from apps.posts.cache import CONTENT
+from apps.posts.cache import HEADS
 from apps.posts.codec import MAX_BYTES, decode, encode, from_protobuf, to_protobuf
 from apps.posts.content import Picture, PostContent
 from apps.posts.models import Kind, Visibility
-from apps.posts.queries import load_contents
+from apps.posts.heads import load_contents, load_heads
 from apps.posts.wire import post_pb2 as wire
 from tests.factories import publish
 
@@ -120,7 +120,7 @@ def test_a_content_that_was_shown_is_stored_like_one_that_was_not(content):
 def test_what_the_database_says_is_read_back(alice, bob):
     parent = publish(bob, "First.")
     post = publish(alice, "Hello @bob #tag", reply_to_id=parent.pk, content_warning="careful")
-    (content,) = load_contents([(post.pk, 1)]).values()
+    (content,) = load_contents([post.pk]).values()
     assert content.mentions == {"bob": bob.pk}
     assert decode(encode(content)) == content
 
@@ -260,12 +260,12 @@ def test_what_somebody_planted_in_the_cache_is_loaded_anew_and_written_over(alic
     if not tiers().ping():
         pytest.skip("no memcached on this machine")
     post = publish(alice, "The real one.")
-    name = CONTENT._name((post.pk, 1), tiers())
+    name = HEADS._name(post.pk, tiers())
     tiers().set_many({name: planted}, ttl_seconds=60)
-    found = CONTENT.get_many([(post.pk, 1)], load_contents)
-    assert found[post.pk, 1].body == "The real one."
+    found = HEADS.get_many([post.pk], load_heads)
+    assert found[post.pk].content.body == "The real one."
     assert unpack(tiers().get_many([name])[name], max_bytes=MAX_BYTES)
-    assert CONTENT.get_many([(post.pk, 1)], lambda _missing: {}) == found
+    assert HEADS.get_many([post.pk], lambda _missing: {}) == found
 
 
 @pytest.mark.django_db
@@ -274,9 +274,9 @@ def test_plain_and_compressed_values_stand_side_by_side(alice):
         pytest.skip("no memcached on this machine")
     bodies = ["short", "word after word " * 31]
     posts = [publish(alice, body) for body in bodies]
-    keys = [(post.pk, 1) for post in posts]
-    CONTENT.get_many(keys, load_contents)
-    stored = tiers().get_many([CONTENT._name(key, tiers()) for key in keys])
+    keys = [post.pk for post in posts]
+    HEADS.get_many(keys, load_heads)
+    stored = tiers().get_many([HEADS._name(key, tiers()) for key in keys])
     assert sorted(value[0] for value in stored.values()) == [0, 1]
-    found = CONTENT.get_many(keys, lambda _missing: {})
-    assert [found[key].body for key in keys] == [body.strip() for body in bodies]
+    found = HEADS.get_many(keys, lambda _missing: {})
+    assert [found[key].content.body for key in keys] == [body.strip() for body in bodies]

@@ -12,8 +12,8 @@ from apps.caches.readthrough import ReadThrough
 from apps.caches.servers import timelines
 from apps.caches.topology import CLASSES, Topology
 from apps.engagement.tasks import tend_filters
-from apps.posts.cache import CONTENT
-from apps.posts.queries import load_contents
+from apps.posts.cache import HEADS
+from apps.posts.heads import load_heads
 from apps.posts.tasks import tend_counts
 from apps.topology import changes
 from tests.factories import deliver, publish
@@ -32,7 +32,7 @@ def declared():
 
 def test_every_value_in_memcached_belongs_to_a_class():
     families = {one.name: one.family or one.name for one in declared()}
-    assert families["post"] == "content"
+    assert families["head"] == "content"
     assert set(families.values()) <= set(CLASSES), families
 
 
@@ -82,15 +82,14 @@ def class_of(key):
 @pytest.mark.django_db
 def test_a_flush_empties_one_class_and_it_heals_itself(alice, settled):
     post = publish(alice, "hello")
-    key = (post.pk, post.version)
     loads = []
 
-    def load(versions):
-        loads.append(len(versions))
-        return load_contents(versions)
+    def load(ids):
+        loads.append(len(ids))
+        return load_heads(ids)
 
     def read():
-        return [content.body for content in CONTENT.get_many([key], load).values()]
+        return [head.content.body for head in HEADS.get_many([post.pk], load).values()]
 
     now = Topology(1, settled.main, settled.backup, settled.l1)
     forget(now)

@@ -15,7 +15,9 @@ from apps.caches.counters.building import expect_build
 from apps.caches.counters.places import Span
 from apps.caches.counters.schema import MOST_IN_RECORD, Row
 from apps.caches.counters.store import Cold, CounterStore, Found, Values, read_together
-from apps.caches.servers import RedisError
+from apps.caches.redisclients import call
+from apps.caches.servers import RedisError, counters
+from apps.caches.together import Later, Together
 
 logger = logging.getLogger(__name__)
 
@@ -79,6 +81,26 @@ class CounterService:
     def get_many(self, ids: Collection[int]) -> dict[int, Values]:
         """The counts of up to 1,000 ids, all of them; zeros for those that were never counted."""
         return get_together({self: ids})[0]
+
+    def ask(
+        self, trip: Together, ids: Collection[int], *, stage: str = ""
+    ) -> Later[dict[int, Values]]:
+        """The same as a part of a trip."""
+        if not ids:
+            return dict
+        request, order = self.store.request(ids)
+        answers = trip.answers(counters(), [call(*request)], stage=stage)
+
+        def settled() -> dict[int, Values]:
+            try:
+                found = self.store.answer(answers()[0], order)
+            except RedisError:
+                return self.settle(ids, None)
+            if found is None:
+                self.source.lost()
+            return self.settle(ids, found)
+
+        return settled
 
     def put_many(self, rows: Iterable[Row]) -> None:
         """Put rows that are committed. Late, early and repeated puts do no harm; RedisError is the caller's."""

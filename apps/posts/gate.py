@@ -1,0 +1,107 @@
+"""The gate of pages: which of the asked posts a viewer may see now, as a part of a trip to the caches.
+
+Open posts are decided by entries of Memcached that are as good as rows (decision 0019): heads, cards of the authors, the
+viewer's standing, and the relations it fences. A restricted post is decided by PostgreSQL at every read, and so is
+everything where the caches may not be believed: `visible_posts`.
+"""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+
+from apps.accounts.cards import ask_users
+from apps.accounts.models import User
+from apps.caches.together import Later, Together
+from apps.graph.queries import Relations, ask_relations
+from apps.ids import author_of
+from apps.posts.cache import HEADS, POST_COUNTS
+from apps.posts.content import PostContent, PostHead, State
+from apps.posts.heads import load_heads
+from apps.posts.queries import MAX_IDS, Counts, Known, visible_posts
+from apps.posts.standing import Standing
+
+
+@dataclass(frozen=True, slots=True)
+class SeenPosts:
+    """What a viewer may see of the asked posts, and of whom: the authors who are not suspended, and the relations to
+    them. `circles` names the circles of the posts that the viewer belongs to now.
+    """
+
+    posts: dict[int, PostContent] = field(default_factory=dict)
+    heads: Mapping[int, PostHead] = field(default_factory=dict)
+    counts: dict[int, Counts] = field(default_factory=dict)
+    people: dict[int, User] = field(default_factory=dict)
+    relations: Relations = field(default_factory=Relations)
+    circles: dict[int, str] = field(default_factory=dict)
+
+    def __or__(self, other: "SeenPosts") -> "SeenPosts":
+        """What both know."""
+        return SeenPosts(
+            self.posts | other.posts,
+            {**self.heads, **other.heads},
+            self.counts | other.counts,
+            self.people | other.people,
+            self.relations | other.relations,
+            self.circles | other.circles,
+        )
+
+
+def ask_posts(
+    trip: Together,
+    standing: Standing,
+    post_ids: Collection[int],
+    *,
+    people: Collection[int] = (),
+    known: Known | None = None,
+) -> Later[SeenPosts]:
+    """The posts among up to 200 ids that a viewer may see now, without their sources, and more `people`.
+
+    `known` are contents of open posts that the caller has just read and compared with the author's revision; they are not
+    read again. For a standing that is believed.
+    """
+    ids = set(post_ids)
+    if len(ids) > MAX_IDS:
+        raise ValueError(f"at most {MAX_IDS} posts a call, not {len(ids)}")
+    here = {pk: PostHead(State.OPEN, post) for pk, post in (known or {}).items() if pk in ids}
+    authors = {author_of(post_id) for post_id in ids}
+    heads = trip.entries(HEADS, ids - here.keys(), load_heads, stage="content")
+    users = ask_users(trip, authors.union(people))
+    counts = POST_COUNTS.ask(trip, ids, stage="counts")
+    related = ask_relations(trip, standing.viewer_id, authors, standing.revision)
+
+    def seen() -> SeenPosts:
+        return _seen(standing, {**heads(), **here}, users(), counts(), related())
+
+    return seen
+
+
+def _seen(
+    standing: Standing,
+    heads: Mapping[int, PostHead],
+    users: dict[int, User],
+    counts: Mapping[int, tuple[int, ...]],
+    related: Relations,
+) -> SeenPosts:
+    shown = {
+        post_id: head
+        for post_id, head in heads.items()
+        if author_of(post_id) in users and author_of(post_id) not in related.severed
+    }
+    posts = {post_id: head.content for post_id, head in shown.items() if head.content}
+    restricted = [pk for pk, head in shown.items() if head.state is State.RESTRICTED]
+    found = SeenPosts(
+        posts,
+        shown,
+        {post_id: Counts(*counts[post_id]) for post_id in posts},
+        users,
+        related,
+    )
+    if not restricted:
+        return found
+    exact = visible_posts(standing.viewer_id, restricted)
+    mine = exact.posts.keys() & set(restricted)
+    return found | SeenPosts(
+        {post_id: exact.posts[post_id] for post_id in mine},
+        counts={post_id: exact.counts[post_id] for post_id in mine},
+        relations=exact.relations,
+        circles=exact.circles,
+    )

@@ -1,0 +1,45 @@
+"""What is known of a viewer before a page is put together: asked together with the ids of the page, in its first trip.
+
+It holds whether Memcached may be believed for this page at all (`caches.fence`), the revision of the viewer's relations,
+and what the viewer reposts. Nothing of it is kept beyond the page.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from apps.caches.fence import ask_fence
+from apps.caches.together import Together
+from apps.graph.cache import STANDING, load_standing
+from apps.posts.cache import REPOSTED
+from apps.posts.content import Reposted
+from apps.posts.heads import load_reposted
+
+
+@dataclass(slots=True)
+class Standing:
+    """Of a viewer, None for a visitor. Empty until it has been asked for."""
+
+    viewer_id: int | None
+    is_believed: bool = False  # else PostgreSQL decides about everything on the page
+    revision: int = 0  # of the viewer's relations
+    reposted: Reposted = field(default_factory=Reposted)
+
+
+@contextmanager
+def standing_of(viewer_id: int | None) -> Iterator[Standing]:
+    """A standing that is asked for now and known afterwards: what is read inside is read at the same time."""
+    standing, trip = Standing(viewer_id), Together()
+    viewers = [] if viewer_id is None else [viewer_id]
+    believed = ask_fence(trip)
+    revisions = trip.entries(STANDING, viewers, load_standing)
+    reposted = trip.entries(REPOSTED, viewers, load_reposted)
+    trip.depart()
+    try:
+        yield standing
+    finally:
+        trip.land()
+        standing.is_believed = believed()
+        if viewer_id is not None:
+            standing.revision = revisions().get(viewer_id, 0)
+            standing.reposted = reposted().get(viewer_id, Reposted())
