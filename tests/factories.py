@@ -2,7 +2,7 @@
 
 from itertools import count
 
-from apps.accounts.actions import register
+from apps.accounts.actions import register, suspend_user
 from apps.accounts.models import User
 from apps.accounts.queries import user_by_id
 from apps.events import actions as events
@@ -26,6 +26,11 @@ def make_user(handle="", **fields) -> User:
 def publish(author, body="Hello.", *, idempotency_key="", **draft) -> Post:
     """A post of an author."""
     return publish_post(author, Draft(body=body, **draft), idempotency_key=idempotency_key)
+
+
+def suspend(user: User) -> None:
+    """An account that nobody sees from now on."""
+    suspend_user(user, by=User(is_staff=True), reason="A test.")
 
 
 def deliver() -> None:

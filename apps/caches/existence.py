@@ -97,13 +97,9 @@ _known: dict[str, State] = {}  # what this process last saw; the store confirms 
 
 def check_many(user_id: int, wanted: Mapping[Marks, Collection[int]]) -> dict[Marks, Answer]:
     """What one user did with posts, several kinds at once, in one round trip. Never raises: a failure is "unknown"."""
-    asked = {
-        marks: _since(marks.horizon, marks, ((user_id, one) for one in ids))
-        for marks, ids in wanted.items()
-    }
     try:
         for _ in range(TRIES):
-            look = _Look(asked)
+            look = _Look(user_id, wanted)
             if (found := look.take(trip(existence(), look.commands))) is not None:
                 return {marks: _answer(marks, ids, found[marks]) for marks, ids in wanted.items()}
     except RedisError as error:
@@ -115,12 +111,7 @@ def ask_many(
     together: Together, user_id: int, wanted: Mapping[Marks, Collection[int]], *, stage: str = ""
 ) -> Later[dict[Marks, Answer]]:
     """The same as a part of a trip; where this process did not know the filters as they are, after it."""
-    look = _Look(
-        {
-            marks: _since(marks.horizon, marks, ((user_id, one) for one in ids))
-            for marks, ids in wanted.items()
-        }
-    )
+    look = _Look(user_id, wanted)
     answers = together.answers(existence(), look.commands, stage=stage)
 
     def found() -> dict[Marks, Answer]:
@@ -168,14 +159,14 @@ def _answer(marks: Marks, post_ids: Collection[int], found: set[int] | None) -> 
 class _Look:
     """One look at the filters as this process knows them."""
 
-    def __init__(self, asked: Mapping[Marks, list[_Wanted]]) -> None:
-        self._states = {marks: _known.get(marks.name, State()) for marks in asked}
-        self._groups = {
-            marks: _groups(marks, self._states[marks].live, wanted)
-            for marks, wanted in asked.items()
-        }
-        self.commands = [trust.ask(marks.name) for marks in asked]
-        self.commands += [_check(marks, group) for marks in asked for group in self._groups[marks]]
+    def __init__(self, user_id: int, wanted: Mapping[Marks, Collection[int]]) -> None:
+        self._states = {marks: _known.get(marks.name, State()) for marks in wanted}
+        self._groups: dict[Marks, list[_Group]] = {}
+        self.commands = [trust.ask(marks.name) for marks in wanted]
+        for marks, ids in wanted.items():
+            records = _since(marks.horizon, marks, ((user_id, one) for one in ids))
+            self._groups[marks] = _groups(marks, self._states[marks].live, records)
+            self.commands += [_check(marks, group) for group in self._groups[marks]]
 
     def take(self, answers: Iterable[Any]) -> dict[Marks, set[int] | None] | None:
         """The posts whose bits are all set. None when this process did not know the filters as they are."""

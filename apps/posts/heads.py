@@ -111,8 +111,13 @@ def deleted(post_id: int) -> None:
 
 
 def repair(post_id: int) -> None:
-    """What whoever published, edited or deleted a post may not have come to: all of it is read anew."""
-    _told(HEADS.forget([post_id]), post_id)
+    """What whoever published, edited or deleted a post may not have come to; what is there stays there, in every layer."""
+    head = load_heads([post_id]).get(post_id)
+    if head is GONE:
+        deleted(post_id)
+    elif head is not None:
+        done = HEADS.renew(post_id, head, is_older=lambda held: held.version <= head.version)
+        _told(done, post_id)
     if Post.objects.filter(pk=post_id, kind=Kind.REPOST).exists():
         REPOSTED.forget([author_of(post_id)])
 

@@ -30,6 +30,7 @@ class _Parts:
     """What has been read of a page so far."""
 
     viewer_id: int | None
+    page: Sequence[int]
     seen: SeenPosts = field(default_factory=SeenPosts)
     asked: set[int] = field(default_factory=set)  # posts
     looked_for: set[int] = field(default_factory=set)  # people
@@ -38,25 +39,24 @@ class _Parts:
     reposted: Collection[int] = ()
 
     def lacking(self) -> tuple[set[int], set[int]]:
-        """The posts and the people that the posts seen so far name, and that were not asked for yet."""
-        posts: set[int | None] = set()
-        people: set[int] = set()
-        for post in self.seen.posts.values():
+        """The posts and the people that the page names as far as it is known, and that were not asked for yet."""
+        posts, people = set[int | None](), set[int | None]()
+        for post in filter(None, map(self.seen.posts.get, self.page)):
             posts.add(post.source_id)
-            people |= _answered(post.reply_to_id)
-            if post.is_repost:
-                head, source = (
-                    self.seen.heads.get(post.id),
-                    self.seen.posts.get(post.source_id or 0),
-                )
-                posts |= {head and head.source_source_id, source and source.source_id}
-                people |= _answered(head and head.source_reply_to_id)
+            people.add(_answered(post.reply_to_id))
+            source = self.seen.posts.get(post.source_id or 0)
+            if post.is_repost and source:
+                posts.add(source.source_id)  # a quote inside a quote is not shown
+                people.add(_answered(source.reply_to_id))
+            elif post.is_repost and (head := self.seen.heads.get(post.id)):
+                posts.add(head.source_source_id)
+                people.add(_answered(head.source_reply_to_id))
         known = self.looked_for | self.seen.people.keys()
-        return {pk for pk in posts if pk} - self.asked, people - known
+        return {pk for pk in posts if pk} - self.asked, {pk for pk in people if pk} - known
 
 
-def _answered(post_id: int | None) -> set[int]:
-    return {author_of(post_id)} if post_id else set()
+def _answered(post_id: int | None) -> int | None:
+    return author_of(post_id) if post_id else None
 
 
 def hydrate(
@@ -75,21 +75,19 @@ def hydrated(
 
     One trip for the posts and what is said about them, one for what they share, quote and answer.
     """
-    parts = _Parts(standing.viewer_id)
+    parts = _Parts(standing.viewer_id, post_ids)
     if not post_ids:
         return Hydrated([], parts.seen.relations)
     if standing.is_believed:
-        _read_caches(parts, standing, post_ids, known)
+        _read_caches(parts, standing, known)
     else:
-        _read_exactly(parts, post_ids, known)
+        _read_exactly(parts, known)
     items = [_item(parts, post_id) for post_id in post_ids]
     return Hydrated([item for item in items if item is not None], parts.seen.relations)
 
 
-def _read_caches(
-    parts: _Parts, standing: Standing, post_ids: Sequence[int], known: Known | None
-) -> None:
-    posts, people = set(post_ids), set[int]()
+def _read_caches(parts: _Parts, standing: Standing, known: Known | None) -> None:
+    posts, people = set(parts.page), set[int]()
     for _trip in range(MAX_TRIPS):
         trip = Together()
         seen = ask_posts(trip, standing, posts, people=people, known=known)
@@ -108,9 +106,9 @@ def _read_caches(
         parts.reposted = standing.reposted.ids | reposted_ids(standing.viewer_id, older).keys()
 
 
-def _read_exactly(parts: _Parts, post_ids: Sequence[int], known: Known | None) -> None:
+def _read_exactly(parts: _Parts, known: Known | None) -> None:
     """From PostgreSQL: where caches may not be believed."""
-    visible = visible_posts(parts.viewer_id, post_ids, known=known)
+    visible = visible_posts(parts.viewer_id, parts.page, known=known)
     shared = [
         visible.posts.get(post.source_id or 0) for post in visible.posts.values() if post.is_repost
     ]
@@ -141,7 +139,8 @@ def _item(parts: _Parts, post_id: int, *, nested: bool = False) -> FeedItem | No
         source = _item(parts, post.source_id, nested=not post.is_repost)
     if post.is_repost and source is None:
         return None  # what it shares is gone, or not for this viewer
-    answered = parts.seen.people.get(author_of(post.reply_to_id)) if post.reply_to_id else None
+    names_answered = post.reply_to_id and not nested
+    answered = parts.seen.people.get(_answered(post.reply_to_id) or 0) if names_answered else None
     return FeedItem(
         post=post,
         author=author,

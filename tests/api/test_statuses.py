@@ -6,7 +6,7 @@ from apps.accounts.schema import AccountSchema
 from apps.posts.actions import edit_post, repost
 from apps.posts.models import Post
 from apps.timeline.schema import VISIBILITIES, DeletedStatusSchema, StatusSchema
-from tests.factories import make_user, publish
+from tests.factories import make_user, publish, suspend
 
 pytestmark = pytest.mark.django_db
 
@@ -255,7 +255,7 @@ def test_a_quote_of_a_hidden_post_says_so(alice, carol, api_of):
         "accepted",
         "<p>secret words</p>",
     )
-    type(alice).objects.filter(pk=alice.pk).update(suspended_at="2026-01-01T00:00Z")
+    suspend(alice)
     answer = api_of(enemy).get(f"{STATUSES}/{quote.pk}")
     assert answer.json()["quote"] == {"state": "unauthorized", "quoted_status": None}
     assert b"secret" not in answer.content

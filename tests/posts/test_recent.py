@@ -23,8 +23,8 @@ from apps.posts.cache import RECENT
 from apps.posts.codec import encode
 from apps.posts.content import PostContent
 from apps.posts.drafts import Draft, NewPicture
+from apps.posts.heads import load_contents
 from apps.posts.models import OPEN, Post, Visibility
-from apps.posts.queries import load_contents
 from apps.posts.recent import NOTHING, Recent, recent_posts, weeks_read
 from tests.factories import publish
 from tests.faults import dead_redis
@@ -65,7 +65,7 @@ def bodies(author, cursor=ALL, count=20, **options):
 def truth(author):
     """The open posts of an author, newest first, from PostgreSQL."""
     rows = Post.objects.filter(author=author, deleted_at=None, visibility__in=OPEN)
-    loaded = load_contents(list(rows.values_list("pk", "version")))
+    loaded = load_contents(list(rows.values_list("pk", flat=True)))
     return sorted(loaded.values(), key=lambda post: -post.id)
 
 
@@ -318,7 +318,7 @@ def test_a_restricted_post_that_was_planted_is_not_shown(alice, committed):
     post = committed(publish, alice, "Secret.")
     bodies(alice)
     Post.objects.filter(pk=post.pk).update(visibility=Visibility.FOLLOWERS)
-    (content,) = load_contents([(post.pk, 1)]).values()
+    (content,) = load_contents([post.pk]).values()
     (name,) = [n for n in keys(alice) if timelines().hlen(n) > 2]
     timelines().hset(name, str(post.pk), encode(content))
     assert recent_posts(known(alice), ALL, 20) == NOTHING

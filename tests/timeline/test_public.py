@@ -1,12 +1,10 @@
 import pytest
-from django.utils import timezone
 
-from apps.accounts.models import User
 from apps.graph.actions import block_user, mute_user
 from apps.paging import Cursor
 from apps.posts.actions import delete_post, repost
 from apps.timeline.public import public_timeline
-from tests.factories import make_user, publish
+from tests.factories import make_user, publish, suspend
 
 pytestmark = pytest.mark.django_db
 
@@ -31,7 +29,7 @@ def test_public_leaves_out_the_muted_blocked_and_suspended(alice, bob, carol):
     posts = {person: publish(person).pk for person in (alice, bob, carol, dora)}
     mute_user(alice, bob)
     block_user(carol, alice)
-    User.objects.filter(pk=dora.pk).update(suspended_at=timezone.now())
+    suspend(dora)
     assert ids(alice) == [posts[alice]]
     assert ids(None) == [posts[carol], posts[bob], posts[alice]]
 

@@ -1,0 +1,139 @@
+"""A warm home page: no SQL, two round trips, three with reposts, however many posts and servers there are."""
+
+from collections import Counter
+
+import pytest
+
+from apps.accounts.queries import user_by_id
+from apps.caches.tiers import tiers
+from apps.engagement.actions import bookmark_post, like_post
+from apps.engagement.tasks import tend_filters
+from apps.paging import Cursor
+from apps.posts.actions import repost
+from apps.posts.standing import Standing
+from apps.stages import traced
+from apps.timeline.home import home_timeline
+from apps.timeline.hydrate import hydrate, hydrated
+from tests.factories import deliver, make_user, publish
+from tests.waves import relayed
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(autouse=True)
+def _needs_memcached():
+    if not tiers().ping():
+        pytest.skip("no memcached on this machine")
+
+
+@pytest.fixture(params=[False, True], ids=["one-redis", "four-redis"])
+def waves(request, settings):
+    with relayed(settings, apart=request.param) as found:
+        tend_filters()
+        yield found
+
+
+def page(viewer):
+    return home_timeline(viewer, Cursor()).items
+
+
+def warmed(user):
+    """A reader whose page has been read before."""
+    deliver()
+    viewer = user_by_id(user.pk)
+    for _ in range(2):
+        page(viewer)
+    return viewer
+
+
+def trips(waves, viewer, queries, django_assert_num_queries):
+    """The servers asked in each round trip of a page, and the page."""
+    with django_assert_num_queries(queries), waves.counted() as sent:
+        items = page(viewer)
+    return [Counter(name for name, _request in wave) for wave in sent], items
+
+
+@pytest.mark.parametrize("number", [1, 3, 20])
+def test_a_page_is_two_round_trips_and_no_sql(alice, bob, waves, number, django_assert_num_queries):
+    for _ in range(number):
+        publish(alice)
+    found, items = trips(waves, warmed(bob), 0, django_assert_num_queries)
+    assert len(items) == number
+    assert len(found) == 2
+    assert all(asked["MEMCACHED"] == 1 for asked in found)  # one multi-get of posts and authors
+    assert all(number == 1 for number in found[1].values())  # one pipeline for each server
+
+
+@pytest.mark.parametrize("number", [1, 3, 20])
+def test_what_is_reposted_quoted_and_answered_is_one_round_trip_more(
+    alice, bob, carol, waves, number, django_assert_num_queries
+):
+    for count in range(number):
+        source = publish(carol, f"Number {count}.", reply_to_id=publish(make_user()).pk)
+        quote = publish(make_user(), "Look.", quote_of_id=source.pk)
+        for post in (source, quote) if number < 20 else (quote,):
+            repost(alice, post.pk)
+    found, items = trips(waves, warmed(bob), 0, django_assert_num_queries)
+    assert len(items) == min(20, 2 * number)
+    assert all(item.source for item in items)
+    assert all(item.source.quoted or item.source.reply_to_handle for item in items)
+    assert len(found) == 3
+    assert all(asked["MEMCACHED"] == 1 for asked in found)
+
+
+@pytest.mark.parametrize("number", [1, 3])
+def test_whatever_was_liked_and_kept_is_confirmed_in_one_query(
+    alice, bob, carol, waves, number, django_assert_num_queries
+):
+    for _ in range(number):
+        post = publish(alice)
+        like_post(bob, post.pk)
+        bookmark_post(bob, publish(carol).pk)
+        like_post(bob, repost(alice, publish(carol).pk).source_id)
+    found, items = trips(waves, warmed(bob), 1, django_assert_num_queries)
+    assert sum(item.shown.flags.liked for item in items) == 2 * number
+    assert len(found) == 3
+
+
+@pytest.mark.parametrize("number", [1, 3])
+def test_restricted_posts_are_decided_by_postgresql_in_a_fixed_number_of_queries(
+    alice, bob, waves, number, django_assert_num_queries
+):
+    for _ in range(number):
+        publish(alice)
+        publish(alice, "For you.", visibility="followers")
+    # rows, who is named, how they stand; body, pictures, mentions
+    _found, items = trips(waves, warmed(bob), 6, django_assert_num_queries)
+    assert len(items) == 2 * number
+
+
+def test_a_viewers_reposts_are_marked_without_sql(alice, bob, waves, django_assert_num_queries):
+    posts = [publish(alice) for _ in range(3)]
+    repost(bob, posts[1].pk)
+    _found, items = trips(waves, warmed(bob), 0, django_assert_num_queries)
+    reposted = {item.shown.id for item in items if item.shown.flags.reposted}
+    assert reposted == {posts[1].pk}
+
+
+def test_the_caches_and_postgresql_make_the_same_page(alice, bob, carol):
+    tend_filters()
+    posts = [publish(alice, f"Hello @bob, number {number}.") for number in range(3)]
+    like_post(bob, posts[0].pk)
+    ids = [post.pk for post in posts]
+    ids += [repost(carol, posts[1].pk).pk, publish(carol, quote_of_id=posts[2].pk).pk]
+    ids += [repost(alice, ids[-1]).pk, publish(bob, reply_to_id=posts[0].pk).pk]
+    ids += [publish(alice, visibility="followers").pk, publish(alice, visibility="mentioned").pk]
+    for viewer in (alice, bob, carol, None):
+        viewer_id = viewer and viewer.pk
+        exact = hydrated(Standing(viewer_id), ids)
+        for _ in range(2):
+            assert hydrate(viewer_id, ids).items == exact.items
+
+
+def test_every_stage_of_a_page_is_timed(alice, bob):
+    publish(alice)
+    viewer = warmed(bob)
+    with traced() as stages:
+        page(viewer)
+    assert {"skeleton", "content", "people", "relations", "counts", "flags", "rules"} <= set(stages)
+    assert all(seconds >= 0 for seconds in stages.values())

@@ -1,0 +1,136 @@
+"""How many round trips something costs, counted at the sockets.
+
+Every request to a server is held until nothing more has come for a moment: then all of them are let through together,
+which is one wave. Whoever sends to several servers before reading the first answer makes one wave of it; whoever waits in
+between makes two. So the number of waves is what a page costs in delays of the network, however many servers there are.
+"""
+
+import contextlib
+import socket
+import tempfile
+import threading
+import time
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from shutil import rmtree
+from urllib.parse import urlsplit
+
+from apps.caches import servers
+from apps.caches.topology import Node, Topology
+from tests import clusters
+from tests.memory import forget
+from tests.services import running
+
+QUIET_SECONDS = 0.08
+REDIS = ["REDIS_URL", "REDIS_GRAPH_URL", "REDIS_COUNTERS_URL", "REDIS_EXISTENCE_URL"]
+
+
+class Waves:
+    """What was sent so far: a list of (server, request) for every wave."""
+
+    def __init__(self):
+        self.sent = []
+        self.holds = False
+        self._held = []
+        self._last = 0.0
+        self._changed = threading.Condition()
+        threading.Thread(target=self._release, daemon=True).start()
+
+    def pass_on(self, name, data, target):
+        """A request on its way to a server."""
+        with self._changed:
+            if not self.holds:
+                target.sendall(data)
+                return
+            self._held.append((name, data, target))
+            self._last = time.monotonic()
+            self._changed.notify()
+
+    @contextmanager
+    def counted(self):
+        """The waves of what is done inside."""
+        self.sent, self.holds = [], True
+        try:
+            yield self.sent
+        finally:
+            self.holds = False
+
+    def _release(self):
+        while True:
+            with self._changed:
+                self._changed.wait_for(lambda: self._held)
+            while time.monotonic() - self._last < QUIET_SECONDS:
+                time.sleep(0.005)
+            with self._changed:
+                wave, self._held = self._held, []
+                self.sent.append([(name, data) for name, data, _target in wave])
+            for _name, data, target in wave:
+                with contextlib.suppress(OSError):
+                    target.sendall(data)
+
+
+class _Relay:
+    def __init__(self, waves, name, place, to):
+        self.waves, self.name, self.to = waves, name, to
+        self.socket = socket.socket(socket.AF_UNIX)
+        self.socket.bind(place)
+        self.socket.listen(64)
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def close(self):
+        self.socket.shutdown(socket.SHUT_RDWR)
+        self.socket.close()
+
+    def _accept(self):
+        with contextlib.suppress(OSError), self.socket:
+            while True:
+                client, _address = self.socket.accept()
+                server = socket.socket(socket.AF_UNIX)
+                server.connect(self.to)
+                for pair in ((client, server, True), (server, client, False)):
+                    threading.Thread(target=self._pump, args=pair, daemon=True).start()
+
+    def _pump(self, source, target, is_request):
+        with contextlib.suppress(OSError), source, target:
+            while data := source.recv(65536):
+                if is_request:
+                    self.waves.pass_on(self.name, data, target)
+                else:
+                    target.sendall(data)
+            target.shutdown(socket.SHUT_RDWR)
+
+
+@contextmanager
+def relayed(settings, *, apart):
+    """All caches of this process behind relays; each class of Redis behind one of its own, or all behind the same."""
+    directory, waves = Path(tempfile.mkdtemp(prefix="fst-")), Waves()
+    with ExitStack() as stack:
+        stack.callback(rmtree, directory, ignore_errors=True)
+
+        def relay(name, to):
+            place = str(directory / name)
+            stack.callback(_Relay(waves, name, place, to).close)
+            return place
+
+        urls = {}
+        redis = urlsplit(settings.REDIS_URL)
+        for number, name in enumerate(REDIS):
+            label = name if apart else "REDIS"
+            place = directory / label
+            if apart or not number:
+                relay(label, redis.path)
+            urls[name] = f"unix://{place}?{redis.query}"
+        stack.callback(servers.counters.cache_clear)
+        stack.enter_context(clusters.addresses(settings, **urls))
+        servers.counters.cache_clear()
+        stack.callback(_hang_up)
+        node = running().memcached[0]
+        place = relay("MEMCACHED", node.address.removeprefix("unix:"))
+        stack.callback(forget)
+        forget(Topology(0, (Node("main", f"unix:{place}", 64),)))
+        yield waves
+
+
+def _hang_up():
+    for client in (servers.timelines, servers.graph, servers.counters, servers.existence):
+        client().connection_pool.disconnect()
