@@ -57,6 +57,11 @@ def first_id_at(second: int) -> int:
     return (second - EPOCH) << (AUTHOR_BITS + SEQUENCE_BITS)
 
 
+def is_possible(post_id: int) -> bool:
+    """Whether a number can be the id of a post."""
+    return first_id_at(FIRST_SECOND) <= post_id <= MAX_ID
+
+
 def next_post_id(author_id: int, *, last_id: int, now: int) -> int:
     """The author's next id, strictly greater than `last_id` (0 for none) even when the clock went back.
 

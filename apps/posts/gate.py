@@ -12,7 +12,7 @@ from apps.accounts.cards import ask_users
 from apps.accounts.models import User
 from apps.caches.together import Later, Together
 from apps.graph.queries import Relations, ask_relations
-from apps.ids import FIRST_SECOND, MAX_ID, author_of, first_id_at
+from apps.ids import author_of
 from apps.posts.cache import HEADS, POST_COUNTS
 from apps.posts.content import PostContent, PostHead, State
 from apps.posts.heads import load_heads
@@ -20,7 +20,6 @@ from apps.posts.queries import MAX_IDS, Counts, Known, visible_posts
 from apps.posts.standing import Standing
 
 MOST_IDS = 2 * MAX_IDS  # of a page of reposts of quotes: what they share, and what that quotes
-_LOWEST = first_id_at(FIRST_SECOND)  # no post has a lower id
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +60,7 @@ def ask_posts(
     `known` are contents of open posts that the caller has just read and compared with the author's revision; they are not
     read again. For a standing that is believed.
     """
-    ids = {post_id for post_id in post_ids if _LOWEST <= post_id <= MAX_ID}
+    ids = set(post_ids)
     if len(ids) > MOST_IDS:
         raise ValueError(f"at most {MOST_IDS} posts a call, not {len(ids)}")
     here = {pk: PostHead(State.OPEN, post) for pk, post in (known or {}).items() if pk in ids}

@@ -7,7 +7,7 @@ from apps.accounts.queries import users_by_id
 from apps.caches.together import Together
 from apps.engagement.queries import Engaged, Filters, ask_filters, confirmed, engaged
 from apps.graph.queries import Relations
-from apps.ids import author_of
+from apps.ids import author_of, is_possible
 from apps.posts.gate import SeenPosts, ask_posts
 from apps.posts.queries import Known, reposted_ids, visible_posts
 from apps.posts.standing import Standing, standing_of
@@ -75,6 +75,7 @@ def hydrated(
 
     One trip for the posts and what is said about them, one for what they share, quote and answer.
     """
+    post_ids = list(filter(is_possible, post_ids))
     parts = _Parts(standing.viewer_id, post_ids)
     if not post_ids:
         return Hydrated([], parts.seen.relations)

@@ -8,6 +8,7 @@ from tests.memory import flush
 def _empty_memcached():
     if tiers().ping():
         flush()
+        tiers().ping()  # knows that it is empty
 
 
 @pytest.fixture(autouse=True)

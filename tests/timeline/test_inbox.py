@@ -321,8 +321,8 @@ class TestReading:
         deliver()
         viewer = user_by_id(bob.pk)
         home_timeline(viewer, Cursor())
-        # the five of every page; who belongs; text, pictures and mentions of what is in no cache
-        with django_assert_num_queries(9):
+        # what they are, who belongs, how they stand; text, pictures and mentions; likes
+        with django_assert_num_queries(7):
             assert len(home_timeline(viewer, Cursor()).items) == number
 
     @pytest.mark.parametrize("missing", ["home", "inbox", "both"])

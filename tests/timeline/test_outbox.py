@@ -500,13 +500,13 @@ def test_all_vectors_of_a_rebuild_are_one_multi_get_for_a_thousand(monkeypatch, 
     authors = crowd(number)
     revisions = outbox.revisions_of([one.pk for one in authors])
     outbox.page_of(revisions, Cursor(), 20)
-    asked, read_layer = [], Layer.read
+    asked, ask_layer = [], Layer.ask
 
-    def counted(layer, keys, **options):
+    def counted(layer, keys):
         asked.append((layer.name, len(keys)))
-        return read_layer(layer, keys, **options)
+        return ask_layer(layer, keys)
 
-    monkeypatch.setattr(Layer, "read", counted)
+    monkeypatch.setattr(Layer, "ask", counted)
     assert queries(lambda: outbox.page_of(revisions, Cursor(), 20)) == 1
     first = tiers().groups[0] if tiers().groups else tiers().main
     assert [name for name, _keys in asked] == [first.name] * batches

@@ -16,7 +16,8 @@ from apps.graph.circle_actions import (
     remove_from_circle,
 )
 from apps.notifications.models import Notification
-from apps.posts.codec import VERSION
+from apps.posts.codec import VERSION, decode_head
+from apps.posts.content import State
 from apps.timeline.cache import HOME, INBOX
 from tests.factories import deliver, make_user, publish
 from tests.staff import make_staff
@@ -225,8 +226,11 @@ def test_the_raw_cache_never_holds_a_restricted_body(visibility, page_of, api_of
     for viewer in VIEWERS:
         world.shows("status", viewer)
         world.shows("home page", viewer)
-    kept = tiers().get_many([f"post:{VERSION}.0:{world.post}:1"])
-    assert bool(kept) == (visibility in {"public", "unlisted"})
+    (kept,) = tiers().get_many([f"head:{VERSION}.0:{world.post}"]).values()
+    head = decode_head(kept)
+    assert bool(head.content) == (visibility in {"public", "unlisted"})
+    assert head.state is (State.OPEN if head.content else State.RESTRICTED)
+    assert len(kept) < 30 or head.content
 
 
 # --- belonging ends ---------------------------------------------------------------------------------
