@@ -29,7 +29,7 @@ from apps.posts.models import Post
 from apps.refusals import Refusal
 from apps.timeline import fanout
 from apps.timeline.home import home_timeline
-from apps.timeline.models import FanoutJob
+from apps.timeline.models import FanoutChunk, FanoutJob
 from tests.factories import deliver, make_user, publish
 from tests.services import running
 
@@ -158,7 +158,7 @@ class World:
             self.delete: 6,
             self.delete_at_cursor: 2,
             self.work: 14,
-            self.relate: 4,
+            self.relate: 8,
             self.share: 2,
             self.edit: 2,
             self.join_or_leave: 1,
@@ -206,8 +206,11 @@ class World:
         Event.objects.filter(subscriber__startswith="apps.notifications").delete()  # not of the way
         if self.chance.random() < 0.3:
             deliver()
-        else:
-            self.chance.choice([events.run_due, fanout.run_due])(limit=1)
+            return
+        run, model = self.chance.choice([(events.run_due, Event), (fanout.run_due, FanoutChunk)])
+        due = list(model.objects.filter(state=State.PENDING).values_list("pk", flat=True))
+        if due:
+            run(limit=1, only=[self.chance.choice(due)])
 
     def relate(self):
         one, other = self.chance.sample(self.people, 2)
