@@ -186,6 +186,12 @@ HOME_WINDOW_TTL_SECONDS = env.int(
 INBOX_WINDOW_LENGTH = env.int("INBOX_WINDOW_LENGTH", 400)  # restricted posts; same life as home
 FANOUT_CHUNK_SIZE = env.int("FANOUT_CHUNK_SIZE", 5000)  # followers per chunk task
 
+# --- audit: the site compares what it showed with what it should have shown -----------------------
+AUDIT_SAMPLE_RATE = env.int("AUDIT_SAMPLE_RATE", 50)  # one home page in so many; 0: none
+AUDIT_GRACE_SECONDS = env.float("AUDIT_GRACE_SECONDS", 5.0)  # until what differs is looked at again
+AUDIT_PROMISE_SECONDS = env.float("AUDIT_PROMISE_SECONDS", 30.0)  # deliveries may take so long
+AUDIT_KEEP_DAYS = env.int("AUDIT_KEEP_DAYS", 30)  # reports
+
 # --- hot authors: their newest posts are kept inside every process ---------------------------------
 HOT_AUTHOR_FOLLOWERS = env.int("HOT_AUTHOR_FOLLOWERS", 10_000)  # from so many on
 HOT_AUTHOR_READS_PER_SECOND = env.int(
@@ -291,6 +297,11 @@ CELERY_BEAT_SCHEDULE = {
         "task": "apps.engagement.tasks.reconcile_counts",
         "schedule": 30.0,
         "options": {"expires": 30},
+    },
+    "audit": {
+        "task": "apps.audit.tasks.audit",
+        "schedule": 10.0,
+        "options": {"expires": 10},
     },
     "publish-topology": {
         "task": "apps.topology.tasks.publish",

@@ -11,9 +11,9 @@ ROOT = Path(__file__).resolve().parent.parent
 DOCUMENT = ROOT / "docs" / "requirements.md"
 ROWS = (
     [f"S{number}" for number in range(25, 76)]
-    + ["S77", "S88", "S115", "S120", "S121", "S122", "S123"]
+    + ["S77", "S88", "S103", "S104", "S115", "S120", "S121", "S122", "S123"]
     + [f"C{number}" for number in range(10, 17)]
-    + ["C24", "C25"]
+    + ["C20", "C24", "C25"]
 )
 
 

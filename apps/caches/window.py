@@ -155,6 +155,25 @@ class Windows:
         members = cast("list[bytes]", timelines().zrange(self._live(reader_id), 0, -1))
         return [_id(member) for member in members if member != NO_MORE]
 
+    def whole(self, reader_id: int) -> WindowRange | None:
+        """A window as it is, for those who check it: `complete` says that nothing older exists; its life does not slide."""
+        members = cast("list[bytes]", timelines().zrange(self._live(reader_id), 0, -1))
+        ids = _ids(members)
+        return WindowRange(ids, NO_MORE in members) if members and ids is not None else None
+
+    def some_owners(self, after: int, count: int) -> tuple[int, list[int]]:
+        """Readers with a window, a few of about `count` keys looked at; and where to go on, 0 after the last.
+
+        None in a cluster, where keys cannot be walked in one place.
+        """
+        if is_cluster(timelines()):
+            return 0, []
+        go_on, keys = cast(
+            "tuple[int, list[bytes]]",
+            timelines().scan(after, match=f"{self.prefix}:{{*}}", count=count),
+        )
+        return go_on, [int(key.split(b"{")[1].rstrip(b"}")) for key in keys]
+
     def exists(self, reader_id: int) -> bool:
         """Whether a reader has a window, which is to say: is online."""
         return bool(timelines().exists(self._live(reader_id)))

@@ -13,7 +13,7 @@ from apps.caches.window import WindowRange
 from apps.graph.queries import Relations
 from apps.paging import Cursor, Page
 from apps.posts.models import Visibility
-from apps.timeline import older
+from apps.timeline import older, samples
 from apps.timeline.cache import HOME, INBOX
 from apps.timeline.items import FeedItem
 from apps.timeline.pages import fill_page, not_muted
@@ -23,7 +23,9 @@ from apps.timeline.rebuild import rebuild_home, rebuild_inbox
 def home_timeline(viewer: User, cursor: Cursor) -> Page[FeedItem]:
     """A page of a viewer's home timeline."""
     rule = partial(_belongs, viewer_id=viewer.pk)
-    return fill_page(partial(home_ids, viewer.pk), viewer_id=viewer.pk, cursor=cursor, rule=rule)
+    page = fill_page(partial(home_ids, viewer.pk), viewer_id=viewer.pk, cursor=cursor, rule=rule)
+    samples.note_home(viewer.pk, cursor, page)
+    return page
 
 
 def home_ids(reader_id: int, cursor: Cursor, count: int) -> list[int]:

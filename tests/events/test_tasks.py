@@ -133,6 +133,7 @@ TASKS = {
     "apps.timeline.tasks.deliver_chunk": run_chunks,
     "apps.timeline.tasks.sweep": run_plain,
     "apps.topology.tasks.publish": run_plain,
+    "apps.audit.tasks.audit": run_plain,
 }
 
 

@@ -44,7 +44,7 @@ SHORT_HOME, SHORT_INBOX = 12, 6  # so that every walk leaves the windows
 class Walk:
     """One reader on the way. `must` is what the reader has to meet, unless it changes before the end."""
 
-    viewer: object
+    viewer: User
     ascending: bool
     limit: int
     must: set[int] = field(default_factory=set)
@@ -120,7 +120,8 @@ class World:
         self._is_late(walk)
         oracle = Oracle.of_viewer(viewer.pk)
         home = [one for one in oracle.home(viewer.pk) if walk.is_sure(oracle, one)]
-        done = FanoutJob.objects.filter(pk__in=home).exclude(chunks__state=State.PENDING)
+        done = FanoutJob.objects.filter(pk__in=home, state=State.DONE)
+        done = done.exclude(chunks__state=State.PENDING)
         own = {one for one in home if oracle.posts[one]["author_id"] == viewer.pk}
         walk.must = set(done.values_list("pk", flat=True)) | own
         self.walks.append(walk)

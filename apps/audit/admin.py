@@ -1,0 +1,102 @@
+"""The auditor's report: its turns with a trend, and each finding in plain words."""
+
+from datetime import timedelta
+from typing import Any
+
+from django.contrib import admin
+from django.db.models import Count, Sum
+from django.db.models.functions import TruncHour
+from django.http import HttpRequest, HttpResponse
+from django.utils import timezone
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext_lazy
+
+from apps.accounts.admin import user_link
+from apps.accounts.models import User
+from apps.audit.models import AuditFinding, AuditRun
+from apps.audit.wording import finding_text
+from apps.events.admin import StaffList
+from apps.posts.admin import post_link
+
+TREND_HOURS = 24
+
+
+class FindingInline(admin.TabularInline):
+    """What a turn found, for reading."""
+
+    model = AuditFinding
+    extra = 0
+    can_delete = False
+    fields = readonly_fields = ("kind", "in_words", "repaired_at")
+
+    @admin.display(description=gettext_lazy("in plain words"))
+    def in_words(self, finding: AuditFinding) -> str:
+        """The sentence."""
+        return finding_text(finding, _handle(finding.viewer_id))
+
+    def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Findings are the auditor's."""
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Nothing is written by hand."""
+        return False
+
+
+@admin.register(AuditRun)
+class AuditRunAdmin(StaffList):
+    """Turns, newest first, below the sums of the last hours."""
+
+    list_display = fields = readonly_fields = (
+        "started_at", "pages", "windows", "deliveries", "follows", "counts", "late", "settled", "violations", "repaired",
+        "seconds",
+    )  # fmt: skip
+    ordering = ("-started_at",)
+    inlines = (FindingInline,)
+    change_list_template = "admin/audit_runs.html"
+
+    def changelist_view(
+        self, request: HttpRequest, extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        """With the trend."""
+        return super().changelist_view(request, {**(extra_context or {}), "trend": trend()})
+
+
+def trend() -> list[Any]:
+    """The sums of each of the last 24 hours, newest first."""
+    recent = AuditRun.objects.filter(started_at__gt=timezone.now() - timedelta(hours=TREND_HOURS))
+    hours = recent.annotate(hour=TruncHour("started_at")).order_by("-hour").values("hour")
+    sums = {name: Sum(name) for name in ("pages", "windows", "late", "settled", "violations", "repaired")}  # fmt: skip
+    return list(hours.annotate(runs=Count("pk"), **sums))
+
+
+@admin.register(AuditFinding)
+class AuditFindingAdmin(StaffList):
+    """What was wrong, newest first."""
+
+    list_display = ("found_at", "kind", "in_words", "repaired_at")
+    list_filter = ("kind",)
+    ordering = ("-pk",)
+    fields = readonly_fields = ("found_at", "kind", "in_words", "viewer", "post", "details", "repaired_at", "run")  # fmt: skip
+
+    @admin.display(description=gettext_lazy("in plain words"))
+    def in_words(self, finding: AuditFinding) -> str:
+        """The sentence."""
+        return finding_text(finding, _handle(finding.viewer_id))
+
+    @admin.display(description=gettext_lazy("account"))
+    def viewer(self, finding: AuditFinding) -> SafeString | str:
+        """Whose page it was."""
+        user = User.objects.filter(pk=finding.viewer_id or 0).first()
+        return user_link(user) if user else "-"
+
+    @admin.display(description=gettext_lazy("post"))
+    def post(self, finding: AuditFinding) -> SafeString | str:
+        """Which post."""
+        return post_link(finding.post_id)
+
+
+def _handle(user_id: int | None) -> str:
+    # findings are rare: a query each does not matter
+    found = User.objects.filter(pk=user_id or 0).values_list("handle", flat=True).first()
+    return found or ""

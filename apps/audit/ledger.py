@@ -1,0 +1,109 @@
+"""The ledger of deliveries, the two lists of every follow, and the counts, a slice at a time (reliability: I1, I4, I11)."""
+
+import secrets
+from functools import partial
+
+from apps.audit import repairs
+from apps.audit.models import AuditFinding, Kind
+from apps.audit.oracle import Row, rows
+from apps.audit.turns import Turn
+from apps.engagement import reconcile
+from apps.engagement.truth import SUBJECTS
+
+DELIVERIES, FOLLOWS, COUNTS = 500, 2_000, 200  # of a turn
+STUCK_SECONDS = 90  # longer than a lease: whoever held it is gone, and no sweeper came
+DELIVERY = "apps.timeline.handlers.deliver_post"
+
+# The newest deliveries as their event says; an event that is done left a job, unless its post was gone by then.
+_UNDELIVERED = """
+SELECT post.id FROM (
+    SELECT state, (payload->>'post_id')::bigint AS post_id FROM events_event
+    WHERE name = 'post_published' AND subscriber = %(subscriber)s ORDER BY id DESC LIMIT %(most)s
+) AS event
+JOIN posts_post post ON post.id = event.post_id AND post.deleted_at IS NULL
+WHERE event.state = 'done' AND NOT EXISTS (SELECT 1 FROM timeline_fanoutjob j WHERE j.post_id = post.id)
+"""
+_UNFINISHED = """
+SELECT id, job_id, state, attempts, last_error, expected FROM timeline_fanoutchunk
+WHERE state = 'dead' OR (state = 'pending' AND due_at < now() - make_interval(secs => %(stuck)s))
+UNION ALL
+SELECT 0, post_id, state, attempts, last_error, followers FROM timeline_fanoutjob
+WHERE state = 'dead' OR (state = 'pending' AND due_at < now() - make_interval(secs => %(stuck)s))
+ORDER BY 2, 1 LIMIT %(most)s
+"""
+_FOLLOWS = """
+SELECT f.owner_id AS follower, f.followee_id AS followee FROM graph_followee f
+WHERE f.id BETWEEN %(first)s AND %(last)s
+  AND NOT EXISTS (SELECT 1 FROM graph_follower m WHERE m.owner_id = f.followee_id AND m.follower_id = f.owner_id)
+UNION ALL
+SELECT m.follower_id, m.owner_id FROM graph_follower m
+WHERE m.id BETWEEN %(first)s AND %(last)s
+  AND NOT EXISTS (SELECT 1 FROM graph_followee f WHERE f.owner_id = m.follower_id AND f.followee_id = m.owner_id)
+"""
+_LAST_FOLLOW = "SELECT greatest((SELECT max(id) FROM graph_followee), (SELECT max(id) FROM graph_follower)) AS id"
+
+
+def look_at_deliveries(turn: Turn) -> None:
+    """What the ledger owes and nobody pays: never begun, standing still, given up."""
+    turn.run.deliveries += DELIVERIES
+    values = {"subscriber": DELIVERY, "most": DELIVERIES, "stuck": STUCK_SECONDS}
+    for row in rows(_UNDELIVERED, values):
+        turn.found(Kind.UNDELIVERED, partial(_begin, row["id"]), post_id=row["id"])
+    for row in rows(_UNFINISHED, values | {"most": 100}):
+        kind = Kind.DEAD if row["state"] == "dead" else Kind.STUCK
+        if not _is_known(kind, row):
+            turn.found(
+                kind,
+                partial(_go_on, row),
+                post_id=row["job_id"],
+                details={key: row[key] for key in ("id", "attempts", "last_error", "expected")},
+            )
+
+
+def _is_known(kind: Kind, row: Row) -> bool:
+    """What was revived once and is dead again is for people, who have been told."""
+    return AuditFinding.objects.filter(
+        kind=kind, post_id=row["job_id"], details__id=row["id"]
+    ).exists()
+
+
+def _begin(post_id: int) -> bool:
+    repairs.deliver_again(post_id)
+    return True
+
+
+def _go_on(row: Row) -> bool:
+    if row["state"] == "dead" or not row["id"]:
+        repairs.deliver_again(row["job_id"])
+    else:
+        repairs.hurry([row["id"]])
+    return True
+
+
+def look_at_follows(turn: Turn) -> None:
+    """A slice of the follows: each is in the list of whom somebody reads and in the list of who reads somebody."""
+    last = rows(_LAST_FOLLOW)[0]["id"] or 0
+    first = secrets.randbelow(last) + 1 if last > FOLLOWS else 1
+    turn.run.follows += min(FOLLOWS, last)
+    for row in rows(_FOLLOWS, {"first": first, "last": first + FOLLOWS - 1}):
+        mend = partial(_mend, row["follower"], row["followee"])
+        turn.found(Kind.MIRROR, mend, viewer_id=row["follower"], details=row)
+
+
+def _mend(follower_id: int, followee_id: int) -> bool:
+    repairs.mend_follow(follower_id, followee_id)
+    return True
+
+
+def look_at_counts(turn: Turn) -> None:
+    """Some counts, from a place at random; what has drifted is put right by the reconciliation."""
+    for subject in SUBJECTS:
+        report = reconcile.Report()
+        first, last = subject.table.ends()
+        start = first + secrets.randbelow(max(last - first, 1))
+        reconcile.step(subject, start - 1, report, fix=True, limit=COUNTS)
+        turn.run.counts += report.looked_at
+        for (name, where, counted), tally in report.tallies.items():
+            worst = {"id": tally.worst.id, "has": tally.worst.has, "should": tally.worst.should}
+            about = {"counts": f"{name}.{counted}", "where": where, "number": tally.number}
+            turn.found(Kind.COUNT, lambda: True, details=about | worst)

@@ -1,0 +1,110 @@
+"""`manage audit`: compare what the site shows with what it should show, now."""
+
+import json
+import time
+from argparse import ArgumentParser, RawDescriptionHelpFormatter
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+from django.db.models import Sum
+
+from apps.accounts.queries import user_by_handle
+from apps.audit import auditor
+from apps.audit.models import AuditFinding, AuditRun
+from apps.audit.reads import Sample, differences
+from apps.audit.windows import lacking
+from apps.audit.wording import finding_text, run_text
+from apps.caches.servers import RedisError
+from apps.paging import MAX_LIMIT, Cursor
+from apps.refusals import Refusal
+from apps.timeline.home import home_timeline
+
+PAGES_MOST = 200
+EXAMPLES = """
+The auditor runs every ten seconds by itself (beat). It compares pages that were shown, windows in Redis, deliveries, follows
+and counts with the tables, and repairs what is wrong. Exit code 1 when there are violations.
+
+examples:
+  ./run manage audit run                    one turn now, with its report
+  ./run manage audit run --turns 20         twenty turns: what looks wrong once is looked at again
+  ./run manage audit status                 all reports together, and the newest findings in plain words
+  ./run manage audit viewer alice           walk all pages of @alice's home and compare each with the oracle
+"""
+
+
+class Command(BaseCommand):
+    """Look after the truth."""
+
+    help = (
+        "Compare pages, windows, deliveries, follows and counts with the tables, and repair them."
+    )
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        """Name what can be done."""
+        parser.formatter_class = RawDescriptionHelpFormatter
+        parser.epilog = EXAMPLES
+        verbs = parser.add_subparsers(dest="verb", metavar="WHAT", required=True)
+        run = verbs.add_parser("run", help="one turn of the auditor, or several")
+        run.add_argument("--turns", type=int, default=1)
+        verbs.add_parser("status", help="what all turns found")
+        viewer = verbs.add_parser("viewer", help="walk one account's home; changes nothing")
+        viewer.add_argument("handle")
+        viewer.add_argument("--json", action="store_true", help="print one JSON object")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Do it; CommandError when Redis does not answer or there is no such account."""
+        act = {"run": self._run, "status": self._status, "viewer": self._viewer}[options["verb"]]
+        try:
+            violations = act(options)
+        except Refusal as refusal:
+            raise CommandError(refusal.message) from None
+        except RedisError as error:
+            raise CommandError(f"Redis does not answer: {error}") from None
+        if violations:
+            raise SystemExit(1)
+
+    def _run(self, options: dict[str, Any]) -> int:
+        violations = 0
+        for _turn in range(options["turns"]):
+            run = auditor.run_once()
+            violations += run.violations
+            self.stdout.write(run_text(run))
+            self._write_findings(run.findings.all())
+        return violations
+
+    def _status(self, _options: dict[str, Any]) -> int:
+        names = ("pages", "windows", "deliveries", "follows", "counts", "late", "settled", "violations", "repaired")  # fmt: skip
+        sums = AuditRun.objects.aggregate(**{name: Sum(name, default=0) for name in names})
+        self.stdout.write(f"{AuditRun.objects.count()} turns. {run_text(AuditRun(**sums))}")
+        self._write_findings(AuditFinding.objects.order_by("-pk")[:20])
+        return 0
+
+    def _viewer(self, options: dict[str, Any]) -> int:
+        viewer = user_by_handle(options["handle"])
+        cursor, pages, items, wrong, late = Cursor(limit=MAX_LIMIT), 0, 0, [], 0
+        while pages < PAGES_MOST:
+            now, page = time.time(), home_timeline(viewer, cursor)
+            pages, items = pages + 1, items + len(page.items)
+            found = differences(Sample.of_page(viewer.pk, now, cursor, page))
+            late += sum(one.late for one in found)
+            wrong += [{"what": one.kind.value, "post": str(one.post_id)} for one in found if not one.late]  # fmt: skip
+            if page.older is None:
+                break
+            cursor = Cursor(max_id=page.older, limit=MAX_LIMIT)
+        lack, _late = lacking(viewer.pk)
+        wrong += [{"what": "window", "post": str(one)} for one in lack]
+        report = {"pages": pages, "posts": items, "on_the_way": late, "wrong": wrong}
+        if options["json"]:
+            self.stdout.write(json.dumps(report))
+        else:
+            self.stdout.write(f"@{viewer.handle}: {pages} pages, {items} posts compared; {late} on the way, {len(wrong)} wrong.")  # fmt: skip
+            for one in wrong:
+                self.stdout.write(f"  {one['what']}: {one['post']}")
+        return len(wrong)
+
+    def _write_findings(self, findings: Any) -> None:
+        for finding in findings:
+            fixed = "repaired" if finding.repaired_at else "NOT repaired"
+            self.stdout.write(
+                f"  {finding.found_at:%Y-%m-%d %H:%M:%S}  {finding_text(finding)} ({fixed})"
+            )

@@ -1,0 +1,163 @@
+"""A page that was shown, compared with the oracle, and what may legally differ.
+
+A page claims a range of ids: inside it, it has to show exactly what the oracle says. Some differences prove nothing: the
+oracle looks later than the page was made. What a row dates (a post, a delete, a follow, a block, a receipt of the ledger) is
+excused by that date; what leaves no row (an unfollow, an unmute) by a second look: whoever looks again sees it settled.
+"""
+
+from dataclasses import asdict, dataclass, field
+from typing import Any, Self
+
+from django.conf import settings
+
+from apps.audit.models import Kind
+from apps.audit.oracle import MAX_ID, Oracle, rows
+from apps.ids import EPOCH, first_id_at
+from apps.paging import Cursor, Page
+
+SLACK_SECONDS = 2.0  # between the clocks of two machines, and between a decision and its commit
+
+# What dates the differences of one viewer's page: seconds since 1970, empty for what never happened.
+_DATES = """
+SELECT p.id, p.author_id = %(viewer)s AS own,
+    extract(epoch FROM p.created_at) AS created, extract(epoch FROM p.edited_at) AS edited,
+    extract(epoch FROM least(p.deleted_at, s.deleted_at)) AS gone,
+    extract(epoch FROM greatest(pa.suspended_at, sa.suspended_at)) AS suspended,
+    extract(epoch FROM c.deleted_at) AS closed,
+    (SELECT extract(epoch FROM max(created_at)) FROM graph_followee f
+     WHERE f.owner_id = %(viewer)s AND f.followee_id IN (p.author_id, s.author_id)) AS followed,
+    (SELECT extract(epoch FROM max(created_at)) FROM graph_block b
+     WHERE (b.owner_id = %(viewer)s AND b.blocked_id IN (p.author_id, s.author_id))
+        OR (b.blocked_id = %(viewer)s AND b.owner_id IN (p.author_id, s.author_id))) AS blocked,
+    (SELECT extract(epoch FROM max(created_at)) FROM graph_mute m
+     WHERE m.owner_id = %(viewer)s AND m.muted_id IN (p.author_id, s.author_id)) AS muted,
+    (SELECT extract(epoch FROM max(created_at)) FROM graph_circlemember cm
+     WHERE cm.member_id = %(viewer)s AND cm.circle_id = p.circle_id) AS joined,
+    NOT EXISTS (SELECT 1 FROM timeline_fanoutjob j WHERE j.post_id = p.id) AS unstarted,
+    EXISTS (SELECT 1 FROM timeline_fanoutjob j WHERE j.post_id = p.id AND j.state = 'pending') AS cutting,
+    EXISTS (SELECT 1 FROM timeline_fanoutjob j WHERE j.post_id = p.id AND j.mode = 'pull') AS pulled,
+    (SELECT extract(epoch FROM max(coalesce(ch.finished_at, now() + interval '1 day'))) FROM timeline_fanoutchunk ch
+     WHERE ch.job_id = p.id AND ch.state <> 'dead') AS delivered
+FROM posts_post p
+JOIN accounts_user pa ON pa.id = p.author_id
+LEFT JOIN posts_post s ON s.id = p.source_id AND p.kind = 'repost'
+LEFT JOIN accounts_user sa ON sa.id = s.author_id
+LEFT JOIN graph_circle c ON c.id = p.circle_id
+WHERE p.id = ANY(%(posts)s)
+"""
+_MAKES_ABSENT = ("gone", "suspended", "closed", "blocked", "muted")
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """A post that should be there and is not, or the other way round. `certain`: no second look could excuse it."""
+
+    kind: Kind
+    post_id: int
+    certain: bool = False
+    late: bool = False  # within what the ledger promises
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """A home page that was shown: the asked bounds, the shown ids, the bounds of the pages beside it."""
+
+    viewer: int
+    at: float  # seconds since 1970
+    limit: int
+    ids: list[int] = field(default_factory=list)
+    max_id: int | None = None
+    since_id: int | None = None
+    min_id: int | None = None
+    older: int | None = None
+    newer: int | None = None
+
+    @classmethod
+    def of_page(cls, viewer_id: int, at: float, cursor: Cursor, page: Page[Any]) -> Self:
+        """A page that was just read."""
+        ids = [item.id for item in page.items]
+        return cls(viewer_id, at, ids=ids, older=page.older, newer=page.newer, **asdict(cursor))
+
+    @property
+    def cursor(self) -> Cursor:
+        """What was asked for."""
+        return Cursor(self.max_id, self.since_id, self.min_id, self.limit)
+
+    @property
+    def claims(self) -> tuple[int, int]:
+        """The ids between which (exclusive) the page has to be right."""
+        above, below = self.cursor.floor, self.max_id or MAX_ID
+        if self.min_id is not None and self.newer is not None:
+            below = min(below, self.newer + 1)
+        if self.min_id is None and self.older is not None:
+            above = max(above, self.older - 1)
+        return above, min(below, first_id_at(max(int(self.at) + 1, EPOCH)))
+
+
+def differences(sample: Sample) -> list[Difference]:
+    """How a page differs from what the oracle says now, without what its dates excuse."""
+    found = _in_itself(sample)
+    above, below = sample.claims
+    oracle = Oracle.of_viewer(sample.viewer, above=above, below=below, also=sample.ids)
+    above = oracle.answers_above
+    expected = set(oracle.home(sample.viewer))
+    # an id above its own second was made by a clock that goes ahead of ours
+    shown = {one for one in sample.ids if above < one < below}
+    dates = _dates(sample.viewer, shown - expected)
+    extra = [_extra(sample, one, dates.get(one)) for one in sorted(shown - expected)]
+    found += unexcused(sample.viewer, sample.at, expected - shown)
+    return found + [one for one in extra if one is not None]
+
+
+def unexcused(
+    viewer_id: int, at: float, missing: set[int], *, in_window: bool = False
+) -> list[Difference]:
+    """Of posts that a viewer's timeline lacked at a time, those that had to be there, or were on their way.
+
+    A window need not hold what is merged at reading (the mode "pull").
+    """
+    there = _dates(viewer_id, missing).values()
+    dated = [_missing(at, dates) for dates in there if not (in_window and dates["pulled"])]
+    return [one for one in dated if one is not None]
+
+
+def _in_itself(sample: Sample) -> list[Difference]:
+    """What is wrong with a page whatever the database says."""
+    ids, cursor = sample.ids, sample.cursor
+    found = [Difference(Kind.REPEATED, one, certain=True) for one in set(ids) if ids.count(one) > 1]
+    ordered = zip(ids, sorted(ids, reverse=True), strict=True)
+    found += [
+        Difference(Kind.ORDER, one, certain=True) for one, should in ordered if one != should
+    ][:1]
+    return found + [
+        Difference(Kind.ORDER, one, certain=True) for one in ids if not cursor.admits(one)
+    ]
+
+
+def _dates(viewer_id: int, post_ids: set[int]) -> dict[int, dict[str, Any]]:
+    if not post_ids:
+        return {}
+    return {row["id"]: row for row in rows(_DATES, {"viewer": viewer_id, "posts": list(post_ids)})}
+
+
+def _missing(read_at: float, dates: dict[str, Any]) -> Difference | None:
+    """None for what did not have to be there yet."""
+    at, promised = read_at - SLACK_SECONDS, read_at - settings.AUDIT_PROMISE_SECONDS
+    if dates["created"] > at or (dates["edited"] or 0) > promised:
+        return None
+    # a follow or a membership brings older posts in the background, as quickly as a delivery
+    if max(dates["followed"] or 0, dates["joined"] or 0) > promised:
+        return Difference(Kind.MISSING, dates["id"], late=True)
+    unstarted = dates["unstarted"] and dates["created"] > promised
+    on_the_way = unstarted or dates["cutting"] or (dates["delivered"] or 0) > at
+    return Difference(Kind.MISSING, dates["id"], late=on_the_way and not dates["own"])
+
+
+def _extra(sample: Sample, post_id: int, dates: dict[str, Any] | None) -> Difference | None:
+    """None for what was right when the page was made."""
+    if dates is None:
+        return Difference(Kind.EXTRA, post_id, certain=True)  # there has never been such a post
+    whens = [dates[name] for name in _MAKES_ABSENT if dates[name] is not None]
+    if any(when < sample.at - SLACK_SECONDS for when in whens):
+        return Difference(Kind.EXTRA, post_id, certain=True)
+    return None if whens else Difference(Kind.EXTRA, post_id)

@@ -1,0 +1,67 @@
+"""Puts right what the auditor found: rebuilds what is derived, and asks again for what was promised. Never edits a post."""
+
+from django.db import transaction
+from django.db.models import F
+from django.utils import timezone
+
+from apps.accounts.models import UserCounts
+from apps.caches.window import bury
+from apps.events.actions import ring
+from apps.events.leases import State
+from apps.graph.cache import RELATIONS, load_sets
+from apps.graph.models import Followee, Follower
+from apps.posts.models import Post
+from apps.timeline import fanout
+from apps.timeline.cache import HOME, INBOX
+from apps.timeline.models import FanoutChunk
+
+CHUNKS_NOW = 3
+
+
+def renew_reader(viewer_id: int) -> None:
+    """Forget what Redis holds for one reader: windows, and how the reader stands to others."""
+    for windows in (HOME, INBOX):
+        windows.drop(viewer_id)
+    load_sets(RELATIONS, viewer_id)
+
+
+def deliver_again(post_id: int) -> None:
+    """Hand a post to delivery: begins what never began, goes on with what waits or was given up. Idempotent.
+
+    The first chunks are delivered here and now, the others are rung for.
+    """
+    fanout.retry_dead([post_id])
+    fanout.start_job(post_id)
+    waiting = FanoutChunk.objects.filter(job=post_id, state=State.PENDING)
+    chunk_ids = list(waiting.order_by("pk").values_list("pk", flat=True))
+    waiting.update(due_at=timezone.now())
+    fanout.run_due(limit=CHUNKS_NOW, only=chunk_ids[:CHUNKS_NOW])
+    hurry(chunk_ids[CHUNKS_NOW:])
+
+
+def bury_if_gone(post_id: int) -> None:
+    """Leave a tombstone for a post that is deleted, so that no late delivery brings it."""
+    if not Post.objects.filter(pk=post_id, deleted_at=None).exists():
+        bury(post_id)
+
+
+def hurry(chunk_ids: list[int]) -> None:
+    """Ring for chunks that nobody takes."""
+    FanoutChunk.objects.filter(pk__in=chunk_ids, state=State.PENDING).update(due_at=timezone.now())
+    for chunk_id in chunk_ids:
+        ring("apps.timeline.tasks.deliver_chunk", chunk_id)
+
+
+@transaction.atomic
+def mend_follow(follower_id: int, followee_id: int) -> None:
+    """Make the mirror of a follow what the list of whom somebody reads says, under the lock of both accounts.
+
+    The counts are put right by the reconciliation, which compares them with both lists all the time.
+    """
+    both = UserCounts.objects.filter(pk__in=(follower_id, followee_id)).order_by("pk")
+    list(both.select_for_update())
+    if Followee.objects.filter(owner=follower_id, followee=followee_id).exists():
+        Follower.objects.get_or_create(owner_id=followee_id, follower_id=follower_id)
+    else:
+        Follower.objects.filter(owner=followee_id, follower=follower_id).delete()
+    both.filter(pk=followee_id).update(followers_revision=F("followers_revision") + 1)

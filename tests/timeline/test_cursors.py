@@ -1,0 +1,43 @@
+"""Cursors: the article's scenario, and cursors whose posts are gone or share their second."""
+
+import pytest
+
+from apps.paging import Cursor
+from apps.posts.actions import delete_post
+from apps.timeline.home import home_timeline
+from tests.factories import deliver, publish
+
+pytestmark = pytest.mark.django_db
+
+
+def page(viewer, **bounds):
+    found = home_timeline(viewer, Cursor(**bounds))
+    return [item.id for item in found.items], found
+
+
+def test_the_second_page_repeats_nothing_when_an_eleventh_article_comes(alice, bob):
+    """Source 001: with limit and offset, page two shows article 6 again."""
+    articles = [publish(alice, f"article {number}").pk for number in range(1, 11)]
+    deliver()
+    first, found = page(bob, limit=5)
+    publish(alice, "article 11")
+    deliver()
+    second, last = page(bob, max_id=found.older, limit=5)
+    assert first + second == articles[::-1]
+    assert last.older is None
+
+
+def test_a_cursor_needs_no_post_behind_it(alice, bob):
+    """Source 001: the id as a cursor is troublesome when the post was deleted; ours contains its time."""
+    posts = [publish(alice, f"number {number}").pk for number in range(9)][::-1]
+    deliver()
+    first, found = page(bob, limit=3)
+    delete_post(first[-1], by=alice)
+    deliver()
+    second, found = page(bob, max_id=found.older, limit=3)
+    assert second == posts[3:6]
+    delete_post(second[0], by=alice)
+    delete_post(second[-1], by=alice)
+    deliver()
+    assert page(bob, max_id=found.older, limit=3)[0] == posts[6:]
+    assert page(bob, min_id=second[0], limit=2)[0] == posts[:2]  # and upwards
