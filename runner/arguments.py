@@ -11,7 +11,9 @@ from runner.site import ServeOptions
 
 DEMO_SIZES = ("small", "medium", "large", "none")
 MOST_WORKERS = 64
-VERBS = ("serve", "stop", "reset", "manage", "test", "check", "bench")
+VERBS = ("serve", "stop", "reset", "manage", "test", "check", "bench", "drill")
+# Everything after these belongs to pytest, Django, the benchmarks and the drill, --help included.
+PASSED_ON = ("test", "manage", "bench", "drill")
 SUMMARY = """\
 Starts the site with everything it needs, and its tools.
 
@@ -22,6 +24,7 @@ Starts the site with everything it needs, and its tools.
   ./run test [ARGUMENTS]     the tests; arguments go to pytest
   ./run check                format, lint, imports, types, migrations, schema, and the tests
   ./run bench SUITE          our figures beside what one would do otherwise; --help says more
+  ./run drill                load and faults on a site of its own, then the proof; --help says more
 """
 EXAMPLES = """\
 examples:
@@ -54,11 +57,7 @@ class Request:
 def parse(arguments: Sequence[str]) -> Request:
     """Read a command line; on mistakes argparse prints the usage and exits with status 2."""
     verb, rest = (arguments[0], list(arguments[1:])) if arguments else ("serve", [])
-    if verb in (
-        "test",
-        "manage",
-        "bench",
-    ):  # everything after these belongs to pytest, Django and the benchmarks, --help included
+    if verb in PASSED_ON:
         return Request(verb, data_dir=_default_data_dir(), rest=rest)
     if not verb.startswith("-") and verb not in VERBS:
         _parser().error(f"{verb!r} is not a verb; choose from {', '.join(VERBS)}")

@@ -1,4 +1,4 @@
-"""`./run test`, `./run check` and `./run bench`."""
+"""`./run test`, `./run check`, `./run bench` and `./run drill`."""
 
 import os
 import subprocess
@@ -25,6 +25,9 @@ SERVER_SETTINGS = (
 )  # fmt: skip
 
 
+SHORT_DRILL = ("--minutes", "0.7")
+
+
 def test(arguments: list[str]) -> NoReturn:
     """Replace this process by pytest."""
     _become("pytest", arguments)
@@ -33,6 +36,11 @@ def test(arguments: list[str]) -> NoReturn:
 def bench(arguments: list[str]) -> NoReturn:
     """Replace this process by the benchmarks."""
     _become("bench", arguments)
+
+
+def drill(arguments: list[str]) -> NoReturn:
+    """Replace this process by the drill."""
+    _become("drill", arguments)
 
 
 def _become(module: str, arguments: list[str]) -> NoReturn:
@@ -48,6 +56,8 @@ def check() -> int:
     ]
     with tempfile.TemporaryDirectory(prefix="feedsite-check-") as directory:
         failed += _checks_with_servers(Path(directory))
+    if not _step("short drill", [*_module("drill"), *SHORT_DRILL], _environment()):
+        failed.append("short drill")
     say(
         f"\nFailed so far: {', '.join(failed)}"
         if failed
@@ -96,7 +106,7 @@ def _checks_with_servers(directory: Path) -> list[str]:
         steps = [
             (
                 "types",
-                [*_module("mypy"), "apps", "feedsite", "runner", "bench", "tests"],
+                [*_module("mypy"), "apps", "feedsite", "runner", "bench", "drill", "tests"],
             ),  # reads the settings
             ("system", manage_command("check", "--fail-level", "WARNING")),
             ("migrations", manage_command("makemigrations", "--check", "--dry-run")),

@@ -1,0 +1,76 @@
+"""What clients did and were told, and what was done to the servers: JSON lines, written as it happens.
+
+Each operation is two lines: `invoke` before the request leaves, and its end: `ok`, `fail` (refused: it did not happen),
+or `unknown` (no answer: it may have happened, or may happen within `UNKNOWN_SECONDS`). Times are seconds of one clock.
+"""
+
+import json
+import threading
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+OK, FAIL, UNKNOWN = "ok", "fail", "unknown"
+UNKNOWN_SECONDS = 30.0  # after so long a request without an answer has been done or never will be
+
+
+@dataclass(slots=True)
+class Operation:
+    """One operation of one actor."""
+
+    number: int
+    actor: int
+    name: str
+    begin: float  # seconds since the epoch
+    args: dict[str, Any] = field(default_factory=dict)
+    end: float = 0.0
+    outcome: str = UNKNOWN
+    status: int = 0
+    found: Any = None  # ids of a page, the id of a post
+
+    @property
+    def settled(self) -> float:
+        """From when on its effect, if any, is there."""
+        return self.end if self.outcome == OK else self.begin + UNKNOWN_SECONDS
+
+
+class History:
+    """An append-only file, and the operations in memory."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.operations: list[Operation] = []
+        self._lock = threading.Lock()
+        self._file = path.open("w", encoding="utf-8")
+
+    def invoke(self, actor: int, name: str, **args: Any) -> Operation:
+        """Note that an operation begins."""
+        with self._lock:
+            operation = Operation(len(self.operations), actor, name, time.time(), args)
+            self.operations.append(operation)
+            self._write(
+                t=operation.begin, n=operation.number, do="invoke", actor=actor, op=name, **args
+            )
+        return operation
+
+    def complete(
+        self, operation: Operation, outcome: str, *, status: int = 0, found: Any = None
+    ) -> None:
+        """Note how it ended."""
+        with self._lock:
+            operation.end, operation.outcome = time.time(), outcome
+            operation.status, operation.found = status, found
+            self._write(t=operation.end, n=operation.number, do=outcome, status=status, found=found)
+
+    def note(self, **line: Any) -> None:
+        """Something that was done to the servers."""
+        with self._lock:
+            self._write(t=time.time(), **line)
+
+    def close(self) -> None:
+        """Close the file; nothing is written afterwards."""
+        self._file.close()
+
+    def _write(self, **line: Any) -> None:
+        self._file.write(json.dumps(line, separators=(",", ":")) + "\n")

@@ -1,0 +1,56 @@
+"""Posts that clients know of, to answer, share, edit and delete them. Used by all client threads."""
+
+import random
+import threading
+from collections import defaultdict, deque
+from dataclasses import dataclass
+
+KEPT = 400
+KEPT_OF_ONE = 30
+OPEN = ("public", "unlisted")
+
+
+@dataclass(frozen=True, slots=True)
+class Published:
+    """A post that was acknowledged; `visibility` in the API's words."""
+
+    id: int
+    author: int
+    visibility: str
+
+
+class KnownPosts:
+    """The newest posts of all, and of each author."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._open: deque[Published] = deque(maxlen=KEPT)
+        self._of: dict[int, deque[Published]] = defaultdict(lambda: deque(maxlen=KEPT_OF_ONE))
+
+    def add(self, post: Published) -> None:
+        """A post was acknowledged."""
+        with self._lock:
+            self._of[post.author].append(post)
+            if post.visibility in OPEN:
+                self._open.append(post)
+
+    def any_open(self, chance: random.Random) -> Published | None:
+        """A public or unlisted post of somebody; it may be deleted meanwhile."""
+        with self._lock:
+            return chance.choice(self._open) if self._open else None
+
+    def own_open(self, author: int, chance: random.Random) -> Published | None:
+        """One of an author's open posts."""
+        with self._lock:
+            mine = [post for post in self._of[author] if post.visibility in OPEN]
+            return chance.choice(mine) if mine else None
+
+    def take_own(self, author: int, chance: random.Random) -> Published | None:
+        """One of an author's posts, of any kind; it is not given again."""
+        with self._lock:
+            mine = self._of[author]
+            if not mine:
+                return None
+            post = chance.choice(mine)
+            mine.remove(post)
+            return post

@@ -1,0 +1,17 @@
+"""What a run was asked for."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """`per_second`: acts of all clients together, of which about half are posts."""
+
+    minutes: float = 1.0
+    seed: int = 1
+    json: Path | None = None
+    with_postgres: bool = False
+    broken: str | None = None
+    per_second: float = 36.0
+    keep: Path | None = None

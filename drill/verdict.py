@@ -1,0 +1,62 @@
+"""What was checked, how often, and what was found wrong."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+KEPT = 200  # descriptions of violations; more are counted only
+INVARIANTS = {
+    "I1": "every acknowledged post reaches every follower, and the ledger adds up",
+    "I2": "nobody sees what is not for them",
+    "I3": "walks give nothing twice and omit nothing",
+    "I4": "counts equal the rows they count",
+    "I5": "the home page answers, whatever is down",
+    "I7": "no page is half built",
+    "I8": "work done twice changes nothing",
+    "I9": "what was deleted is gone",
+    "I10": "blocks, mutes and unfollows act on the next request",
+    "I12": "people see what they wrote, and never go back in time",
+    "I19": "no dead letters",
+    "I20": "consumers work again after every fault",
+    "I21": "a rebuilt timeline equals the kept one",
+}
+
+
+@dataclass(slots=True)
+class Verdict:
+    """Of one invariant."""
+
+    name: str
+    checked: int = 0
+    violations: int = 0
+    lost: int = 0
+    p99: float | None = None  # seconds
+    recover_s: float | None = None
+    found: list[str] = field(default_factory=list)
+
+    def violate(self, what: str, *, lost: int = 0) -> None:
+        """Count a violation."""
+        self.violations += 1
+        self.lost += lost
+        if len(self.found) < KEPT:
+            self.found.append(what)
+
+
+class Verdicts:
+    """Of all invariants."""
+
+    def __init__(self) -> None:
+        self.by_name = {name: Verdict(name) for name in INVARIANTS}
+
+    def __getitem__(self, name: str) -> Verdict:
+        return self.by_name[name]
+
+    @property
+    def violations(self) -> int:
+        """Of all together."""
+        return sum(verdict.violations for verdict in self.by_name.values())
+
+
+def p99(values: Sequence[float]) -> float | None:
+    """The 99th percentile; None of nothing."""
+    ordered = sorted(values)
+    return ordered[min(len(ordered) - 1, len(ordered) * 99 // 100)] if ordered else None

@@ -1,0 +1,119 @@
+"""An HTTP client that lives with servers that die: tries the other one, waits, and says when it does not know."""
+
+import http.client
+import json
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+ANSWER_SECONDS = 8.0
+PATIENCE_SECONDS = 15.0  # until a reader gives up
+PAUSE_SECONDS = 0.1
+FAILURES = (OSError, http.client.HTTPException)
+
+
+class NoAnswerError(Exception):
+    """The request may have arrived or not; `sent` is False when it certainly did not."""
+
+    def __init__(self, *, sent: bool) -> None:
+        super().__init__("no answer")
+        self.sent = sent
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a server answered; the names of the headers in small letters."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+    seconds: float
+
+    def json(self) -> Any:
+        """The body as JSON."""
+        return json.loads(self.body)
+
+
+class Wire:
+    """Kept-alive connections of one thread to several equal servers."""
+
+    def __init__(self, addresses: Sequence[str], *, first: int = 0) -> None:
+        self._addresses = addresses
+        self._turn = first
+        self._open: dict[str, http.client.HTTPConnection] = {}
+
+    def read(self, path: str, headers: Mapping[str, str]) -> Answer:
+        """GET, from whichever server answers. NoAnswerError when none did for a long time."""
+        deadline = time.monotonic() + PATIENCE_SECONDS
+        while True:
+            try:
+                return self.send("GET", path, headers)
+            except NoAnswerError:
+                if time.monotonic() > deadline:
+                    raise
+                time.sleep(PAUSE_SECONDS)
+
+    def write(
+        self,
+        method: str,
+        path: str,
+        headers: Mapping[str, str],
+        body: Mapping[str, Any] | None = None,
+    ) -> Answer:
+        """Send once; again only when it certainly did not arrive."""
+        deadline = time.monotonic() + PATIENCE_SECONDS
+        while True:
+            try:
+                return self.send(method, path, headers, body)
+            except NoAnswerError as error:
+                if error.sent or time.monotonic() > deadline:
+                    raise
+                time.sleep(PAUSE_SECONDS)
+
+    def send(
+        self,
+        method: str,
+        path: str,
+        headers: Mapping[str, str],
+        body: Mapping[str, Any] | None = None,
+    ) -> Answer:
+        """One try at one server; after a failure the next try goes to the other one."""
+        address = self._addresses[self._turn % len(self._addresses)]
+        sent = False
+        started = time.monotonic()
+        try:
+            connection = self._connected(address)
+            data = None if body is None else json.dumps(body).encode()
+            kind = {} if data is None else {"Content-Type": "application/json"}
+            sent = True  # part of it may be read from here on
+            connection.request(method, path, data, {**headers, **kind})
+            response = connection.getresponse()
+            text = response.read()
+        except FAILURES:
+            self._drop(address)
+            self._turn += 1
+            raise NoAnswerError(sent=sent) from None
+        if response.will_close:
+            self._drop(address)
+        told = {name.lower(): value for name, value in response.getheaders()}
+        return Answer(response.status, told, text, time.monotonic() - started)
+
+    def close(self) -> None:
+        """Close all connections."""
+        for address in list(self._open):
+            self._drop(address)
+
+    def _connected(self, address: str) -> http.client.HTTPConnection:
+        connection = self._open.get(address)
+        if connection is None:
+            host, _, port = address.rpartition(":")
+            connection = http.client.HTTPConnection(host, int(port), timeout=ANSWER_SECONDS)
+            connection.connect()
+            self._open[address] = connection
+        return connection
+
+    def _drop(self, address: str) -> None:
+        connection = self._open.pop(address, None)
+        if connection is not None:
+            connection.close()

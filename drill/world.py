@@ -1,0 +1,109 @@
+"""The people of a drill: accounts with tokens and sessions, a follow graph, circles. The same for the same seed."""
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY
+from django.contrib.sessions.backends.cached_db import SessionStore
+
+from apps.accounts.actions import issue_token
+from apps.accounts.bulk import make_accounts
+from apps.accounts.models import User
+from apps.graph.bulk import Edge, begin, finish, load_edges
+from apps.graph.models import Circle, CircleMember
+
+BACKEND = "apps.accounts.authentication.HandleOrEmailBackend"
+FOLLOWEES = 20  # of every person, on average
+EDGES_A_BATCH = 5000
+CIRCLE_MEMBERS = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Person:
+    """An account that acts."""
+
+    id: int
+    handle: str
+    token: str
+    session: str  # the value of the session cookie
+
+
+@dataclass(slots=True)
+class World:
+    """Who there is. `weights` says how often each person writes: a heavy tail."""
+
+    people: list[Person]
+    weights: list[float]
+    crowd: list[int]  # followers of the most active, who never come
+    follows: set[tuple[int, int]] = field(default_factory=set)  # (follower, followee), at the start
+    circles: dict[int, int] = field(default_factory=dict)  # owner -> circle
+    members: dict[int, set[int]] = field(default_factory=dict)  # circle -> members
+
+
+def make_world(seed: int, *, people: int, crowd: int) -> World:
+    """Make accounts, graph and circles in an empty database."""
+    chance = random.Random(f"{seed}/world")  # noqa: S311 -- a history that can be repeated
+    handles = [f"p{number:04d}" for number in range(people)]
+    silent = [f"c{number:05d}" for number in range(crowd)]
+    weights = [1 / (rank + 3) for rank in range(people)]
+    edges = [
+        (follower, followee)
+        for follower in handles
+        for followee in _followees(chance, follower, handles, weights)
+    ]
+    stars = handles[: max(1, people // 50)]
+    edges += [(follower, star) for follower in silent for star in stars]
+    make_accounts([*handles, *silent])
+    _load(seed, edges)
+    ids = dict(User.objects.values_list("handle", "pk"))
+    world = World(
+        [_person(user) for user in User.objects.filter(handle__in=handles).order_by("handle")],
+        weights,
+        [ids[handle] for handle in silent],
+        {(ids[follower], ids[followee]) for follower, followee in edges},
+    )
+    _make_circles(chance, world)
+    return world
+
+
+def _followees(
+    chance: random.Random, follower: str, handles: Sequence[str], weights: Sequence[float]
+) -> set[str]:
+    number = min(chance.randint(FOLLOWEES // 2, FOLLOWEES * 3 // 2), len(handles) - 1)
+    found: set[str] = set()
+    while len(found) < number:
+        found |= set(chance.choices(handles, weights, k=number - len(found))) - {follower}
+    return found
+
+
+def _load(seed: int, edges: Sequence[tuple[str, str]]) -> None:
+    digest = f"drill-{seed}"
+    begin(digest)
+    for start in range(0, len(edges), EDGES_A_BATCH):
+        batch = edges[start : start + EDGES_A_BATCH]
+        lines = [Edge(start + number, *pair) for number, pair in enumerate(batch, start=1)]
+        load_edges(digest, lines, after=start, upto=start + len(batch))
+    finish(digest)
+
+
+def _person(user: User) -> Person:
+    session = SessionStore()
+    session[SESSION_KEY] = str(user.pk)
+    session[BACKEND_SESSION_KEY] = BACKEND
+    session[HASH_SESSION_KEY] = user.get_session_auth_hash()
+    session.save()
+    return Person(user.pk, user.handle, issue_token(user, name="drill"), session.session_key or "")
+
+
+def _make_circles(chance: random.Random, world: World) -> None:
+    """Every fifth person has a circle of some who follow them."""
+    for person in world.people[::5]:
+        everybody = [one.id for one in world.people if one.id != person.id]
+        chosen = chance.sample(everybody, min(CIRCLE_MEMBERS, len(everybody)))
+        circle = Circle.objects.create(owner_id=person.id, name="Friends")
+        CircleMember.objects.bulk_create(
+            CircleMember(circle=circle, member_id=member) for member in chosen
+        )
+        world.circles[person.id] = circle.pk
+        world.members[circle.pk] = set(chosen)

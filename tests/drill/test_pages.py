@@ -1,0 +1,118 @@
+"""The judge of pages: told of a leak, a hole, a repetition or a step back, it says which invariant that is."""
+
+import pytest
+
+from drill.facts import Facts
+from drill.history import FAIL, OK, Operation
+from drill.pages import Pages
+from drill.verdict import INVARIANTS, Verdicts
+from drill.world import World
+
+ANN, BOB, CARL = 1, 2, 3
+
+
+def post(post_id, author, *, visibility="public", kind="text", source=None):
+    row = {"id": post_id, "author_id": author, "visibility": visibility, "kind": kind}
+    return row | {"source_id": source, "circle_id": None}
+
+
+POSTS = {one["id"]: one for one in (post(10, BOB), post(20, BOB), post(30, BOB), post(40, ANN),
+                                    post(50, CARL), post(60, BOB, visibility="followers"))}  # fmt: skip
+SETTLED = dict.fromkeys(POSTS, 100.0)
+
+
+def page(
+    ids, *, name="home", begin=200, status=200, following=None, viewer=ANN, outcome=OK, **args
+):
+    found = {"ids": ids, "degraded": False, "next": following}
+    return Operation(1, viewer, name, begin, args, begin + 1, outcome, status, found)
+
+
+def published():
+    return [
+        Operation(0, row["author_id"], "publish", 90, {}, 91, OK, 200, one)
+        for one, row in POSTS.items()
+    ]
+
+
+def done(name, begin, *, actor=ANN, **args):
+    return Operation(0, actor, name, begin, args, begin + 1, OK, 200, None)
+
+
+def judged(*operations, follows=((ANN, BOB),), settled=SETTLED):
+    """The invariants that are violated."""
+    history = [*published(), *operations]
+    verdicts = Verdicts()
+    facts = Facts(history, World([], [], [], set(follows)))
+    Pages(facts, POSTS, settled, verdicts).judge(history)
+    return {name for name in INVARIANTS if verdicts[name].violations}
+
+
+WHOLE = [60, 40, 30, 20, 10]
+
+
+def test_a_right_page_is_right():
+    assert judged(page(WHOLE)) == set()
+    assert judged(page([60, 40, 30], following=30)) == set()
+    assert judged(page([20, 10], max_id=30)) == set()
+
+
+@pytest.mark.parametrize("missing", [60, 30, 20, 10])
+def test_a_hole_is_a_half_built_page(missing):
+    assert judged(page([one for one in WHOLE if one != missing])) == {"I7"}
+
+
+def test_what_was_not_delivered_yet_may_be_missing():
+    late = {**SETTLED, 60: 500.0}
+    assert judged(page([40, 30, 20, 10]), settled=late) == set()
+
+
+def test_an_author_misses_nothing_of_their_own_from_the_acknowledgement_on():
+    late = {**SETTLED, 40: 500.0}
+    assert judged(page([60, 30, 20, 10]), settled=late) == {"I12"}
+
+
+def test_nobody_goes_back_in_time():
+    late = {**SETTLED, 60: 500.0}
+    assert judged(page(WHOLE), page([40, 30, 20, 10], begin=210), settled=late) == {"I12"}
+
+
+def test_a_page_of_a_walk_that_lacks_something_is_an_omission():
+    first, second = (
+        page([60, 40], following=40, walk=9),
+        page([20, 10], begin=202, walk=9, max_id=40),
+    )
+    assert judged(first, second) == {"I3"}
+
+
+def test_a_walk_that_gives_something_twice_is_noticed():
+    first, second = page([60, 40], following=40, walk=9), page([40, 30, 20, 10], begin=202, walk=9)
+    assert "I3" in judged(first, second)
+
+
+def test_what_was_deleted_is_not_shown_and_not_missed():
+    delete = done("delete", 150, actor=BOB, post=20)
+    assert judged(delete, page(WHOLE)) == {"I9"}
+    assert judged(delete, page([60, 40, 30, 10])) == set()
+    assert judged(delete, page([], name="show", post=20)) == set()
+    assert judged(delete, page([20], name="show", post=20)) == {"I9"}
+
+
+@pytest.mark.parametrize("verb", ["block", "unfollow", "mute"])
+def test_relations_act_on_the_next_page(verb):
+    relation = done(verb, 150, other=BOB)
+    assert "I10" in judged(relation, page(WHOLE))
+    assert judged(relation, page([40])) == set()
+
+
+def test_a_restricted_post_is_for_followers():
+    assert judged(page([60], name="profile", other=BOB)) == set()
+    assert judged(page([60], name="profile", other=BOB, viewer=CARL)) == {"I2"}
+    assert judged(page([99], name="public")) == {"I2"}
+
+
+def test_a_home_page_that_fails_is_a_violation_and_a_busy_profile_is_not():
+    assert judged(page(None, status=503, outcome=FAIL)) == {"I5"}
+    assert judged(page(None, name="home_html", status=500, outcome=FAIL)) == {"I5"}
+    assert judged(page(None, name="profile", status=503, outcome=FAIL, other=BOB)) == set()
+    assert judged(page(None, name="profile", status=500, outcome=FAIL, other=BOB)) == {"I5"}
