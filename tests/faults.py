@@ -6,6 +6,7 @@ from contextlib import contextmanager
 
 import pytest
 
+from apps.caches.servers import trust_again
 from runner.services.shape import Service
 from tests.memory import forget
 from tests.services import running
@@ -22,6 +23,7 @@ def dead_redis() -> Iterator[None]:
         yield
     finally:
         server.start()
+        trust_again()
 
 
 @contextmanager
@@ -49,6 +51,7 @@ def frozen(server: Service) -> Iterator[None]:
         yield
     finally:
         server.child.popen.send_signal(signal.SIGCONT)
+        trust_again()
 
 
 @contextmanager
@@ -59,3 +62,4 @@ def stopped(server: Service) -> Iterator[None]:
         yield
     finally:
         server.start()
+        trust_again()

@@ -11,8 +11,11 @@ LONGEST_PAUSE_SECONDS = 4.0
 class Breaker:
     """Closed (all may pass), open (none), half open (one, whose luck decides)."""
 
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self, clock: Callable[[], float] = time.monotonic, *, longest: float | None = None
+    ) -> None:
         self._clock = clock
+        self._longest = longest
         self._lock = threading.Lock()
         self._failures = 0
         self._until = 0.0
@@ -50,4 +53,5 @@ class Breaker:
             return was_closed
 
     def _pause(self) -> float:
-        return min(FIRST_PAUSE_SECONDS * 2.0 ** min(self._failures - 1, 8), LONGEST_PAUSE_SECONDS)
+        longest = LONGEST_PAUSE_SECONDS if self._longest is None else self._longest
+        return min(FIRST_PAUSE_SECONDS * 2.0 ** min(self._failures - 1, 8), longest)

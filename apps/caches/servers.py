@@ -20,12 +20,14 @@ from redis.backoff import NoBackoff
 from redis.commands.core import Script
 from redis.retry import Retry
 
+from apps.caches.breaker import Breaker
 from apps.caches.redisclients import SCHEME, Cluster, call, trip
 from apps.caches.topology import Sizes, Topology, configured
 
 logger = logging.getLogger(__name__)
 
 RECEIVE_BYTES = 256 * 1024
+REDIS_LONGEST_PAUSE_SECONDS = 1.0
 PROBE_TIMEOUT_SECONDS = 0.3  # staff wait for the slowest node
 
 Redis = redis.Redis
@@ -87,17 +89,56 @@ def _redis(url: str) -> redis.Redis:
     if url.startswith(SCHEME):
         return cast("redis.Redis", Cluster(url, timeout_seconds=settings.REDIS_TIMEOUT_SECONDS))
     # Built from a pool: the plain constructor would retry ten times and hold a request for seconds.
-    pool = redis.BlockingConnectionPool.from_url(
+    pool = RedisConnections.from_url(
         url,
         max_connections=32,
         timeout=settings.REDIS_TIMEOUT_SECONDS,
         socket_timeout=settings.REDIS_TIMEOUT_SECONDS,
         socket_connect_timeout=0.2,
-        retry=Retry(NoBackoff(), 1),  # one: a pooled connection may be stale after a restart
+        # one, of a broken connection: a pooled one may be stale after a restart; a time-out is not waited for twice
+        retry=Retry(NoBackoff(), 1, supported_errors=(redis.ConnectionError,)),
         retry_on_error=[redis.ConnectionError],
         protocol=2,
     )
     return redis.Redis(connection_pool=pool)
+
+
+class RedisConnections(redis.BlockingConnectionPool):
+    """The connections to one Redis. One that does not answer costs a time-out, then it is left alone for a moment.
+
+    A page asks Redis several times: without this each of its questions would wait.
+    """
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)  # type: ignore[no-untyped-call]  # the library has no types here
+        self.breaker = Breaker(longest=REDIS_LONGEST_PAUSE_SECONDS)
+
+    def get_connection(self, *args: Any, **options: Any) -> Any:
+        """A connection; ConnectionError at once while the server is left alone."""
+        if not self.breaker.allows():
+            raise redis.ConnectionError("Redis did not answer a moment ago")
+        try:
+            return super().get_connection(*args, **options)  # type: ignore[no-untyped-call]  # the library has no types here
+        except (redis.ConnectionError, redis.TimeoutError):
+            self.breaker.fail()
+            raise
+
+    def release(self, connection: Any) -> None:
+        """Take a connection back; one that the library has closed meanwhile did not answer."""
+        if not connection.is_connected:
+            self.breaker.fail()
+        elif not self.breaker.is_closed:
+            self.breaker.succeed()
+        super().release(connection)  # type: ignore[no-untyped-call]  # the library has no types here
+
+
+def trust_again() -> None:
+    """Forget that servers did not answer; for who has just brought them back."""
+    servers = [timelines(), graph(), counters(), existence(), limits(), *graph_replicas()]
+    for server in servers:
+        pool = getattr(server, "connection_pool", None)
+        if isinstance(pool, RedisConnections):
+            pool.breaker.succeed()
 
 
 @cache

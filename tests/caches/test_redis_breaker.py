@@ -1,0 +1,87 @@
+"""A Redis that hangs or is gone costs one time-out, then it is left alone for a moment; it comes back by itself."""
+
+import time
+
+import pytest
+
+from apps.caches import breaker
+from apps.caches.servers import RedisError, timelines_apart
+from tests.faults import dead_redis, frozen
+from tests.services import running
+
+
+@pytest.fixture
+def client(settings):
+    """As one more process has it."""
+    settings.REDIS_TIMEOUT_SECONDS = 0.3
+    client = timelines_apart()
+    assert client.ping()
+    yield client
+    client.close()
+    client.connection_pool.disconnect()
+
+
+@pytest.fixture
+def server():
+    if running().redis is None:
+        pytest.skip("Redis was given from outside; it is not ours to stop")
+    return running().redis
+
+
+class Attempts:
+    """How often a connection was taken to ask something."""
+
+    def __init__(self, client, monkeypatch):
+        self.number = 0
+        original = client.connection_pool.connection_class.send_packed_command
+
+        def counted(connection, *args, **options):
+            self.number += 1
+            return original(connection, *args, **options)
+
+        monkeypatch.setattr(client.connection_pool.connection_class, "send_packed_command", counted)
+
+
+def test_a_redis_that_hangs_is_asked_once(client, server, monkeypatch):
+    monkeypatch.setattr(breaker, "FIRST_PAUSE_SECONDS", 30)
+    client.connection_pool.breaker._longest = 30
+    attempts = Attempts(client, monkeypatch)
+    with frozen(server):
+        for _ in range(20):
+            with pytest.raises(RedisError):
+                client.get("x")
+        assert attempts.number == 1
+    with pytest.raises(RedisError):
+        client.pipeline().get("x").execute()
+    client.connection_pool.breaker.succeed()
+    assert client.get("x") is None
+
+
+def test_a_redis_that_was_away_is_used_again_after_a_pause(client, monkeypatch):
+    with dead_redis():
+        for _ in range(5):
+            with pytest.raises(RedisError):
+                client.get("x")
+    deadline = time.monotonic() + 10
+    while not client.connection_pool.breaker.is_closed and time.monotonic() < deadline:
+        try:
+            client.ping()
+        except RedisError:
+            time.sleep(0.05)
+    assert client.get("x") is None
+
+
+def test_an_error_of_the_command_is_no_failure_of_the_server(client):
+    client.set("text", "x")
+    for _ in range(3):
+        with pytest.raises(RedisError):
+            client.incr("text")
+    assert client.connection_pool.breaker.is_closed
+    assert client.get("text") == b"x"
+
+
+def test_a_connection_that_broke_while_it_lay_idle_is_made_anew(client, server):
+    client.ping()
+    server.stop()
+    server.start()
+    assert client.get("x") is None
