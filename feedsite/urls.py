@@ -12,6 +12,7 @@ from apps.graph.urls import pages as graph_pages
 from apps.notifications.urls import endpoints as notification_endpoints
 from apps.notifications.urls import pages as notification_pages
 from apps.timeline.urls import endpoints as timeline_endpoints
+from apps.timeline.urls import extensions as timeline_extensions
 from apps.timeline.urls import pages as timeline_pages
 from feedsite import health, media, plain
 
@@ -33,6 +34,7 @@ urlpatterns = [
             [*account_endpoints, *graph_endpoints, *timeline_endpoints, *notification_endpoints]
         ),
     ),
+    path("api/x/", include(timeline_extensions)),
     path("api/schema", SpectacularAPIView.as_view(), name="schema"),
     path("api/docs", api_docs, name="docs"),
 ]

@@ -97,11 +97,16 @@ class Windows:
         pipeline.zrange(key, -1, -1)
 
     def push(
-        self, reader_ids: Sequence[int] | Sequence[str], post_ids: Sequence[int]
+        self,
+        reader_ids: Sequence[int] | Sequence[str],
+        post_ids: Sequence[int],
+        *,
+        news: bool = True,
     ) -> tuple[int, int]:
         """Add ids to the windows that exist, live or being built; (readers online, readers dormant).
 
-        Readers are ids, or their digits as PostgreSQL writes them. Idempotent and commutative; loses to tombstones ((0,
+        Readers are ids, or their digits as PostgreSQL writes them. `news`: the ids were just published, so those which are
+        not the newest came late (`arrivals`). Idempotent and commutative; loses to tombstones ((0,
         0) when all ids are gone); never extends a window's life. RedisError is the caller's: a delivery that did not
         happen must be known.
         """
@@ -112,10 +117,10 @@ class Windows:
             for start in range(0, len(reader_ids), PUSH_BATCH)
         ]
         if is_cluster(timelines()):
-            return self._push_apart(batches, post_ids)
+            return self._push_apart(batches, post_ids, news=news)
         keys, members = list(map(_tombstone, post_ids)), list(map(_member, post_ids))
         scripts = [
-            call(windowscripts.PUSH, keys, [self.length, self.name, ",".join(map(str, batch)), *members])
+            call(windowscripts.PUSH, keys, [self.length, int(news), self.name, ",".join(map(str, batch)), *members])
             for batch in batches
         ]  # fmt: skip
         done = trip(timelines(), scripts)
@@ -123,7 +128,9 @@ class Windows:
             return 0, 0
         return sum(live for live, _dormant in done), sum(dormant for _live, dormant in done)
 
-    def _push_apart(self, batches: Sequence[Sequence[Any]], post_ids: Sequence[int]) -> tuple[int, int]:  # fmt: skip
+    def _push_apart(
+        self, batches: Sequence[Sequence[Any]], post_ids: Sequence[int], *, news: bool
+    ) -> tuple[int, int]:
         """One script per reader, for a cluster: every reader is in a slot of its own, and so is every tombstone.
 
         So a delete may come between the look at the tombstone and the push: such an id stays until it is trimmed, and
@@ -133,7 +140,7 @@ class Windows:
         alive = [post_id for post_id, gone in zip(post_ids, buried, strict=True) if not gone]
         if not alive:
             return 0, 0
-        args = [self.length, *map(_member, alive)]
+        args = [self.length, int(news), *map(_member, alive)]
         live = 0
         for batch in batches:
             keys = ([self._live(one), self._building(one)] for one in batch)
@@ -210,6 +217,10 @@ class Windows:
     def abandon(self, reader_id: int, token: str) -> None:
         """End a rebuild that failed, so that the next reader need not wait for its keys to expire."""
         _run(windowscripts.ABANDON, self._keys(reader_id), [token])
+
+    def late_key(self, reader_id: int) -> str:
+        """Where it is noted what came late; the script of a push knows this name too."""
+        return f"{self._live(reader_id)}:late"
 
     def _keys(self, reader_id: int) -> list[str]:
         return [self._live(reader_id), self._building(reader_id), self._lock(reader_id)]

@@ -3,51 +3,73 @@
 # A window without the sentinel ends somewhere in the middle of history: an id beyond its end must not be added,
 # or the window would have a hole that looks complete. What is no window is left to the rebuild of the next read.
 _ADD = """
-local function add(key, member, limit)
+local function add(key, member, limit, late)
   local last = redis.pcall('ZRANGE', key, -1, -1)
   if last.err or not last[1] then return 0 end
   if last[1] ~= '~' and last[1] ~= '~~' and member > last[1] then return 1 end
-  if redis.call('ZADD', key, 'NX', 0, member) == 1 then redis.call('ZREMRANGEBYRANK', key, limit, -1) end
+  if redis.call('ZADD', key, 'NX', 0, member) == 1 then
+    redis.call('ZREMRANGEBYRANK', key, limit, -1)
+    if late and redis.call('ZRANGE', key, 0, 0)[1] ~= member then late(key, member) end
+  end
   return 1
 end
-local function push(live, building, members, limit)
+local function push(live, building, members, limit, late)
   local there = redis.call('EXISTS', live, building)
   if there == 0 then return 0 end
   local found = 0
   for _, member in ipairs(members) do
-    found = add(live, member, limit)
+    found = add(live, member, limit, late)
     if found == 0 or there == 2 then found = math.max(found, add(building, member, limit)) end
   end
   return found
 end
 """
 
+# What came late (`arrivals`): the member by the time at which it came, strictly increasing.
+LATE_MOST = 100
+LATE_TTL_SECONDS = 3 * 24 * 3600
+_NOTE = f"""
+local function note(live, member)
+  local key = live .. ':late'
+  local newest = redis.pcall('ZRANGE', key, -1, -1, 'WITHSCORES')
+  if newest.err then redis.call('DEL', key) end
+  local now = redis.call('TIME')
+  local at = math.max(now[1] * 1000 + math.floor(now[2] / 1000), (newest[2] or 0) + 1)
+  redis.call('ZADD', key, 'NX', string.format('%d', at), member)
+  redis.call('ZREMRANGEBYRANK', key, 0, -{LATE_MOST + 1})
+  redis.call('EXPIRE', key, {LATE_TTL_SECONDS})
+end
+"""
+
 # For one server: the keys are made here of the ids of the readers, which is a quarter of the work of sending them.
-# KEYS: a tombstone per member. ARGV: limit, prefix, ids of readers divided by commas, members.
+# KEYS: a tombstone per member. ARGV: limit, whether the members are news, prefix, ids of readers divided by commas, members.
 PUSH = (
     _ADD
+    + _NOTE
     + """
 local limit, alive = tonumber(ARGV[1]), {}
 for m = 1, #KEYS do
-  if redis.call('EXISTS', KEYS[m]) == 0 then alive[#alive + 1] = ARGV[m + 3] end
+  if redis.call('EXISTS', KEYS[m]) == 0 then alive[#alive + 1] = ARGV[m + 4] end
 end
 if #alive == 0 then return {0, 0} end
-local live, readers, prefix = 0, 0, ARGV[2] .. ':{'
-for reader in string.gmatch(ARGV[3], '%d+') do
+local late = ARGV[2] == '1' and note
+local live, readers, prefix = 0, 0, ARGV[3] .. ':{'
+for reader in string.gmatch(ARGV[4], '%d+') do
   local key = prefix .. reader .. '}'
-  readers, live = readers + 1, live + push(key, key .. ':building', alive, limit)
+  readers, live = readers + 1, live + push(key, key .. ':building', alive, limit, late)
 end
 return {live, readers - live}
 """
 )
 
-# For a cluster: one reader, whose keys are in one slot. KEYS: live, building. ARGV: limit, members.
+# For a cluster: one reader, whose keys are in one slot. KEYS: live, building. ARGV: limit, whether they are news, members.
 PUSH_ONE = (
     _ADD
+    + _NOTE
     + """
 local members = {}
-for m = 2, #ARGV do members[m - 1] = ARGV[m] end
-return push(KEYS[1], KEYS[2], members, tonumber(ARGV[1]))
+for m = 3, #ARGV do members[m - 2] = ARGV[m] end
+return push(KEYS[1], KEYS[2], members, tonumber(ARGV[1]), ARGV[2] == '1' and note)
 """
 )
 

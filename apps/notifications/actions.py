@@ -7,20 +7,25 @@ from django.db import connection
 from apps.accounts.models import User
 from apps.graph.queries import exact_relations
 from apps.ids import author_of
-from apps.notifications.models import Notification, NotificationKind
+from apps.notifications.models import Notification, NotificationKind, ReadMarker
 from apps.posts.models import Kind
 from apps.posts.queries import visible_posts
 
 _MARK = """
-INSERT INTO notifications_readmarker (user_id, last_read_id) VALUES (%s, %s)
-ON CONFLICT (user_id) DO UPDATE SET last_read_id = greatest(notifications_readmarker.last_read_id, excluded.last_read_id)
+INSERT INTO notifications_readmarker (user_id, timeline, last_read_id, version, updated_at)
+VALUES (%(user)s, %(timeline)s, %(id)s, 1, now())
+ON CONFLICT (user_id, timeline) DO UPDATE
+SET last_read_id = excluded.last_read_id, version = notifications_readmarker.version + 1, updated_at = now()
+WHERE notifications_readmarker.last_read_id < excluded.last_read_id
 """
 
+Timeline = ReadMarker.Timeline
 
-def mark_read(viewer: User, up_to_id: int) -> None:
-    """Move the read marker up; it never goes back."""
+
+def mark_read(viewer: User, up_to_id: int, *, timeline: Timeline = Timeline.NOTIFICATIONS) -> None:
+    """Move a read marker up; it never goes back, and marking twice is marking once."""
     with connection.cursor() as sql:
-        sql.execute(_MARK, [viewer.pk, up_to_id])
+        sql.execute(_MARK, {"user": viewer.pk, "timeline": timeline.value, "id": up_to_id})
 
 
 def tell(

@@ -1,5 +1,6 @@
 """The API's notifications."""
 
+from django.utils.translation import gettext as _
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework.decorators import api_view
 from rest_framework.request import Request
@@ -8,10 +9,20 @@ from rest_framework.response import Response
 from apps.accounts.api import viewer_of
 from apps.accounts.schema import ProblemSchema
 from apps.graph.api import CURSOR_PARAMETERS, paged
-from apps.notifications.queries import notifications_page, unread_count
-from apps.notifications.schema import TYPES, NotificationSchema, UnreadSchema
-from apps.notifications.serializers import notification_json
+from apps.ids import parse_id
+from apps.notifications.actions import mark_read
+from apps.notifications.models import ReadMarker
+from apps.notifications.queries import markers_of, notifications_page, unread_count
+from apps.notifications.schema import (
+    TYPES,
+    MarkersSchema,
+    MarksInput,
+    NotificationSchema,
+    UnreadSchema,
+)
+from apps.notifications.serializers import marker_json, notification_json
 from apps.paging import Cursor
+from apps.refusals import Invalid
 
 
 @extend_schema(
@@ -43,6 +54,47 @@ def notifications(request: Request) -> Response:
 def unread(request: Request) -> Response:
     """How many notifications are unread, at most 100."""
     return Response({"count": unread_count(viewer_of(request))})
+
+
+@extend_schema(
+    methods=["GET"],
+    operation_id="markers",
+    tags=["timelines"],
+    summary="How far you have read",
+    parameters=[OpenApiParameter("timeline[]", str, many=True, enum=ReadMarker.Timeline.values)],
+    responses={200: MarkersSchema, 401: ProblemSchema},
+)
+@extend_schema(
+    methods=["POST"],
+    operation_id="mark_read",
+    tags=["timelines"],
+    summary="Say how far you have read",
+    description="A marker never goes back.",
+    request=MarksInput,
+    responses={200: MarkersSchema, 401: ProblemSchema, 422: ProblemSchema},
+)
+@api_view(["GET", "POST"])
+def markers(request: Request) -> Response:
+    """The viewer's read markers, of home and of the notifications."""
+    viewer = viewer_of(request)
+    wanted = request.query_params.getlist("timeline[]") or ReadMarker.Timeline.values
+    if request.method == "POST":
+        said = MarksInput(data=request.data)
+        said.is_valid(raise_exception=True)
+        wanted = list(said.validated_data)
+        for timeline, mark in said.validated_data.items():
+            up_to = _id_in(mark["last_read_id"])
+            mark_read(viewer, up_to, timeline=ReadMarker.Timeline(timeline))
+    found = markers_of(viewer)
+    return Response({name: marker_json(found[name]) for name in wanted if name in found})
+
+
+def _id_in(text: str) -> int:
+    """The id in a request body; Invalid when it is too large to be one."""
+    try:
+        return parse_id(text)
+    except ValueError:
+        raise Invalid(_("This is no id."), errors={"last_read_id": _("This is no id.")}) from None
 
 
 def _kinds(request: Request) -> list[str] | None:

@@ -50,12 +50,25 @@ class Notification(models.Model):
 
 
 class ReadMarker(models.Model):
-    """Up to which notification a user has read."""
+    """Up to which id a user has read a timeline. `version` grows with every change, for clients that compare."""
 
-    user = models.OneToOneField(
-        settings.AUTH_USER_MODEL, models.CASCADE, primary_key=True, related_name="+"
+    class Timeline(models.TextChoices):
+        """What is read: the home timeline by post ids, the notifications by their own."""
+
+        HOME = "home", _("home")
+        NOTIFICATIONS = "notifications", _("notifications")
+
+    user = models.ForeignKey(
+        settings.AUTH_USER_MODEL, models.CASCADE, related_name="+", db_index=False
     )
-    last_read_id = models.BigIntegerField(default=0)
+    timeline = models.CharField(_("timeline"), max_length=13, choices=Timeline.choices)
+    last_read_id = models.BigIntegerField(_("last read"), default=0)
+    version = models.PositiveIntegerField(_("version"), default=1)
+    updated_at = models.DateTimeField(_("updated at"), default=timezone.now)
+
+    class Meta:
+        verbose_name, verbose_name_plural = _("read marker"), _("read markers")
+        constraints = [models.UniqueConstraint("user", "timeline", name="read_marker_once")]
 
     def __str__(self) -> str:
-        return f"{self.user_id}: {self.last_read_id}"
+        return f"{self.user_id}: {self.timeline} {self.last_read_id}"

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from datetime import datetime
 
-from django.db.models import Subquery
+from django.db.models import QuerySet, Subquery
 from django.db.models.functions import Coalesce
 
 from apps.accounts.models import User
@@ -64,15 +64,23 @@ def _items(viewer: User, rows: list[Notification]) -> list[NotificationItem]:
     ]
 
 
+def markers_of(viewer: User) -> dict[str, ReadMarker]:
+    """How far a viewer has read, by timeline; of those that were ever marked."""
+    return {marker.timeline: marker for marker in ReadMarker.objects.filter(user=viewer)}
+
+
 def last_read_id(viewer: User) -> int:
-    """The id up to which the viewer has read."""
-    marker = ReadMarker.objects.filter(user=viewer).values_list("last_read_id", flat=True).first()
-    return marker or 0
+    """The id of the notification up to which the viewer has read."""
+    return _marked(viewer).values_list("last_read_id", flat=True).first() or 0
+
+
+def _marked(viewer: User) -> QuerySet[ReadMarker]:
+    return ReadMarker.objects.filter(user=viewer, timeline=ReadMarker.Timeline.NOTIFICATIONS)
 
 
 def unread_count(viewer: User) -> int:
     """How many notifications lie above the read marker, at most 100; one query."""
-    marker = ReadMarker.objects.filter(user=viewer).values("last_read_id")
+    marker = _marked(viewer).values("last_read_id")
     rows = Notification.objects.filter(user=viewer, pk__gt=Coalesce(Subquery(marker), 0))
     muted = Mute.objects.filter(owner=viewer).values("muted_id")
     heard = rows.filter(actor__suspended_at=None).exclude(actor__in=muted)

@@ -32,3 +32,31 @@ class UnreadSchema(serializers.Serializer[Any]):
     """How many are unread."""
 
     count = serializers.IntegerField()
+
+
+class MarkerSchema(serializers.Serializer[Any]):
+    """How far a timeline has been read."""
+
+    last_read_id = serializers.CharField()
+    version = serializers.IntegerField()
+    updated_at = serializers.DateTimeField()
+
+
+class MarkersSchema(serializers.Serializer[Any]):
+    """The markers there are."""
+
+    home = MarkerSchema(required=False)
+    notifications = MarkerSchema(required=False)
+
+
+class MarkInput(serializers.Serializer[Any]):
+    """Up to which id a timeline has been read."""
+
+    last_read_id = serializers.RegexField(r"\A[1-9][0-9]{0,18}\Z")
+
+
+class MarksInput(serializers.Serializer[Any]):
+    """What has been read. Unknown timelines are ignored."""
+
+    home = MarkInput(required=False)
+    notifications = MarkInput(required=False)

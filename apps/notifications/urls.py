@@ -12,4 +12,5 @@ pages: list[URLPattern] = [
 endpoints: list[URLPattern] = [
     path("notifications", api.notifications),
     path("notifications/unread_count", api.unread),
+    path("markers", api.markers),
 ]

@@ -182,7 +182,7 @@ def _backfill(
     ids = pull.newest_of_author(
         author_id, reader_id, visibilities=visibilities, count=windows.length
     )
-    windows.push([reader_id], ids)
+    windows.push([reader_id], ids, news=False)
 
 
 def _withdraw(windows: Windows, reader_id: int, author_id: int) -> None:
@@ -201,4 +201,4 @@ def circle_changed(reader_id: int, circle_id: int) -> None:
         others = gone.exclude(author=reader_id)  # authors keep what they wrote
         INBOX.remove(reader_id, others.values_list("pk", flat=True))
     if circles_known(reader_id, [circle_id]):
-        INBOX.push([reader_id], pull.newest_of_circle(circle_id, INBOX.length))
+        INBOX.push([reader_id], pull.newest_of_circle(circle_id, INBOX.length), news=False)

@@ -22,7 +22,7 @@ from apps.timeline.rebuild import rebuild_home, rebuild_inbox
 
 def home_timeline(viewer: User, cursor: Cursor) -> Page[FeedItem]:
     """A page of a viewer's home timeline."""
-    rule = partial(_belongs, viewer_id=viewer.pk)
+    rule = partial(belongs, viewer_id=viewer.pk)
     page = fill_page(partial(home_ids, viewer.pk), viewer_id=viewer.pk, cursor=cursor, rule=rule)
     samples.note_home(viewer.pk, cursor, page)
     return page
@@ -66,7 +66,7 @@ def _merged(parts: list[WindowRange | None], cursor: Cursor, count: int) -> Merg
     return merged_down(there, newest=cursor.max_id, count=count)
 
 
-def _belongs(item: FeedItem, relations: Relations, *, viewer_id: int) -> bool:
+def belongs(item: FeedItem, relations: Relations, *, viewer_id: int) -> bool:
     # a window may still hold an author who is not followed any more; circles are for members, whom the gate checks
     followed = item.author.pk == viewer_id or item.author.pk in relations.following
     circled = item.post.visibility == Visibility.CIRCLE

@@ -126,6 +126,14 @@ class ContextSchema(serializers.Serializer[Any]):
     descendants = StatusSchema(many=True)
 
 
+class ActivitySchema(serializers.Serializer[Any]):
+    """What is unread, newest first."""
+
+    items = StatusSchema(many=True)
+    last_id = serializers.CharField(help_text="Where to go on from: the next `last_id`.")
+    more = serializers.BooleanField(help_text="Whether there is more above it.")
+
+
 class StatusInput(serializers.Serializer[Any]):
     """A new status. Unknown fields are ignored."""
 

@@ -43,3 +43,7 @@ endpoints: list[URLPattern] = [
     path("statuses/<int:status_id>/bookmark", statuses.bookmark),
     path("statuses/<int:status_id>/unbookmark", statuses.unbookmark),
 ]
+
+extensions: list[URLPattern] = [  # what the Mastodon API has no word for
+    path("activity", timelines.activity),
+]

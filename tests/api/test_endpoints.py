@@ -27,6 +27,9 @@ ENDPOINTS = [
     ("GET", "bookmarks", True),
     ("GET", "notifications", True),
     ("GET", "notifications/unread_count", True),
+    ("GET", "markers", True),
+    ("POST", "markers", True),
+    ("GET", "x/activity", True),
     ("POST", "statuses", True),
     ("GET", "statuses/<int:status_id>", False),
     ("PUT", "statuses/<int:status_id>", True),
@@ -49,13 +52,13 @@ def routes(patterns, prefix=""):
         address = prefix + str(pattern.pattern)
         if isinstance(pattern, URLResolver):
             yield from routes(pattern.url_patterns, address)
-        elif address.startswith("api/v1/"):
-            yield address.removeprefix("api/v1/")
+        elif address.startswith(("api/v1/", "api/x/")):
+            yield address.removeprefix("api/").removeprefix("v1/")
 
 
 def call(client, method, address, number=0, *, slash="", **more):
     path = (
-        "/api/v1/"
+        ("/api/" if address.startswith("x/") else "/api/v1/")
         + address.replace("<int:status_id>", str(number)).replace("<int:account_id>", str(number))
         + slash
     )

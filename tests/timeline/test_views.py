@@ -87,7 +87,7 @@ class TestPill:
         publish(alice, "New.")
         publish(alice, "Newer.")
         deliver()
-        pill = browser.get(f"/home/new?since_id={old.pk}", headers=HTMX)
+        pill = browser.get(f"/home/new?last_id={old.pk}", headers=HTMX)
         assert "2 new posts" in pill.text
 
     def test_nothing_new_is_no_content(self, alice, bob, page_of):
@@ -95,7 +95,7 @@ class TestPill:
         deliver()
         browser = page_of(bob)
         browser.get("/")
-        assert browser.get(f"/home/new?since_id={post.pk}", headers=HTMX).status_code == 204
+        assert browser.get(f"/home/new?last_id={post.pk}", headers=HTMX).status_code == 204
 
     def test_stops_asking_when_the_session_is_over(self, db):
         assert Client().get("/home/new", headers=HTMX).status_code == 286

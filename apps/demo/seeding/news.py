@@ -54,5 +54,7 @@ def _mark_read(made: list[Notification]) -> None:
         ids = [one.pk for one in made if one.user_id == user.pk]
         if len(ids) > UNREAD:
             ReadMarker.objects.update_or_create(
-                user=user, defaults={"last_read_id": ids[-UNREAD - 1]}
+                user=user,
+                timeline=ReadMarker.Timeline.NOTIFICATIONS,
+                defaults={"last_read_id": ids[-UNREAD - 1]},
             )

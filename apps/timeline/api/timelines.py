@@ -17,8 +17,9 @@ from apps.timeline.home import home_timeline
 from apps.timeline.items import FeedItem
 from apps.timeline.profile import profile_timeline
 from apps.timeline.public import public_timeline
-from apps.timeline.schema import StatusSchema
+from apps.timeline.schema import ActivitySchema, StatusSchema
 from apps.timeline.serializers import status_json
+from apps.timeline.unread import get_activity
 
 RESPONSES = {200: StatusSchema(many=True), 400: ProblemSchema}
 
@@ -84,6 +85,26 @@ def bookmarks(request: Request) -> Response:
     return statuses(
         request, bookmarks_timeline(viewer_of(request), Cursor.from_query(request.query_params))
     )
+
+
+@extend_schema(
+    operation_id="activity",
+    tags=["timelines"],
+    summary="What came to your home timeline since you last asked",
+    description="Posts whose delivery was slow are told too, though their ids are older. Without `last_id`: the newest.",
+    parameters=[
+        OpenApiParameter("last_id", str, description="From the answer before, or a status id."),
+        OpenApiParameter("limit", int),
+    ],
+    responses={200: ActivitySchema, 400: ProblemSchema, 401: ProblemSchema},
+)
+@api_view(["GET"])
+def activity(request: Request) -> Response:
+    """What is unread; go on from the `last_id` of the answer."""
+    limit = Cursor.from_query(request.query_params).limit
+    unread = get_activity(viewer_of(request), request.query_params.get("last_id"), limit=limit)
+    items = [status_json(item) for item in unread.items]
+    return Response({"items": items, "last_id": unread.last_id, "more": unread.more})
 
 
 def statuses(request: Request, page: Page[FeedItem]) -> Response:

@@ -16,11 +16,12 @@ from apps.graph.queries import exact_relations
 from apps.paging import Cursor, Page
 from apps.timeline.bookmarks import bookmarks_timeline
 from apps.timeline.forms import ComposeForm, composer_context
-from apps.timeline.home import home_timeline, newer_count
+from apps.timeline.home import home_timeline
 from apps.timeline.items import FeedItem
 from apps.timeline.profile import profile_timeline
 from apps.timeline.public import public_timeline
 from apps.timeline.thread import Thread, one_item, thread
+from apps.timeline.unread import Place, get_activity, may_have_news
 
 STOP_POLLING = 286
 NEW_MOST = 40
@@ -52,26 +53,27 @@ def home(request: MemberVisit) -> HttpResponse:
         page,
         here="home",
         feed_url="/",
+        place=str(Place.of(page)),
         **composer_context(ComposeForm(circles=circles_to_post_to(request.user.pk))),
     )
 
 
 @require_safe
 def home_new(request: Visit) -> HttpResponseBase:
-    """A pill that says how many posts lie above an id; 204 when there are none."""
+    """A pill that says how many posts are unread since a place in the feed; 204 when there are none."""
     viewer = viewer_of(request)
     if not request.htmx:
         return redirect("front")
     if viewer is None:
         return HttpResponse(status=STOP_POLLING)
-    since_id = Cursor.from_query(request.GET).since_id or 0
-    if not newer_count(viewer, since_id):
+    last_id = request.GET.get("last_id") or "0"
+    if not may_have_news(viewer, Place.parse(last_id)):
         return HttpResponse(status=204)
-    page = home_timeline(viewer, Cursor(since_id=since_id, limit=NEW_MOST))
-    if not page.items:
+    unread = get_activity(viewer, last_id, limit=NEW_MOST)
+    if not unread.items:
         return HttpResponse(status=204)
-    faces = list({item.author.pk: item.author for item in page.items}.values())[:FACES]
-    context = {"number": len(page.items), "more": page.older is not None, "people": faces}
+    faces = list({item.author.pk: item.author for item in unread.items}.values())[:FACES]
+    context = {"number": len(unread.items), "more": unread.more, "people": faces}
     return render(request, "timeline/_pill.html", context)
 
 
