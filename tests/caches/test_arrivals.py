@@ -6,6 +6,7 @@ from apps.caches.arrivals import late_arrivals
 from apps.caches.servers import timelines
 from apps.caches.window import Windows, bury
 from apps.caches.windowscripts import LATE_MOST
+from apps.ids import MAX_ID
 from tests.faults import dead_redis
 
 READER, OTHER = 7, 8
@@ -16,6 +17,11 @@ OTHER_KIND = Windows("other", length=200, ttl_seconds=1000)
 def online(windows=KIND, reader=READER, ids=(50,)):
     token = windows.begin(reader)
     assert windows.swap(reader, token, list(ids), complete=True)
+
+
+def told(post_id):
+    """How a window writes an id."""
+    return f"{MAX_ID - post_id:019d}"
 
 
 def late(since_ms=0, kinds=(KIND,)):
@@ -51,10 +57,9 @@ def test_only_what_came_after_the_moment_is_told():
 def test_many_at_once_come_one_after_the_other():
     online(ids=[500])
     KIND.push([READER], list(range(100, 130)))
-    key = KIND.late_key(READER)
-    times = [timelines().zscore(key, member) for member in timelines().zrange(key, 0, -1)]
+    times = [int(timelines().zscore(KIND.late_key(READER), told(id_)) or 0) for id_ in late()]
     assert len(set(times)) == 30
-    assert times == sorted(times)
+    assert times == sorted(times, reverse=True), "the newest id came last"
 
 
 def test_the_oldest_notes_go_when_there_are_too_many():
