@@ -81,8 +81,8 @@ def _hammer(_index):
 @pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
 def test_eight_processes_cannot_race_past_the_limit():
     # a child must end when the pool tells it to, not as a run of the tests does
-    plainly = {"initializer": signal.signal, "initargs": (signal.SIGTERM, signal.SIG_DFL)}
-    with multiprocessing.get_context("fork").Pool(8, **plainly) as pool:
+    plain = (signal.SIGTERM, signal.SIG_DFL)
+    with multiprocessing.get_context("fork").Pool(8, signal.signal, plain) as pool:
         assert sum(pool.map(_hammer, range(8), chunksize=1)) == LIMIT
 
 
