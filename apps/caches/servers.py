@@ -46,9 +46,10 @@ def timelines() -> redis.Redis:
 def timelines_apart() -> redis.Redis:
     """The same server by connections of the caller's own.
 
-    For a thread that lives beside forks: a pool's lock that it holds at that moment is locked in the child for ever.
+    For a thread that lives beside forks (a pool's lock that it holds at that moment is locked in the child for ever) and
+    that keeps a connection to listen: no breaker learns anything from it.
     """
-    return _redis(settings.REDIS_URL)
+    return _redis(settings.REDIS_URL, pool=redis.BlockingConnectionPool)
 
 
 @cache
@@ -85,11 +86,11 @@ def limits() -> redis.Redis:
     return _redis(settings.REDIS_LIMITS_URL)
 
 
-def _redis(url: str) -> redis.Redis:
+def _redis(url: str, *, pool: type[redis.BlockingConnectionPool] | None = None) -> redis.Redis:
     if url.startswith(SCHEME):
         return cast("redis.Redis", Cluster(url, timeout_seconds=settings.REDIS_TIMEOUT_SECONDS))
     # Built from a pool: the plain constructor would retry ten times and hold a request for seconds.
-    pool = RedisConnections.from_url(
+    connections = (pool or RedisConnections).from_url(
         url,
         max_connections=32,
         timeout=settings.REDIS_TIMEOUT_SECONDS,
@@ -100,7 +101,7 @@ def _redis(url: str) -> redis.Redis:
         retry_on_error=[redis.ConnectionError],
         protocol=2,
     )
-    return redis.Redis(connection_pool=pool)
+    return redis.Redis(connection_pool=connections)
 
 
 class RedisConnections(redis.BlockingConnectionPool):
