@@ -54,7 +54,8 @@ def digest():
     windows = {
         key: client.zrange(key, 0, -1)
         for key in client.keys("*")
-        if client.type(key) == b"zset" and not key.endswith(b":late")  # when it came is no state
+        if client.type(key) == b"zset"
+        and not str(key).endswith(":late'")  # when it came is no state
     }
     return rows, windows
 
