@@ -7,6 +7,8 @@ from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerSplitVie
 
 from apps.accounts.urls import endpoints as account_endpoints
 from apps.accounts.urls import pages as account_pages
+from apps.audit.urls import endpoints as audit_endpoints
+from apps.audit.urls import pages as audit_pages
 from apps.graph.urls import endpoints as graph_endpoints
 from apps.graph.urls import pages as graph_pages
 from apps.notifications.urls import endpoints as notification_endpoints
@@ -27,14 +29,18 @@ urlpatterns = [
     path("media/<path:name>", media.media_file),
     path("admin/", admin.site.urls),
     path("", include(plain.pages)),
-    path("", include([*account_pages, *notification_pages, *timeline_pages, *graph_pages])),
+    path(
+        "",
+        include([*account_pages, *notification_pages, *timeline_pages, *graph_pages, *audit_pages]),
+    ),
     path(
         "api/v1/",
         include(
             [*account_endpoints, *graph_endpoints, *timeline_endpoints, *notification_endpoints]
         ),
     ),
-    path("api/x/", include(timeline_extensions)),
+    # what Mastodon has no word for
+    path("api/x/", include([*timeline_extensions, *audit_endpoints])),
     path("api/schema", SpectacularAPIView.as_view(), name="schema"),
     path("api/docs", api_docs, name="docs"),
 ]

@@ -37,14 +37,21 @@ ENDPOINTS = [
     ("GET", "statuses/<int:status_id>/context", False),
     *(("POST", f"statuses/<int:status_id>/{act}", True)
       for act in ("favourite", "unfavourite", "reblog", "unreblog", "bookmark", "unbookmark")),
+    ("GET", "x/explain/home", True),
+    ("GET", "x/explain/statuses/<int:status_id>", True),
 ]  # fmt: skip
-LISTS = ["timelines/home", "timelines/public", "bookmarks", "notifications", "accounts/<int:account_id>/statuses",
+LISTS = ["timelines/home", "x/explain/home", "timelines/public", "bookmarks", "notifications", "accounts/<int:account_id>/statuses",
          "accounts/<int:account_id>/followers", "accounts/<int:account_id>/following"]  # fmt: skip
 OF_A_STATUS = [(method, address) for method, address, _needs in ENDPOINTS if "status_id" in address]
 OF_AN_ACCOUNT = [
     (method, address) for method, address, _needs in ENDPOINTS if "account_id" in address
 ]
 BODY = {"status": "hello", "acct": "alice"}
+
+
+def base(address):
+    """Mastodon's endpoints, or those that it has no word for."""
+    return "/api/" if address.startswith("x/") else "/api/v1/"
 
 
 def routes(patterns, prefix=""):
@@ -63,7 +70,7 @@ def bare_path(path):
 
 def call(client, method, address, number=0, *, slash="", **more):
     path = (
-        ("/api/" if address.startswith("x/") else "/api/v1/")
+        base(address)
         + address.replace("<int:status_id>", str(number)).replace("<int:account_id>", str(number))
         + slash
     )
@@ -177,7 +184,7 @@ ODD_CURSORS = ["max_id=", "limit=0", "limit=999999", "max_id=9223372036854775807
 
 @pytest.mark.parametrize("address", LISTS)
 def test_bad_cursors_are_refused_and_odd_but_sound_ones_answered(alice, api_of, address):
-    client, path = api_of(alice), "/api/v1/" + address.replace("<int:account_id>", str(alice.pk))
+    client, path = api_of(alice), base(address) + address.replace("<int:account_id>", str(alice.pk))
     for query in BAD_CURSORS:
         answer = client.get(f"{path}?{query}")
         assert (query, answer.status_code) == (query, 400)
@@ -188,7 +195,7 @@ def test_bad_cursors_are_refused_and_odd_but_sound_ones_answered(alice, api_of, 
 
 @pytest.mark.parametrize("address", LISTS)
 def test_an_empty_list_is_a_list_without_links(alice, api_of, address):
-    path = "/api/v1/" + address.replace("<int:account_id>", str(alice.pk))
+    path = base(address) + address.replace("<int:account_id>", str(alice.pk))
     answer = api_of(alice).get(path)
     assert answer.json() == []
     assert "Link" not in answer.headers

@@ -1,0 +1,187 @@
+"""Why a post is on somebody's home page, or why it is not, in plain words.
+
+It begins at the gate, so whoever may not see a post gets the one refusal that every page gives: absent, deleted, restricted to
+others, of a blocked or suspended account, all alike (reliability: S32). Nothing is recorded for it while pages are made: how
+a post came is read from the ledger, from the follow it was delivered over, and from the windows, when somebody asks.
+"""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.db.models import TextChoices
+from django.utils.formats import date_format
+from django.utils.timezone import localtime
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from apps.accounts.models import User
+from apps.audit.oracle import Row, rows
+from apps.caches.servers import RedisError
+from apps.graph.queries import Relations, exact_relations
+from apps.paging import Cursor, Page
+from apps.posts.models import Visibility
+from apps.timeline.cache import HOME, INBOX
+from apps.timeline.home import home_timeline
+from apps.timeline.items import FeedItem
+from apps.timeline.thread import one_item
+
+# The job of a post, and the chunk that the viewer's follow is in; of addressed posts the only one (edge 0).
+_DELIVERIES = """
+SELECT p.id, e.id AS edge, j.mode, j.state AS job, c.id AS chunk, c.state, c.attempts, c.due_at, c.finished_at, c.delivered
+FROM posts_post p
+LEFT JOIN graph_follower e ON e.owner_id = p.author_id AND e.follower_id = %(viewer)s
+LEFT JOIN timeline_fanoutjob j ON j.post_id = p.id
+LEFT JOIN timeline_fanoutchunk c ON c.job_id = p.id AND (c.first_edge = 0 OR e.id BETWEEN c.first_edge AND c.last_edge)
+WHERE p.id = ANY(%(posts)s)
+"""
+
+
+class Way(TextChoices):
+    """How a post came to a page, or what kept it away."""
+
+    OWN = "own", gettext_lazy("You wrote it.")
+    CIRCLE = "circle", gettext_lazy("It is for a circle that you belong to.")
+    PUSH = "push", gettext_lazy("You follow @%(who)s. It was delivered to your page: %(when)s.")
+    BACKFILL = (
+        "backfill",
+        gettext_lazy(
+            "You follow @%(who)s since after it was published; it was brought to your page then."
+        ),
+    )
+    REBUILT = (
+        "rebuilt",
+        gettext_lazy(
+            "You follow @%(who)s. Your page was put together anew when you came back, with this on it."
+        ),
+    )
+    PULL = (
+        "pull",
+        gettext_lazy("You follow @%(who)s, whose posts are fetched when you open the page."),
+    )
+    STORAGE = (
+        "storage",
+        gettext_lazy(
+            "You follow @%(who)s. It is older than what is kept ready for you, and was fetched from storage."
+        ),
+    )
+    NOT_FOLLOWED = "not_followed", gettext_lazy("You do not follow @%(who)s.")
+    MUTED = "muted", gettext_lazy("You mute @%(who)s.")
+    WAITING = "waiting", gettext_lazy("It is on its way to you; the next try: %(when)s.")
+    FAILED = "failed", gettext_lazy("Its delivery failed, and has to be started again.")
+    LOST = "lost", gettext_lazy("It belongs there and is missing. The next check brings it back.")
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """Why one post is on a viewer's home page or not. `when` it was delivered, or will be tried."""
+
+    item: FeedItem
+    on_home: bool
+    way: Way
+    who: str = ""  # the handle it is about
+    when: datetime | None = None
+    policy: str = ""  # how the post was delivered: push, online, pull
+    chunk: int | None = None  # of the ledger
+    attempts: int = 0
+
+    @property
+    def text(self) -> str:
+        """The reason as a sentence, in the reader's language."""
+        when = date_format(localtime(self.when), "DATETIME_FORMAT") if self.when else _("soon")
+        return str(self.way.label) % {"who": self.who, "when": when}
+
+
+def explain(viewer: User, post_id: int) -> Explanation:
+    """Why a post is on a viewer's home page or not; NotFound for all that the viewer may not see."""
+    item = one_item(viewer.pk, post_id)
+    cursor = Cursor(max_id=post_id + 1, since_id=post_id - 1, limit=1)
+    on_home = bool(home_timeline(viewer, cursor).items)
+    return _explained(viewer.pk, [item], on_home=on_home)[0]
+
+
+def explain_home(viewer: User, cursor: Cursor) -> Page[Explanation]:
+    """A page of a viewer's home, each post with why it is there."""
+    page = home_timeline(viewer, cursor)
+    return page.mapped(_explained(viewer.pk, page.items, on_home=True))
+
+
+def _explained(viewer_id: int, items: list[FeedItem], *, on_home: bool) -> list[Explanation]:
+    if not items:
+        return []
+    post_ids = [item.id for item in items]
+    found = rows(_DELIVERIES, {"viewer": viewer_id, "posts": post_ids})
+    deliveries = {row["id"]: row for row in found}
+    people = {item.author.pk for item in items} | {item.shown.author.pk for item in items}
+    relations = exact_relations(viewer_id, people)
+    kept = _kept(viewer_id)
+    return [
+        _came(item, viewer_id, deliveries[item.id], kept)
+        if on_home
+        else _stayed_away(item, viewer_id, deliveries[item.id], relations)
+        for item in items
+    ]
+
+
+def _kept(viewer_id: int) -> Collection[int]:
+    """The ids in the viewer's windows."""
+    try:
+        windows = [windows.whole(viewer_id) for windows in (HOME, INBOX)]
+    except RedisError:
+        return ()
+    return {one for window in windows if window for one in window.ids}
+
+
+def _came(item: FeedItem, viewer_id: int, delivery: Row, kept: Collection[int]) -> Explanation:
+    if item.author.pk == viewer_id:
+        way = Way.OWN
+    elif item.post.visibility == Visibility.CIRCLE:
+        way = Way.CIRCLE
+    elif delivery["mode"] == "pull":
+        way = Way.PULL
+    elif item.id not in kept:
+        way = Way.STORAGE
+    else:
+        way = _into_window(delivery)
+    when = delivery["finished_at"] if way in {Way.PUSH, Way.CIRCLE} else None
+    return _explanation(item, way, item.author.handle, delivery, on_home=True, when=when)
+
+
+def _into_window(delivery: Row) -> Way:
+    if delivery["chunk"] is None and delivery["job"] == "done":
+        return Way.BACKFILL  # the list of followers was cut before this one came
+    return Way.PUSH if delivery["state"] == "done" and delivery["delivered"] else Way.REBUILT
+
+
+def _stayed_away(
+    item: FeedItem, viewer_id: int, delivery: Row, relations: Relations
+) -> Explanation:
+    author, circled = item.author, item.post.visibility == Visibility.CIRCLE
+    muted = [one for one in (author, item.shown.author) if one.pk in relations.muting]
+    who, when = author.handle, None
+    if author.pk not in relations.following and author.pk != viewer_id and not circled:
+        way = Way.NOT_FOLLOWED
+    elif muted:
+        way, who = Way.MUTED, muted[0].handle
+    elif "dead" in (delivery["state"], delivery["job"]):
+        way = Way.FAILED
+    elif delivery["job"] != "done" or delivery["state"] == "pending":
+        way, when = Way.WAITING, delivery["due_at"]
+    else:
+        way = Way.LOST
+    return _explanation(item, way, who, delivery, on_home=False, when=when)
+
+
+def _explanation(
+    item: FeedItem, way: Way, who: str, delivery: Row, *, on_home: bool, when: datetime | None
+) -> Explanation:
+    return Explanation(
+        item=item,
+        on_home=on_home,
+        way=way,
+        who=who,
+        when=when,
+        policy=delivery["mode"] or "",
+        chunk=delivery["chunk"],
+        attempts=delivery["attempts"] or 0,
+    )

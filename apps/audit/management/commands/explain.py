@@ -1,0 +1,80 @@
+"""`manage explain`: why a post is on somebody's home page, or why not; for staff, so it names the reasons nobody else is told."""
+
+from argparse import ArgumentParser, RawDescriptionHelpFormatter
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from apps.accounts.models import User
+from apps.accounts.queries import user_by_handle
+from apps.audit.explain import explain, explain_home
+from apps.audit.oracle import Oracle
+from apps.paging import MAX_LIMIT, Cursor
+from apps.refusals import NotFound, Refusal
+
+EXAMPLES = """
+The page and the API answer "not here" for everything that an account may not see. This command says which rule it was.
+
+examples:
+  ./run manage explain alice 1611476054491274946       one post
+  ./run manage explain alice --home                    her newest page, line by line
+  ./run manage explain alice --home --limit 5
+"""
+
+
+class Command(BaseCommand):
+    """Explain somebody's home."""
+
+    help = "Say why a post is on an account's home page, or which rule keeps it away."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        """Name the options."""
+        parser.formatter_class = RawDescriptionHelpFormatter
+        parser.epilog = EXAMPLES
+        parser.add_argument("handle")
+        what = parser.add_mutually_exclusive_group(required=True)
+        what.add_argument("post_id", nargs="?", type=int, help="the number of a post")
+        what.add_argument("--home", action="store_true", help="the newest page")
+        parser.add_argument("--limit", type=int, default=20, help="posts of --home (default: 20)")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Print it; CommandError when there is no such account."""
+        try:
+            viewer = user_by_handle(options["handle"])
+        except Refusal as refusal:
+            raise CommandError(refusal.message) from None
+        if options["home"]:
+            limit = min(max(options["limit"], 1), MAX_LIMIT)
+            for one in explain_home(viewer, Cursor(limit=limit)).items:
+                self.stdout.write(f"{one.item.id}  @{one.item.author.handle}  {one.text}")
+            return
+        self.stdout.write(_one(viewer, options["post_id"]))
+
+
+def _one(viewer: User, post_id: int) -> str:
+    try:
+        found = explain(viewer, post_id)
+    except NotFound:
+        return f"@{viewer.handle} may not see it: {rule(viewer.pk, post_id)}."
+    state = "on the home page" if found.on_home else "not on the home page"
+    ledger = f" (policy {found.policy}, chunk {found.chunk}, {found.attempts} tries)"
+    return f"{state}: {found.text}{ledger if found.chunk is not None else ''}"
+
+
+def rule(viewer_id: int, post_id: int) -> str:
+    """The first rule that hides a post from somebody, from SQL."""
+    oracle = Oracle.of_viewer(viewer_id, above=post_id - 1, below=post_id + 1, also=[post_id])
+    post = oracle.posts.get(post_id)
+    if post is None:
+        return "there is no such post"
+    if oracle.may_see(viewer_id, post_id):
+        return f"what it reposts is hidden ({rule(viewer_id, post['source_id'])})"
+    author = post["author_id"]
+    reasons = (
+        (post["deleted_at"] is not None, "it was deleted"),
+        (author in oracle.suspended, "its author is suspended"),
+        (author in oracle.blocks[viewer_id], "they block its author"),
+        (viewer_id in oracle.blocks[author], "its author blocks them"),
+    )
+    hidden = [text for applies, text in reasons if applies]
+    return hidden[0] if hidden else f"it is for others only ({post['visibility']})"
