@@ -185,6 +185,10 @@ HOME_WINDOW_TTL_SECONDS = env.int(
 )  # sliding; existing = online
 INBOX_WINDOW_LENGTH = env.int("INBOX_WINDOW_LENGTH", 400)  # restricted posts; same life as home
 FANOUT_CHUNK_SIZE = env.int("FANOUT_CHUNK_SIZE", 5000)  # followers per chunk task
+# Policy `auto`: an author whose followers are at least so many, and whose posts cost more to push than to pull, is pulled;
+# not any more below 0.8 times either. One with at most so many is pushed to everybody.
+AUTO_PULL_FOLLOWERS = env.int("AUTO_PULL_FOLLOWERS", 100_000)
+AUTO_PUSH_FOLLOWERS = env.int("AUTO_PUSH_FOLLOWERS", 150)
 
 # --- audit: the site compares what it showed with what it should have shown -----------------------
 AUDIT_SAMPLE_RATE = env.int("AUDIT_SAMPLE_RATE", 50)  # one home page in so many; 0: none
@@ -259,6 +263,8 @@ CELERY_TASK_ROUTES = {
     "apps.timeline.tasks.deliver_chunk": {"queue": "fanout"},
     "apps.timeline.tasks.sweep": {"queue": "fanout"},
     "apps.timeline.tasks.cut_job": {"queue": "fanout_bulk"},
+    "apps.timeline.tasks.cut_hand_over": {"queue": "fanout_bulk"},
+    "apps.timeline.tasks.deliver_hand_over": {"queue": "fanout_bulk"},
 }
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_BEAT_SCHEDULE = {
@@ -267,6 +273,16 @@ CELERY_BEAT_SCHEDULE = {
         "task": "apps.timeline.tasks.sweep",
         "schedule": 1.0,
         "options": {"expires": 5},
+    },
+    "tend-policies": {
+        "task": "apps.timeline.tasks.tend_policies",
+        "schedule": 5.0,
+        "options": {"expires": 5},
+    },
+    "measure-policies": {
+        "task": "apps.timeline.tasks.measure_policies",
+        "schedule": 300.0,
+        "options": {"expires": 300},
     },
     "tend-existence-filters": {
         "task": "apps.engagement.tasks.tend_filters",

@@ -10,6 +10,7 @@ from apps.caches.counters.building import begin_build, end_build
 from apps.caches.servers import counters, graph, limits, timelines
 from apps.graph.actions import follow_user
 from apps.posts.cache import POST_COUNTS
+from apps.timeline import policies
 from tests import clusters
 from tests.commits import commit_inside_tests
 from tests.factories import deliver, make_user
@@ -39,6 +40,11 @@ def _empty_redis():
     timelines().flushdb()
     limits().flushdb()
     counters().flushdb()
+
+
+@pytest.fixture(autouse=True)
+def _unknown_policies():
+    policies.forget()
 
 
 @pytest.fixture(autouse=True)

@@ -22,38 +22,63 @@ class Merged:
     end: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class Together:
+    """What several windows know of a range, None for one that is missing, and what a key beside them holds.
+
+    Without an answer from Redis there is neither, and `answered` is False.
+    """
+
+    parts: list[WindowRange | None]
+    beside: bytes | None = None
+    answered: bool = True
+
+
 def read_together(
-    kinds: Sequence[Windows], reader_id: int, *, newest: int | None, oldest: int, count: int
-) -> list[WindowRange | None]:
-    """The same range of several windows of one reader, as `Windows.read`, at one moment and in one round trip."""
+    kinds: Sequence[Windows],
+    reader_id: int,
+    *,
+    newest: int | None,
+    oldest: int,
+    count: int,
+    beside: str,
+) -> Together:
+    """The same range of several windows of one reader, as `Windows.read`, at one moment and in one round trip.
+
+    The key `beside` them is read first: in a cluster, where there are no transactions, it is rather older than newer.
+    """
     pipeline = at_one_moment()
+    pipeline.get(beside)
     for windows in kinds:
         windows.ask(pipeline, reader_id, newest=newest, count=count)
     try:
-        answers = pipeline.execute()
+        first, *answers = pipeline.execute()
     except RedisError:
-        return [None] * len(kinds)
-    return [
-        range_of(pair, oldest=oldest, count=count)
-        for pair in zip(answers[::2], answers[1::2], strict=True)
-    ]
+        return Together([None] * len(kinds), answered=False)
+    pairs = zip(answers[::2], answers[1::2], strict=True)
+    return Together([range_of(pair, oldest=oldest, count=count) for pair in pairs], first)
 
 
 def read_up_together(
-    kinds: Sequence[Windows], reader_id: int, *, oldest: int, newest: int | None, count: int
-) -> list[WindowRange | None]:
+    kinds: Sequence[Windows],
+    reader_id: int,
+    *,
+    oldest: int,
+    newest: int | None,
+    count: int,
+    beside: str,
+) -> Together:
     """The same range of several windows of one reader, as `Windows.read_up`, in one round trip."""
     pipeline = at_one_moment()
+    pipeline.get(beside)
     for windows in kinds:
         windows.ask_up(pipeline, reader_id, oldest=oldest, newest=newest, count=count)
     try:
-        answers = pipeline.execute()
+        first, *answers = pipeline.execute()
     except RedisError:
-        return [None] * len(kinds)
-    return [
-        range_up_of(triple, oldest=oldest)
-        for triple in zip(answers[::3], answers[1::3], answers[2::3], strict=True)
-    ]
+        return Together([None] * len(kinds), answered=False)
+    triples = zip(answers[::3], answers[1::3], answers[2::3], strict=True)
+    return Together([range_up_of(triple, oldest=oldest) for triple in triples], first)
 
 
 def merged_down(parts: Sequence[WindowRange], *, newest: int | None, count: int) -> Merged:

@@ -10,10 +10,14 @@ from django.conf import settings
 from apps.caches.readthrough import ReadThrough
 from apps.caches.vector import IdVector, decode
 from apps.caches.window import Windows
+from apps.timeline import policies
 
 # Public and unlisted posts of followees, and the reader's own.
 HOME = Windows(
-    "home:1", length=settings.HOME_WINDOW_LENGTH, ttl_seconds=settings.HOME_WINDOW_TTL_SECONDS
+    "home:1",
+    length=settings.HOME_WINDOW_LENGTH,
+    ttl_seconds=settings.HOME_WINDOW_TTL_SECONDS,
+    generation=policies.generation,
 )
 
 # Restricted posts addressed to the reader, and the reader's own: pushed only, whatever the delivery policy of their

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from datetime import timedelta
 
 from django.conf import settings
+from django.db import transaction
 from django.db.models import QuerySet
 
 from apps.accounts.models import UserCounts
@@ -23,7 +24,7 @@ from apps.graph.circle_queries import circle_audience, circles_known
 from apps.graph.queries import exact_relations, follower_ids_between
 from apps.ids import author_of
 from apps.posts.models import OPEN, RESTRICTED, Mention, Post, Visibility
-from apps.timeline import ledger, outbox, pull
+from apps.timeline import handover, ledger, outbox, policies, pull
 from apps.timeline.cache import HOME, INBOX
 from apps.timeline.models import FanoutChunk, FanoutJob, Mode
 
@@ -40,18 +41,33 @@ def start_job(post_id: int) -> None:
     post = _delivered().filter(pk=post_id, deleted_at=None).first()
     if post is None:
         return
-    _windows_for(post.visibility).push([post.author_id], [post_id])  # authors read their own posts
-    FanoutJob.objects.get_or_create(
-        post_id=post_id,
-        defaults={"mode": Mode.ONLINE, "followers": _followers(post.author_id)},
-    )
+    windows = _windows_for(post.visibility, policies.refresh().generation)
+    windows.push([post.author_id], [post_id])  # authors read their own posts
+    _write_down(post)
     leases.work_off(FanoutJob, _cut_or_pass_on, limit=1, only=[post_id])
 
 
+def _write_down(post: Post) -> None:
+    """The job of a post, with the mode in which it goes out, for ever; one that is pulled is done with that."""
+    if FanoutJob.objects.filter(pk=post.pk).exists():
+        return
+    with transaction.atomic():
+        mode = policies.mode_for(post.author_id, post.visibility)
+        state = leases.State.DONE if mode == Mode.PULL else leases.State.PENDING
+        FanoutJob.objects.get_or_create(
+            post=post,
+            defaults={"mode": mode, "state": state, "followers": _followers(post.author_id)},
+        )
+
+
 def run_due(*, limit: int, only: list[int] | None = None, overdue: timedelta = NOW) -> int:
-    """Claim due chunks and deliver them, after cutting due jobs unless chunks are named; how many were claimed."""
-    cut = run_cuts(limit=limit, overdue=overdue) if only is None else 0
-    return cut + leases.work_off(FanoutChunk, _deliver, limit=limit, only=only, overdue=overdue)
+    """Claim due chunks and deliver them; unless some are named, after the rest of the ledger's work; how many rows."""
+    others = 0
+    if only is None:
+        others += run_cuts(limit=limit, overdue=overdue)
+        others += handover.run_cuts(limit=limit, overdue=overdue)
+        others += handover.run_due(limit=limit, overdue=overdue)
+    return others + leases.work_off(FanoutChunk, _deliver, limit=limit, only=only, overdue=overdue)
 
 
 def run_cuts(*, limit: int, only: list[int] | None = None, overdue: timedelta = NOW) -> int:
@@ -109,7 +125,8 @@ def _ring(chunk_ids: Sequence[int], *, queue: str | None) -> None:
 def _deliver(chunk: FanoutChunk) -> leases.Receipt:
     post = _delivered().get(pk=chunk.job_id)
     readers = [] if post.deleted_at is not None else _readers(post, chunk)
-    delivered, dormant = _windows_for(post.visibility).push(readers, [post.pk])
+    windows = _windows_for(post.visibility, policies.refresh().generation)
+    delivered, dormant = windows.push(readers, [post.pk])
     if not delivered + dormant:  # nobody is left, or the post was deleted, perhaps meanwhile
         return NOTHING_OWED
     return {"expected": len(readers), "delivered": delivered, "dormant": dormant}
@@ -119,8 +136,8 @@ def _delivered() -> QuerySet[Post]:
     return Post.objects.only("author", "visibility", "circle", "deleted_at")  # no text is needed
 
 
-def _windows_for(visibility: str) -> Windows:
-    return HOME if visibility in OPEN else INBOX
+def _windows_for(visibility: str, generation: int) -> Windows:
+    return HOME.of(generation) if visibility in OPEN else INBOX
 
 
 def _followers(author_id: int) -> int:
@@ -156,7 +173,8 @@ def push_own(post: Post) -> None:
     """Put a post into its author's outbox and own window at once: authors see what they wrote on their next page."""
     outbox.enter(post)
     try:
-        _windows_for(post.visibility).push([post.author_id], [post.pk])
+        windows = _windows_for(post.visibility, policies.generation())
+        windows.push([post.author_id], [post.pk])
     except RedisError as error:
         logger.warning("own window of %s not reached, left to the job: %s", post.author_id, error)
 
@@ -166,6 +184,7 @@ def follow_changed(reader_id: int, author_id: int) -> None:
 
     Events may arrive late and out of order, so the state is looked up and looked up again after the change.
     """
+    policies.refresh()
     for windows, visibilities in ((HOME, OPEN), (INBOX, RESTRICTED)):
         if not windows.takes_pushes(reader_id):
             continue

@@ -1,38 +1,57 @@
 """The home timeline: what the viewer's followees, the viewer, and the viewer's circles published; newest first.
 
 Skeleton: the reader's home window (open posts) and inbox (restricted posts) in Redis, merged, each rebuilt when it is
-missing; below the higher of their ends, and when Redis does not answer, ids by pull from PostgreSQL. Then hydrate,
-rules, top up (`pages`).
+missing; and the outboxes of those authors among the reader's followees who are *merged* now, because windows may lack
+posts of theirs (`policies`). Below the higher of the ends, and when Redis does not answer, ids by pull from PostgreSQL.
+Then hydrate, rules, top up (`pages`).
 """
 
 from functools import partial
 
 from apps.accounts.models import User
-from apps.caches.merge import Merged, merged_down, merged_up, read_together, read_up_together
+from apps.caches.merge import (
+    Merged,
+    Together,
+    merged_down,
+    merged_up,
+    read_together,
+    read_up_together,
+)
 from apps.caches.window import WindowRange
 from apps.graph.queries import Relations
 from apps.paging import Cursor, Page
 from apps.posts.models import Visibility
-from apps.timeline import older, samples
+from apps.timeline import merged, older, policies, samples
 from apps.timeline.cache import HOME, INBOX
 from apps.timeline.items import FeedItem
 from apps.timeline.pages import fill_page, not_muted
 from apps.timeline.rebuild import rebuild_home, rebuild_inbox
 
+MORE_LOOKS = 2  # when there is news of the policies, and again
+
 
 def home_timeline(viewer: User, cursor: Cursor) -> Page[FeedItem]:
     """A page of a viewer's home timeline."""
     rule = partial(belongs, viewer_id=viewer.pk)
-    page = fill_page(partial(home_ids, viewer.pk), viewer_id=viewer.pk, cursor=cursor, rule=rule)
+    ids = partial(home_ids, viewer.pk, revision=viewer.counts.graph_revision)
+    page = fill_page(ids, viewer_id=viewer.pk, cursor=cursor, rule=rule)
     samples.note_home(viewer.pk, cursor, page)
     return page
 
 
-def home_ids(reader_id: int, cursor: Cursor, count: int) -> list[int]:
-    """Up to `count` candidate ids inside the cursor's bounds, in reading order."""
-    parts = _parts(reader_id, cursor, count)
+def home_ids(
+    reader_id: int, cursor: Cursor, count: int, *, revision: int | None = None
+) -> list[int]:
+    """Up to `count` candidate ids inside the cursor's bounds, in reading order.
+
+    `revision` is the reader's `graph_revision`, if the caller has just read it.
+    """
+    parts, now = _look(reader_id, cursor, count)
     if None in parts and _rebuild_missing(reader_id, parts):
-        parts = _parts(reader_id, cursor, count)
+        parts, now = _look(reader_id, cursor, count)
+    if None not in parts and (now.merges_all or now.merged):
+        pulled = merged.ids(reader_id, now, cursor, count, revision=revision)
+        parts = [*parts, WindowRange(pulled, complete=True)]
     known = _merged(parts, cursor, count)
     if known is None:
         return older.home_ids(reader_id, cursor, count)
@@ -42,11 +61,29 @@ def home_ids(reader_id: int, cursor: Cursor, count: int) -> list[int]:
     return known.ids + older.home_ids(reader_id, below, count - len(known.ids))
 
 
-def _parts(reader_id: int, cursor: Cursor, count: int) -> list[WindowRange | None]:
-    """What the home window and the inbox know of a range, None for one that is missing."""
-    windows, oldest, newest = (HOME, INBOX), cursor.floor, cursor.max_id
+def _look(
+    reader_id: int, cursor: Cursor, count: int
+) -> tuple[list[WindowRange | None], policies.InForce]:
+    """What the home window and the inbox know of a range, and the policies that were in force at that moment.
+
+    While all outboxes are merged the home window says nothing: it misses pushes.
+    """
+    found, now = _read(reader_id, cursor, count)
+    for _again in range(MORE_LOOKS):
+        if not found.answered or now.is_current(found.beside):
+            break
+        policies.load()  # and look again: the windows must be at least as new as the set
+        found, now = _read(reader_id, cursor, count)
+    if found.answered and now.merges_all:
+        return [WindowRange([], complete=True), *found.parts[1:]], now
+    return found.parts, now
+
+
+def _read(reader_id: int, cursor: Cursor, count: int) -> tuple[Together, policies.InForce]:
+    now = policies.known()
     read = read_up_together if cursor.ascending else read_together
-    return read(windows, reader_id, oldest=oldest, newest=newest, count=count)
+    windows, oldest, newest = (HOME.of(now.generation), INBOX), cursor.floor, cursor.max_id
+    return read(windows, reader_id, oldest=oldest, newest=newest, count=count, beside=policies.VERSION_KEY), now  # fmt: skip
 
 
 def _rebuild_missing(reader_id: int, parts: list[WindowRange | None]) -> bool:
@@ -75,5 +112,9 @@ def belongs(item: FeedItem, relations: Relations, *, viewer_id: int) -> bool:
 
 def newer_count(viewer: User, since_id: int, *, most: int = 99) -> int:
     """How many posts lie above an id, at most `most`; none when the viewer has no windows."""
-    parts = read_together((HOME, INBOX), viewer.pk, newest=None, oldest=since_id, count=most)
-    return min(most, sum(len(part.ids) for part in parts if part))
+    above = Cursor(since_id=since_id, limit=most)
+    parts, now = _look(viewer.pk, above, most)
+    ids = {one for part in parts if part for one in part.ids}
+    if parts[0] is not None and (now.merges_all or now.merged):
+        ids.update(merged.ids(viewer.pk, now, above, most, revision=viewer.counts.graph_revision))
+    return min(most, len(ids))

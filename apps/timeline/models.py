@@ -1,7 +1,9 @@
-"""The delivery ledger: what fan-out owes and what it did, in PostgreSQL."""
+"""The delivery ledger, what fan-out owes and what it did; and the delivery policies with their history."""
 
+from django.conf import settings
 from django.db import models
 from django.db.models import F, Q
+from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from apps.events.leases import LeasedRow, State
@@ -87,3 +89,130 @@ class FanoutChunk(Chunk):
                 fields=["due_at", "id"], condition=Q(state=State.PENDING), name="chunk_due"
             )
         ]
+
+
+class HandOver(Walk):
+    """The posts of a pull period on their way to the windows of the author's followers, after the pull has ended.
+
+    The author is merged at reading until all its chunks are done. The newest posts only, as many as a window holds.
+    """
+
+    author = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="+")
+    post_ids = models.JSONField(_("posts"))
+
+    class Meta:
+        verbose_name, verbose_name_plural = _("hand-over"), _("hand-overs")
+        indexes = [
+            models.Index(fields=["due_at"], condition=Q(state=State.PENDING), name="handover_due")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.author_id}: {len(self.post_ids)}"
+
+
+class HandOverChunk(Chunk):
+    """One piece of a hand-over."""
+
+    job = models.ForeignKey(HandOver, models.CASCADE, related_name="chunks")
+
+    class Meta:
+        verbose_name, verbose_name_plural = _("hand-over chunk"), _("hand-over chunks")
+        constraints = [
+            models.UniqueConstraint("job", "first_edge", name="handover_chunk_once"),
+            models.CheckConstraint(
+                condition=~Q(state=State.DONE) | Q(expected=F("delivered") + F("dormant")),
+                name="handover_chunk_adds_up",
+            ),
+        ]
+        indexes = [
+            models.Index(
+                fields=["due_at", "id"],
+                condition=Q(state=State.PENDING),
+                name="handover_chunk_due",
+            )
+        ]
+
+
+class Policy(models.TextChoices):
+    """What staff ask for: one of the modes, or the cheapest of them, chosen and chosen again by measurement."""
+
+    PUSH = "push", _("push to everybody")
+    ONLINE = "online", _("push to those online")
+    PULL = "pull", _("pull at reading")
+    AUTO = "auto", _("whichever costs least")
+    SITE = "site", _("as the whole site")
+
+
+class SitePolicy(models.Model):
+    """The one row of the policy of the whole site; without it posts are pushed to those online.
+
+    `mode` is how posts of authors without a mode of their own go out now. `merges_all`: readers merge the outboxes of all
+    whom they follow. `generation` is part of the home windows' keys: windows that have missed pushes are never looked at
+    again. `version` grows with every change of what readers have to know.
+    """
+
+    policy = models.CharField(
+        _("policy"), max_length=6, choices=Policy.choices, default=Policy.ONLINE
+    )
+    mode = models.CharField(_("mode"), max_length=6, choices=Mode.choices, default=Mode.ONLINE)
+    merges_all = models.BooleanField(_("merged at reading"), default=False)
+    generation = models.PositiveIntegerField(_("generation"), default=0)
+    version = models.PositiveBigIntegerField(_("version"), default=0)
+
+    class Meta:
+        verbose_name = verbose_name_plural = _("policy of the site")
+        constraints = [models.CheckConstraint(condition=Q(pk=1), name="site_policy_once")]
+
+    def __str__(self) -> str:
+        return self.policy
+
+
+class AuthorPolicy(models.Model):
+    """How the posts of one author go out.
+
+    `mode` is in force now, none means that of the site. `merged_since`: readers merge the author's outbox, since then. It
+    is set before pushes end, and goes only when all that was not pushed has been handed over. `reason` and `measured` say
+    what `auto` saw.
+    """
+
+    author = models.OneToOneField(
+        settings.AUTH_USER_MODEL, models.CASCADE, primary_key=True, related_name="+"
+    )
+    policy = models.CharField(
+        _("policy"), max_length=6, choices=Policy.choices, default=Policy.SITE
+    )
+    mode = models.CharField(_("mode"), max_length=6, choices=Mode.choices, null=True, blank=True)  # noqa: DJ001 -- none is not a mode
+    merged_since = models.DateTimeField(_("merged at reading since"), null=True, blank=True)
+    reason = models.TextField(_("why"), blank=True, default="")
+    measured = models.JSONField(_("measured"), default=dict, blank=True)
+    measured_at = models.DateTimeField(_("measured at"), null=True, blank=True)
+
+    class Meta:
+        verbose_name, verbose_name_plural = _("policy of an author"), _("policies of authors")
+        indexes = [
+            models.Index(
+                fields=["author"], condition=Q(merged_since__isnull=False), name="policy_merged"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.author_id}: {self.policy}"
+
+
+class PolicyChange(models.Model):
+    """One line of the history: who asked for which policy, of whom, and why. Without an author: of the site."""
+
+    author = models.ForeignKey(
+        settings.AUTH_USER_MODEL, models.CASCADE, related_name="+", null=True, blank=True
+    )
+    before = models.CharField(_("before"), max_length=6)
+    after = models.CharField(_("after"), max_length=6)
+    reason = models.TextField(_("why"), blank=True, default="")
+    made_by = models.CharField(_("made by"), max_length=150)
+    made_at = models.DateTimeField(_("made at"), default=timezone.now)
+
+    class Meta:
+        verbose_name, verbose_name_plural = _("change of policy"), _("changes of policies")
+
+    def __str__(self) -> str:
+        return f"{self.before} -> {self.after}"

@@ -60,6 +60,12 @@ def page_of(author_ids: Collection[int], cursor: Cursor, count: int) -> list[int
     return ids
 
 
+def page_of_followees(reader_id: int, cursor: Cursor, count: int) -> list[int]:
+    """Up to `count` public ids of a reader's followees and of the reader inside the cursor's bounds, in reading order."""
+    ids, _vectors = _read(_revisions(_FOLLOWEES, reader=reader_id), cursor, count)
+    return ids
+
+
 def newest_of_followees(reader_id: int, count: int) -> list[int]:
     """The newest `count` public ids of a reader's followees and of the reader; all of them when fewer exist."""
     ids, _vectors = _read(_revisions(_FOLLOWEES, reader=reader_id), Cursor(), count)

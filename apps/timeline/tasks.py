@@ -5,7 +5,7 @@ from time import monotonic
 
 from celery import shared_task
 
-from apps.timeline import fanout
+from apps.timeline import costs, fanout, handover, switching
 
 SWEEP_LIMIT, SWEEP_SECONDS = 5, 0.5  # of every second: a backlog must not hold a worker
 UNHEARD = timedelta(seconds=1)  # what is due for so long was not rung for, or waits in a long queue
@@ -21,6 +21,30 @@ def cut_job(post_id: int) -> None:
 def deliver_chunk(chunk_id: int) -> None:
     """Deliver one chunk, unless somebody else did."""
     fanout.run_due(limit=1, only=[chunk_id])
+
+
+@shared_task
+def cut_hand_over(hand_over_id: int) -> None:
+    """Cut the follower list of a hand-over into chunks, unless somebody else does."""
+    handover.run_cuts(limit=1, only=[hand_over_id])
+
+
+@shared_task
+def deliver_hand_over(chunk_id: int) -> None:
+    """Deliver one chunk of a hand-over, unless somebody else did."""
+    handover.run_due(limit=1, only=[chunk_id])
+
+
+@shared_task
+def tend_policies() -> None:
+    """Announce the policies again, and go on with switches that were interrupted."""
+    switching.tend()
+
+
+@shared_task
+def measure_policies() -> None:
+    """Choose again for the authors whose policy is chosen by cost."""
+    costs.measure_all()
 
 
 @shared_task

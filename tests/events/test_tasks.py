@@ -21,7 +21,15 @@ from apps.posts.models import Post
 from apps.timeline import fanout
 from apps.timeline import tasks as fanout_tasks
 from apps.timeline.home import home_timeline
-from apps.timeline.models import FanoutChunk, FanoutJob
+from apps.timeline.models import (
+    AuthorPolicy,
+    FanoutChunk,
+    FanoutJob,
+    HandOver,
+    HandOverChunk,
+    Policy,
+)
+from apps.timeline.switching import set_author_policy
 from feedsite.celery import app as celery_app
 from tests.factories import deliver, make_user, publish
 
@@ -38,7 +46,14 @@ APPS = {
     "timeline",
     "notifications",
 }
-CLOCKS = {"attempts", "due_at", "finished_at", "created_at", "last_error"}  # when, not what
+CLOCKS = {
+    "attempts",
+    "due_at",
+    "finished_at",
+    "created_at",
+    "last_error",
+    "measured_at",
+}  # when, not what
 
 
 def digest():
@@ -47,7 +62,7 @@ def digest():
     for model in apps.get_models():
         if model._meta.app_label in APPS:
             names = [field.attname for field in model._meta.concrete_fields]
-            if issubclass(model, LeasedRow):
+            if issubclass(model, LeasedRow | AuthorPolicy):
                 names = [name for name in names if name not in CLOCKS]
             rows[model._meta.label] = sorted(map(str, model._default_manager.values_list(*names)))
     client = timelines()
@@ -65,7 +80,7 @@ def due_again():
     Event.objects.update(
         state=State.PENDING, due_at=timezone.now() - timedelta(seconds=1), attempts=0
     )
-    for model in (FanoutJob, FanoutChunk):
+    for model in (FanoutJob, FanoutChunk, HandOver, HandOverChunk):
         model.objects.update(
             state=State.PENDING, due_at=timezone.now() - timedelta(seconds=1), attempts=0
         )
@@ -79,6 +94,8 @@ def life(settings):
     for reader in (bob, carol, dora):
         follow_user(reader, alice)
         home_timeline(reader, Cursor())
+    set_author_policy(bob, Policy.AUTO, by="life")
+    set_author_policy(carol, Policy.PULL, by="life")
     post = publish(alice, "hello @bob")
     answer = publish(bob, "hello", reply_to_id=post.pk)
     repost(carol, post.pk)
@@ -95,6 +112,7 @@ def life(settings):
     unfollow_user(dora, alice)
     block_user(carol, dora)
     delete_post(doomed, by=alice)
+    set_author_policy(carol, Policy.ONLINE, by="life")
     return alice
 
 
@@ -116,6 +134,22 @@ def run_cuts(task):
         task(post_id)
 
 
+def run_measure(task):
+    deliver()  # receipts are what is measured
+    task()
+
+
+def run_hand_over_cuts(task):
+    for pk in HandOver.objects.values_list("pk", flat=True):
+        task(pk)
+
+
+def run_hand_over(task):
+    run_hand_over_cuts(fanout_tasks.cut_hand_over)
+    for pk in HandOverChunk.objects.values_list("pk", flat=True):
+        task(pk)
+
+
 def run_chunks(task):
     run_cuts(fanout_tasks.cut_job)
     for pk in FanoutChunk.objects.values_list("pk", flat=True):
@@ -134,6 +168,10 @@ TASKS = {
     "apps.engagement.tasks.tend_filters": run_plain,
     "apps.timeline.tasks.cut_job": run_cuts,
     "apps.timeline.tasks.deliver_chunk": run_chunks,
+    "apps.timeline.tasks.cut_hand_over": run_hand_over_cuts,
+    "apps.timeline.tasks.deliver_hand_over": run_hand_over,
+    "apps.timeline.tasks.tend_policies": run_plain,
+    "apps.timeline.tasks.measure_policies": run_measure,
     "apps.timeline.tasks.sweep": run_plain,
     "apps.topology.tasks.publish": run_plain,
     "apps.audit.tasks.audit": run_plain,
