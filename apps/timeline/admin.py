@@ -15,8 +15,10 @@ from apps.accounts.admin import user_link
 from apps.events.admin import StaffList
 from apps.events.leases import State
 from apps.posts.admin import post_link, search_by_post_or_account
-from apps.timeline import fanout, ledger
+from apps.timeline import fanout, ledger, policy_admin
 from apps.timeline.models import FanoutChunk, FanoutJob
+
+__all__ = ["FanoutJobAdmin", "policy_admin"]
 
 
 class ChunkState(admin.SimpleListFilter):

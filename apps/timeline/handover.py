@@ -65,3 +65,9 @@ def _deliver(chunk: HandOverChunk) -> tuple[int, leases.Receipt]:
             delivered, dormant = found
     receipt = {"expected": delivered + dormant, "delivered": delivered, "dormant": dormant}
     return job.author_id, receipt
+
+
+def retry_dead(job_ids: list[int]) -> int:
+    """Give the dead chunks of hand-overs, and hand-overs that were not cut, five more tries; the sweeper finds them."""
+    jobs = leases.revive_dead(HandOver, pk__in=job_ids)
+    return len(jobs) + len(leases.revive_dead(HandOverChunk, job__in=job_ids))

@@ -1,0 +1,113 @@
+"""`manage policy`: how posts are delivered, of the site and of single authors, while everything runs."""
+
+import getpass
+from argparse import ArgumentParser, RawDescriptionHelpFormatter
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+from django.utils.translation import override
+
+from apps.accounts.models import User
+from apps.accounts.queries import user_by_handle
+from apps.caches.servers import RedisError
+from apps.refusals import Refusal
+from apps.timeline import costs, ledger, switching
+from apps.timeline.models import AuthorPolicy, HandOver, Mode, Policy, SitePolicy
+
+EXAMPLES = """
+A policy is push (everybody), online (those with a window; the default), pull (nobody: merged at reading) or auto (whichever
+costs least). An author's may be site: as the whole site. Restricted posts go to inboxes, whatever the policy.
+
+examples:
+  ./run manage policy show                            the site, the authors with a policy of their own, hand-overs
+  ./run manage policy set site pull --reason "Redis is being moved"
+  ./run manage policy set site online                 windows are rebuilt one by one, as readers come
+  ./run manage policy set @alice auto
+  ./run manage policy set @alice site                 as everybody else
+  ./run manage policy explain @alice                  what is in force, what it costs, what auto would choose, and why
+  ./run manage policy auto                            measure now, not within five minutes
+"""
+SITE = "site"
+
+
+class Command(BaseCommand):
+    """The one script for the delivery policies."""
+
+    help = "Show and change delivery policies. No post is lost or shown twice while they change."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        """Name what can be done."""
+        parser.formatter_class = RawDescriptionHelpFormatter
+        parser.epilog = EXAMPLES
+        verbs = parser.add_subparsers(dest="verb", metavar="WHAT", required=True)
+        verbs.add_parser("show", help="what is in force")
+        change = verbs.add_parser("set", help="choose a policy")
+        change.add_argument("target", metavar="WHOSE", help="site, or @handle")
+        change.add_argument("policy", choices=list(Policy.values))
+        change.add_argument("--reason", default="", help="kept in the history")
+        explain = verbs.add_parser("explain", help="why an author's posts go out as they do")
+        explain.add_argument("target", metavar="@HANDLE")
+        verbs.add_parser("auto", help="measure all authors whose policy is auto, and choose again")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Do one of them, or say in one line why not."""
+        verbs = {"show": self._show, "set": self._set, "explain": self._explain, "auto": self._auto}
+        with override("en"):
+            try:
+                verbs[options["verb"]](options)
+            except Refusal as refusal:
+                raise CommandError(refusal.message) from None
+            except RedisError as error:
+                text = (
+                    f"Redis does not answer ({error}): the switch goes on by itself when it does."
+                )
+                raise CommandError(text) from None
+
+    def _show(self, _options: dict[str, Any]) -> None:
+        site = SitePolicy.objects.filter(pk=1).first() or SitePolicy()
+        merged = ", merged at reading" if site.merges_all else ""
+        self.stdout.write(f"site: {site.policy} ({site.mode} now{merged}; version {site.version}, generation {site.generation})")  # fmt: skip
+        for row in AuthorPolicy.objects.select_related("author").order_by("author__handle"):
+            self.stdout.write(f"@{row.author.handle}: {_in_words(row)}")
+        for job in ledger.with_receipts(HandOver.objects.select_related("author")):
+            left = ledger.standing(job).pending
+            if left:
+                self.stdout.write(f"hand-over of @{job.author.handle}: {len(job.post_ids)} posts, {left} followers left")  # fmt: skip
+
+    def _set(self, options: dict[str, Any]) -> None:
+        by, policy = f"command line ({getpass.getuser()})", Policy(options["policy"])
+        if options["target"] != SITE:
+            row = switching.set_author_policy(_author(options), policy, by=by, reason=options["reason"])  # fmt: skip
+            if policy == Policy.AUTO:
+                costs.measure_author(row.pk)
+                row.refresh_from_db()
+            self.stdout.write(f"{options['target']}: {_in_words(row)}")
+        elif policy == Policy.SITE:
+            raise CommandError("The site has no site above it.")
+        else:
+            site = switching.set_site_policy(policy, by=by, reason=options["reason"])
+            self.stdout.write(f"site: {site.policy} ({site.mode} now)")
+
+    def _explain(self, options: dict[str, Any]) -> None:
+        author = _author(options)
+        row = AuthorPolicy.objects.filter(author=author).first()
+        self.stdout.write(_in_words(row) if row else "no policy of their own: as the whole site")
+        now = Mode(row.mode) if row and row.mode else None
+        choice = costs.choose(costs.measure(author.pk), now)
+        self.stdout.write(f"auto would choose {choice.mode}: {choice.reason}")
+
+    def _auto(self, _options: dict[str, Any]) -> None:
+        number = costs.measure_all()
+        for row in AuthorPolicy.objects.filter(policy=Policy.AUTO).select_related("author"):
+            self.stdout.write(f"@{row.author.handle}: {_in_words(row)}")
+        self.stdout.write(f"{number} measured")
+
+
+def _author(options: dict[str, Any]) -> User:
+    return user_by_handle(options["target"].removeprefix("@"))
+
+
+def _in_words(row: AuthorPolicy) -> str:
+    merged = ", merged at reading" if row.merged_since else ""
+    why = f": {row.reason}" if row.reason else ""
+    return f"{row.policy} ({row.mode or 'as the site'} now{merged}){why}"
