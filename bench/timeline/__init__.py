@@ -8,6 +8,8 @@ from bench.report import Line
 # In the order of the table: part -> module with a `run`, which gets a directory for the files of its processes.
 PARTS = {
     "fanout": "fanout",
+    "publish": "publish",
+    "fairness": "fairness",
     "memory": "memory",
 }
 

@@ -12,6 +12,7 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
+from apps.caches import window
 from apps.caches.servers import RedisError, timelines
 from apps.caches.window import BUILDING_TTL_SECONDS, Windows, bury
 from tests.faults import dead_redis
@@ -346,3 +347,38 @@ def test_without_redis_a_read_is_a_miss_and_a_push_an_error():
         with pytest.raises(RedisError):
             WINDOWS.push([READER], [1])
     assert WINDOWS.push([READER], [1]) == (0, 1)  # scripts are loaded again
+
+
+@pytest.mark.parametrize(("readers", "posts", "scripts"), [(1, 1, 1), (500, 1, 1), (1200, 1, 3), (12, 100, 3)])  # fmt: skip
+def test_a_push_is_one_trip_of_scripts_of_bounded_size(readers, posts, scripts, monkeypatch):
+    """As many scripts as it takes for 500 readers, times posts, each; sent together (source 003: batch writes)."""
+    trips, real = [], window.trip
+
+    def noting(client, calls):
+        trips.append(len(calls))
+        return real(client, calls)
+
+    monkeypatch.setattr(window, "trip", noting)
+    WINDOWS.push(range(1, readers + 1), range(1, posts + 1))
+    assert trips == [scripts]
+
+
+def test_digits_are_as_good_as_ids():
+    build([1], complete=True)
+    assert WINDOWS.push([str(READER), "8"], [5]) == (1, 1)
+    assert WINDOWS.ids(READER) == [5, 1]
+
+
+def test_windows_of_another_generation_are_other_windows():
+    build([1], complete=True)
+    assert WINDOWS.of(0).ids(READER) == [1]
+    assert not WINDOWS.of(1).exists(READER)
+    assert WINDOWS.of(1).push([READER], [5]) == (0, 1)
+    assert WINDOWS.ids(READER) == [1]
+
+
+def test_what_is_no_window_stops_no_push():
+    build([1], complete=True)
+    timelines().set(LIVE.replace(f"{{{READER}}}", "{8}"), "garbage")
+    assert WINDOWS.push([8, READER], [5]) == (1, 1)
+    assert WINDOWS.ids(READER) == [5, 1]

@@ -14,10 +14,10 @@ from django.db import connection
 START_SECONDS = 30
 
 
-def start_worker(directory):
+def start_worker(directory, app="feedsite"):
     """Start a worker on the test database and wait until it takes tasks."""
     log = directory / "worker.log"
-    command = [sys.executable, "-m", "celery", "-A", "feedsite", "worker", "-B", "-s", str(directory / "beat"),
+    command = [sys.executable, "-m", "celery", "-A", app, "worker", "-B", "-s", str(directory / "beat"),
                "-Q", "default,fanout,fanout_bulk", "--pool", "prefork", "-c", "1", "-l", "INFO"]  # fmt: skip
     with log.open("ab") as output:
         process = subprocess.Popen(

@@ -1,13 +1,14 @@
 """Publish, fan out, read: through the real API, a real broker and a real worker."""
 
 import signal
+import time
 from typing import Any
 
-from apps.events.leases import State
+from apps.events.leases import MAX_ATTEMPTS, State
 from apps.events.models import Event
 from apps.graph.models import Followee, Follower
 from apps.timeline.cache import HOME
-from apps.timeline.models import FanoutChunk
+from apps.timeline.models import FanoutChunk, FanoutJob
 from feedsite.celery import app
 from tests.factories import make_user
 from tests.flows.processes import start_worker, stop, wait_for
@@ -43,11 +44,7 @@ def test_what_happened_while_no_worker_ran_is_delivered_later(
 
 def test_a_killed_worker_loses_no_delivery(transactional_db, alice, api_of, tmp_path, monkeypatch):
     monkeypatch.setenv("FANOUT_CHUNK_SIZE", "5")
-    readers = [make_user() for _ in range(30)]
-    Followee.objects.bulk_create(Followee(owner=reader, followee=alice) for reader in readers)
-    Follower.objects.bulk_create(Follower(owner=alice, follower=reader) for reader in readers)
-    for reader in readers:
-        assert texts(api_of(reader)) == []
+    readers = followers_online(alice, 30, api_of)
     first = start_worker(tmp_path)
     api = api_of(alice)
     ids = [
@@ -57,13 +54,47 @@ def test_a_killed_worker_loses_no_delivery(transactional_db, alice, api_of, tmp_
     Event.objects.filter(state=State.PENDING).update(
         due_at="2020-01-01T00:00Z"
     )  # the leases run out
-    FanoutChunk.objects.filter(state=State.PENDING).update(due_at="2020-01-01T00:00Z")
+    for rows in (FanoutJob, FanoutChunk):
+        rows.objects.filter(state=State.PENDING).update(due_at="2020-01-01T00:00Z")
     second = start_worker(tmp_path)
     try:
         expected = sorted(ids, reverse=True)
         assert wait_for(lambda: all(HOME.ids(reader.pk) == expected for reader in readers), 30)
     finally:
         stop(second)
+
+
+def test_a_chunk_that_kills_every_worker_is_parked_and_the_others_go_out(
+    transactional_db, alice, api_of, tmp_path, monkeypatch
+):
+    monkeypatch.setenv("FANOUT_CHUNK_SIZE", "2")
+    readers = followers_online(alice, 8, api_of)
+    edges = list(Follower.objects.order_by("pk").values_list("pk", flat=True))
+    monkeypatch.setenv("POISONED_EDGE", str(edges[2]))  # the first of the second chunk
+    process = start_worker(tmp_path, app="tests.flows.poison")
+    try:
+        api_of(alice).post("/api/v1/statuses", {"status": "Poison for some."})
+        poisoned = FanoutChunk.objects.filter(first_edge=edges[2])
+        for tries in range(1, MAX_ATTEMPTS + 1):
+            assert wait_for(lambda tries=tries: poisoned.filter(attempts=tries).exists(), 20)
+            time.sleep(0.2)
+            poisoned.update(due_at="2020-01-01T00:00Z")  # the lease runs out
+        assert wait_for(lambda: poisoned.filter(state=State.DEAD).exists(), 20)
+        others = FanoutChunk.objects.exclude(first_edge=edges[2])
+        assert wait_for(lambda: not others.exclude(state=State.DONE).exists(), 20)
+        assert others.count() == 3
+        assert [len(HOME.ids(reader.pk)) for reader in readers] == [1, 1, 0, 0, 1, 1, 1, 1]
+    finally:
+        stop(process)
+
+
+def followers_online(author, number, api_of):
+    readers = [make_user() for _ in range(number)]
+    Followee.objects.bulk_create(Followee(owner=reader, followee=author) for reader in readers)
+    Follower.objects.bulk_create(Follower(owner=author, follower=reader) for reader in readers)
+    for reader in readers:
+        assert texts(api_of(reader)) == []
+    return readers
 
 
 def flush_broker():
