@@ -12,7 +12,7 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from apps.caches import window
+from apps.caches import redisclients, window
 from apps.caches.servers import RedisError, timelines
 from apps.caches.window import BUILDING_TTL_SECONDS, Windows, bury
 from tests.faults import dead_redis
@@ -352,7 +352,7 @@ def test_without_redis_a_read_is_a_miss_and_a_push_an_error():
 @pytest.mark.parametrize(("readers", "posts", "scripts"), [(1, 1, 1), (500, 1, 1), (1200, 1, 3), (12, 100, 3)])  # fmt: skip
 def test_a_push_is_one_trip_of_scripts_of_bounded_size(readers, posts, scripts, monkeypatch):
     """As many scripts as it takes for 500 readers, times posts, each; sent together (source 003: batch writes)."""
-    trips, real = [], window.trip
+    trips, real = [], redisclients.trip
 
     def noting(client, calls):
         trips.append(len(calls))

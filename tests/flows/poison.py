@@ -3,6 +3,7 @@
 import os
 import signal
 from importlib import import_module
+from typing import Any
 
 from celery.signals import worker_process_init
 
@@ -13,7 +14,7 @@ __all__ = ["app"]
 
 @worker_process_init.connect
 def poison(**_signal):
-    fanout = import_module("apps.timeline.fanout")  # only now Django is set up
+    fanout: Any = import_module("apps.timeline.fanout")  # only now Django is set up
     deliver = fanout._deliver
 
     def deadly(chunk):
