@@ -6,6 +6,8 @@ from apps.audit.oracle import OPEN, Oracle
 from apps.audit.reads import unexcused
 from apps.caches.servers import timelines
 from apps.caches.window import WindowRange
+from apps.ids import author_of
+from apps.timeline import policies
 from apps.timeline.cache import HOME, INBOX
 
 KEY = "audit:scan"  # how far the walk through all windows has come
@@ -22,11 +24,13 @@ def some_readers(most: int) -> list[int]:
 
 def lacking(reader_id: int) -> tuple[list[int], int]:
     """Posts that the windows of a reader lack although they reach down to them; and how many are only late."""
-    now, missing = time.time(), set()
-    for windows in (HOME, INBOX):
+    now, missing, known = time.time(), set(), policies.refresh()
+    for windows in (INBOX,) if known.merges_all else (HOME, INBOX):
         window = windows.whole(reader_id)
         if window is not None:
             missing |= _lacking(reader_id, window, is_open=windows is HOME)
+    # who is merged at reading owes nothing to home windows
+    missing = {one for one in missing if author_of(one) not in known.merged}
     found = unexcused(reader_id, now, missing, in_window=True)
     return [one.post_id for one in found if not one.late], sum(one.late for one in found)
 

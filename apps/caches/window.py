@@ -175,7 +175,7 @@ class Windows:
             return 0, []
         go_on, keys = cast(
             "tuple[int, list[bytes]]",
-            timelines().scan(after, match=f"{self.prefix}:{{*}}", count=count),
+            timelines().scan(after, match=f"{self.name}:{{*}}", count=count),
         )
         return go_on, [int(key.split(b"{")[1].rstrip(b"}")) for key in keys]
 

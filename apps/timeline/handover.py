@@ -60,7 +60,8 @@ def _deliver(chunk: HandOverChunk) -> tuple[int, leases.Receipt]:
     )
     delivered = dormant = 0
     for start in range(0, len(job.post_ids), POSTS_AT_ONCE):
-        found = windows.push(readers, job.post_ids[start : start + POSTS_AT_ONCE])
+        posts = job.post_ids[start : start + POSTS_AT_ONCE]
+        found = windows.push(readers, posts, news=False)  # merged pages have shown them
         if any(found):  # else all of them have been deleted
             delivered, dormant = found
     receipt = {"expected": delivered + dormant, "delivered": delivered, "dormant": dormant}

@@ -7,6 +7,7 @@ from django.utils import timezone
 
 from apps.accounts.queries import user_by_id
 from apps.audit.oracle import Oracle
+from apps.audit.windows import lacking
 from apps.caches.servers import RedisError, timelines
 from apps.events import actions as events
 from apps.events.leases import State
@@ -297,6 +298,18 @@ def test_a_page_pulls_from_the_merged_authors_only(circle, monkeypatch):
     home_timeline(user_by_id(circle.online.pk), Cursor())
     home_timeline(user_by_id(circle.late.pk), Cursor())  # follows no merged author
     assert asked == [{circle.alice.pk}]
+
+
+def test_the_auditor_misses_nothing_of_merged_authors(circle):
+    set_author_policy(circle.alice, Policy.PULL, by="a test")
+    circle.live()
+    assert lacking(circle.online.pk) == ([], 0)
+    set_author_policy(circle.alice, Policy.ONLINE, by="a test")
+    deliver()
+    assert lacking(circle.online.pk) == ([], 0)
+    set_site_policy(Policy.PULL, by="a test")
+    circle.live()
+    assert lacking(circle.online.pk) == ([], 0)
 
 
 def test_history_says_who_changed_what_and_why(circle):
