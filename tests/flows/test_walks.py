@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 import pytest
 
 from apps.accounts.models import User
+from apps.accounts.queries import user_by_id
 from apps.audit.oracle import Oracle
 from apps.caches.servers import timelines
 from apps.events import actions as events
@@ -29,7 +30,8 @@ from apps.posts.models import Post
 from apps.refusals import Refusal
 from apps.timeline import fanout
 from apps.timeline.home import home_timeline
-from apps.timeline.models import FanoutChunk, FanoutJob
+from apps.timeline.models import FanoutChunk, FanoutJob, Policy
+from apps.timeline.switching import set_author_policy, set_site_policy
 from tests.factories import deliver, make_user, publish
 from tests.services import running
 
@@ -58,7 +60,8 @@ class Walk:
     def turn(self):
         """Read the next page; whether there is another one."""
         at = {"min_id": self.at or 0} if self.ascending else {"max_id": self.at}
-        page = home_timeline(self.viewer, Cursor(**at, limit=self.limit))
+        as_now = user_by_id(self.viewer.pk)  # as a request reads the account
+        page = home_timeline(as_now, Cursor(**at, limit=self.limit))
         ids = [item.id for item in page.items]
         assert ids == sorted(set(ids), reverse=True), "a page is newest first"
         assert len(ids) <= self.limit
@@ -164,6 +167,7 @@ class World:
             self.edit: 2,
             self.join_or_leave: 1,
             self.evict: 3,
+            self.flip: 3,
             self.flush: 0.5,
             self.restart: 0.02,
         }
@@ -252,6 +256,14 @@ class World:
         else:
             add_to_circle(self.people[0], self.circle, [person])
 
+    def flip(self):
+        """Another policy for an author, or for the site: how posts are delivered must not be seen."""
+        policy = self.chance.choice([Policy.PUSH, Policy.ONLINE, Policy.PULL])
+        if self.chance.random() < 0.1:
+            set_site_policy(policy, by="a test")
+        else:
+            set_author_policy(self.chance.choice(self.people), policy, by="a test")
+
     def evict(self):
         keys = sorted(timelines().scan_iter(count=1000))
         if keys:
@@ -292,4 +304,7 @@ def test_a_walk_meets_everything_once_whatever_happens_meanwhile(transactional_d
             raise AssertionError(f"world {seed}: {error}") from error
     print("\nrepeats 0, omissions 0:", ", ".join(f"{n} {name}" for name, n in tally.items()))  # noqa: T201 -- the figures of an evidence run
     assert tally["owed"] > 5 * WALKS  # walks without posts prove nothing
-    assert min(tally[act] for act in ("delete_at_cursor", "work", "relate", "evict", "flush")) > 0
+    assert (
+        min(tally[act] for act in ("delete_at_cursor", "work", "relate", "flip", "evict", "flush"))
+        > 0
+    )
