@@ -9,6 +9,7 @@ from django.db.models import F
 from django.utils import timezone
 
 from apps.accounts.models import UserCounts
+from apps.accounts.queries import user_by_id
 from apps.audit import auditor
 from apps.audit.models import AuditFinding, AuditRun, Kind
 from apps.audit.reads import Sample
@@ -24,7 +25,8 @@ from apps.posts.models import Post
 from apps.timeline import samples
 from apps.timeline.cache import HOME, INBOX
 from apps.timeline.home import home_timeline
-from apps.timeline.models import FanoutChunk, FanoutJob
+from apps.timeline.models import FanoutChunk, FanoutJob, Policy
+from apps.timeline.switching import set_author_policy
 from tests.factories import deliver, publish
 from tests.faults import dead_redis
 
@@ -267,6 +269,18 @@ def test_inboxes_are_compared_as_well(alice, bob, posts):
     INBOX.remove(bob.pk, [quiet.pk])
     audited(4)
     assert AuditFinding.objects.filter(kind=Kind.WINDOW, post_id=quiet.pk).exists()
+
+
+def test_what_is_merged_at_reading_need_not_be_in_a_window(alice, bob, posts):
+    set_author_policy(alice, Policy.PULL, by="a test")
+    pulled = publish(alice).pk
+    deliver()
+    age()
+    viewer = user_by_id(bob.pk)
+    assert pulled in read(viewer)
+    window = HOME.whole(bob.pk)
+    assert window is None or pulled not in window.ids
+    assert audited(4)["violations"] == 0
 
 
 def test_old_reports_go(settings):
