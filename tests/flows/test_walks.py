@@ -279,6 +279,10 @@ class World:
         server.start()
 
 
+def figures(tally):
+    return ", ".join(f"{number} {name}" for name, number in sorted(tally.items()))
+
+
 @pytest.fixture
 def _short_windows(monkeypatch, settings):
     settings.RATE_LIMITS = dict.fromkeys(settings.RATE_LIMITS, (10**9, 60))
@@ -292,7 +296,7 @@ def _short_windows(monkeypatch, settings):
 
 
 @pytest.mark.usefixtures("_short_windows")
-def test_a_walk_meets_everything_once_whatever_happens_meanwhile(transactional_db, capsys):
+def test_a_walk_meets_everything_once_whatever_happens_meanwhile(transactional_db):
     tally = Counter()
     number = 0
     while tally["walks"] < WALKS:
@@ -302,7 +306,7 @@ def test_a_walk_meets_everything_once_whatever_happens_meanwhile(transactional_d
             World(random.Random(seed), tally).run(size)
         except AssertionError as error:
             raise AssertionError(f"world {seed}: {error}") from error
-    print("\nrepeats 0, omissions 0:", ", ".join(f"{n} {name}" for name, n in tally.items()))  # noqa: T201 -- the figures of an evidence run
+        print(f"repeats 0, omissions 0: {figures(tally)}")  # noqa: T201 -- of an evidence run
     assert tally["owed"] > 5 * WALKS  # walks without posts prove nothing
     assert (
         min(tally[act] for act in ("delete_at_cursor", "work", "relate", "flip", "evict", "flush"))
