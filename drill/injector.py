@@ -44,6 +44,9 @@ class Injector:
         self.counts: Counter[tuple[str, str]] = Counter()
         self.deaths: list[str] = []  # processes that ended although nobody killed them
         self.last_heal = 0.0
+        self.away: list[
+            tuple[float, float]
+        ] = []  # when writers could not reach the timelines' Redis
         self._servers = servers
         self._processes = processes
         self._history = history
@@ -85,6 +88,9 @@ class Injector:
         self._history.note(
             event="fault", kind=fault.kind, target=fault.target, seconds=fault.seconds
         )
+        if fault.target == TIMELINES and fault.kind not in (Kind.FLUSH, Kind.DELAY):
+            now = time.time()
+            self.away.append((now, now + fault.seconds))
         undo = self._do(fault)
         if undo is not None:
             self._later(time.monotonic() + fault.seconds, Healing(self, fault, undo))
@@ -117,7 +123,7 @@ class Injector:
     def _on_process(self, fault: Fault) -> Callable[[], None] | None:
         process = self._processes.by_name[fault.target]
         if fault.kind is Kind.KILL_CHILD:
-            process.kill_children()
+            process.kill_child()
             return None
         if fault.kind is Kind.FREEZE:
             process.send(signal.SIGSTOP)

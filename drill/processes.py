@@ -44,9 +44,9 @@ class Process:
             self.child.kill()
             self.child = None
 
-    def kill_children(self) -> None:
-        """kill -9 of the processes it started itself; it stays."""
-        for pid in children_of(self.child.pid) if self.child else []:
+    def kill_child(self) -> None:
+        """kill -9 of one of the processes it started itself; it stays. (A worker that loses all of its pool gives up.)"""
+        for pid in children_of(self.child.pid)[:1] if self.child else []:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
 

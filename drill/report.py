@@ -54,6 +54,7 @@ def line(verdict: Verdict, run: Run) -> str:
         f"invariant={verdict.name} seed={run.seed} ops={verdict.checked} faults={run.faults}"
         f" violations={verdict.violations} lost={verdict.lost} p99={_seconds(verdict.p99)}"
         f" recover_s={_seconds(verdict.recover_s)}"
+        + (f" excused={verdict.excused}" if verdict.excused else "")
     )
 
 

@@ -118,7 +118,9 @@ class Drill:
             ("Published once", lambda: work.published_once(verdicts)),
             (
                 "Pages",
-                lambda: Pages(facts, oracle.posts, delivered, verdicts).judge(history.operations),
+                lambda: Pages(
+                    facts, oracle.posts, delivered, verdicts, away=self._injector.away
+                ).judge(history.operations),
             ),
             ("Homes", lambda: homes.homes(verdicts, world, oracle, reader)),
             ("Work done twice", lambda: work.twice(verdicts, readers)),

@@ -29,6 +29,7 @@ class Verdict:
     checked: int = 0
     violations: int = 0
     lost: int = 0
+    excused: int = 0  # see "Known gaps" in docs/drill.md
     p99: float | None = None  # seconds
     recover_s: float | None = None
     found: list[str] = field(default_factory=list)

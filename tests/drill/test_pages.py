@@ -39,13 +39,18 @@ def done(name, begin, *, actor=ANN, **args):
     return Operation(0, actor, name, begin, args, begin + 1, OK, 200, None)
 
 
-def judged(*operations, follows=((ANN, BOB),), settled=SETTLED):
+def judged(*operations, settled=SETTLED):
     """The invariants that are violated."""
+    verdicts = verdicts_of(*operations, settled=settled)
+    return {name for name in INVARIANTS if verdicts[name].violations}
+
+
+def verdicts_of(*operations, settled=SETTLED, away=()):
     history = [*published(), *operations]
     verdicts = Verdicts()
-    facts = Facts(history, World([], [], [], set(follows)))
-    Pages(facts, POSTS, settled, verdicts).judge(history)
-    return {name for name in INVARIANTS if verdicts[name].violations}
+    facts = Facts(history, World([], [], [], {(ANN, BOB)}))
+    Pages(facts, POSTS, settled, verdicts, away=away).judge(history)
+    return verdicts
 
 
 WHOLE = [60, 40, 30, 20, 10]
@@ -70,6 +75,17 @@ def test_what_was_not_delivered_yet_may_be_missing():
 def test_an_author_misses_nothing_of_their_own_from_the_acknowledgement_on():
     late = {**SETTLED, 40: 500.0}
     assert judged(page([60, 30, 20, 10]), settled=late) == {"I12"}
+
+
+def test_what_redis_was_away_for_is_counted_apart():
+    """A known gap: the windows get such a post with its delivery, and until then the page lacks it."""
+    late = {**SETTLED, 40: 500.0}
+    found = verdicts_of(page([60, 30, 20, 10]), settled=late, away=[(150, 160)])["I12"]
+    assert (found.violations, found.excused) == (0, 1)
+    found = verdicts_of(page([60, 30, 20, 10]), settled=late, away=[(300, 310)])["I12"]
+    assert (found.violations, found.excused) == (1, 0)
+    found = verdicts_of(page([60, 40, 20, 10]), away=[(150, 160)])["I7"]
+    assert (found.violations, found.excused) == (1, 0)
 
 
 def test_nobody_goes_back_in_time():
