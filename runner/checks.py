@@ -25,7 +25,7 @@ SERVER_SETTINGS = (
 )  # fmt: skip
 
 
-SHORT_DRILL = ("--minutes", "0.7")
+SHORT_DRILL = ("--minutes", "0.6", "--rate", "16")  # with healing and checks about 75 s
 
 
 def test(arguments: list[str]) -> NoReturn:
