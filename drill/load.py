@@ -29,6 +29,8 @@ class Load:
     ) -> None:
         self.errors: list[str] = []
         self._stop = threading.Event()
+        self._may_act = threading.Event()
+        self._may_act.set()
         known = KnownPosts()
         self._threads = [
             threading.Thread(
@@ -46,9 +48,17 @@ class Load:
         for thread in self._threads:
             thread.start()
 
+    def ease(self, *, is_behind: bool) -> None:
+        """Rest while the workers are behind: what is drilled is not overload."""
+        if is_behind:
+            self._may_act.clear()
+        else:
+            self._may_act.set()
+
     def stop(self) -> None:
         """Let every thread finish what it is doing."""
         self._stop.set()
+        self._may_act.set()
         for thread in self._threads:
             thread.join(JOIN_SECONDS)
             if thread.is_alive():
@@ -64,6 +74,7 @@ class Load:
         due = time.monotonic() + chance.uniform(0, self._pause)
         try:
             while not self._stop.wait(max(0.0, due - time.monotonic())):
+                self._may_act.wait()
                 act, _, active = chance.choices(acts, weights)[0]
                 act(chance.choices(people, often)[0] if active else chance.choice(people))
                 due = max(due + self._pause, time.monotonic() - self._pause)

@@ -29,6 +29,7 @@ STEP_SECONDS = 0.02
 FEWEST_PEOPLE, MOST_PEOPLE, PEOPLE_A_MINUTE = 60, 150, 60
 CROWD = 1500  # followers of the most active, who never come: their posts are several chunks
 CROWD_LOOKED_AT = 20
+MOST_OWED, LOOK_SECONDS = 250, 1.0  # rows of work; beyond, clients wait for the workers
 
 
 class Drill:
@@ -92,8 +93,12 @@ class Drill:
         start = time.monotonic()
         self._injector.load(plan, start=start)
         load.start()
+        look_at = start
         while time.monotonic() - start < seconds:
             self._injector.step()
+            if time.monotonic() > look_at:
+                look_at = time.monotonic() + LOOK_SECONDS
+                load.ease(is_behind=work.pending() > MOST_OWED)
             progress.update(bar, completed=time.monotonic() - start)
             time.sleep(STEP_SECONDS)
         self._injector.heal_all()
