@@ -36,7 +36,7 @@ def stage(name: str) -> Iterator[None]:
 
 
 def spend(name: str, seconds: float) -> None:
-    """Count seconds as those of a stage."""
+    """Count seconds as those of a stage; of none without a name."""
     stages = _stages.get()
-    if stages is not None:
+    if stages is not None and name:
         stages[name] = stages.get(name, 0.0) + seconds

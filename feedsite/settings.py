@@ -53,6 +53,7 @@ MIDDLEWARE = [
     "feedsite.shedding.SheddingMiddleware",
     "feedsite.budget.BudgetMiddleware",
     "feedsite.outage.OutageMiddleware",
+    "feedsite.timing.ServerTimingMiddleware",
     "feedsite.inputguard.InputGuardMiddleware",
     "feedsite.slashes.TrailingSlashMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",

@@ -11,6 +11,7 @@ ROOT = Path(__file__).resolve().parent.parent
 DOCUMENT = ROOT / "docs" / "requirements.md"
 ROWS = (
     [f"S{number}" for number in range(25, 76)]
+    + ["S16", "S17", "S18", "S91", "C06"]
     + ["S77", "S88", "S103", "S104", "S115", "S120", "S121", "S122", "S123"]
     + [f"C{number}" for number in range(10, 17)]
     + ["C20", "C24", "C25"]

@@ -12,6 +12,7 @@ from heapq import merge as merge_sorted
 from apps.caches.servers import RedisError
 from apps.caches.window import WindowRange, Windows, at_one_moment, range_of, range_up_of
 from apps.ids import MAX_ID
+from apps.stages import stage
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +53,8 @@ def read_together(
     for windows in kinds:
         windows.ask(pipeline, reader_id, newest=newest, count=count)
     try:
-        first, *answers = pipeline.execute()
+        with stage("inbox"), stage("windows"):
+            first, *answers = pipeline.execute()
     except RedisError:
         return Together([None] * len(kinds), answered=False)
     pairs = zip(answers[::2], answers[1::2], strict=True)
@@ -74,7 +76,8 @@ def read_up_together(
     for windows in kinds:
         windows.ask_up(pipeline, reader_id, oldest=oldest, newest=newest, count=count)
     try:
-        first, *answers = pipeline.execute()
+        with stage("inbox"), stage("windows"):
+            first, *answers = pipeline.execute()
     except RedisError:
         return Together([None] * len(kinds), answered=False)
     triples = zip(answers[::3], answers[1::3], answers[2::3], strict=True)
@@ -83,8 +86,10 @@ def read_up_together(
 
 def merged_down(parts: Sequence[WindowRange], *, newest: int | None, count: int) -> Merged:
     """Up to `count` ids, newest first, none below the highest end."""
-    end = max(_end(part, newest=newest, count=count) for part in parts)
-    ids = [one for one in _distinct([part.ids for part in parts], newest_first=True) if one >= end]
+    with stage("merge"):
+        end = max(_end(part, newest=newest, count=count) for part in parts)
+        merged = _distinct([part.ids for part in parts], newest_first=True)
+        ids = [one for one in merged if one >= end]
     # as many as asked for: what lies below does not matter
     return Merged(ids[:count], end=0 if len(ids) >= count else end)
 

@@ -19,6 +19,7 @@ V = TypeVar("V")
 
 TTL_JITTER = 0.1  # entries written together do not expire together
 NEGATIVE_TTL_SECONDS = 5
+RENEW_TRIES = 2  # whoever meets more writers than that leaves it to the next reader
 
 
 @dataclass(frozen=True)
@@ -113,7 +114,8 @@ class ReadThrough(Generic[K, V]):
                 return data if is_older(self.decode(held)) else held
             return data
 
-        cache.update(self._name(key, cache), step, ttl_seconds=self.jittered_ttl())
+        name, ttl_seconds = self._name(key, cache), self.jittered_ttl()
+        cache.update(name, step, ttl_seconds=ttl_seconds, tries=RENEW_TRIES)
         return cache.announce_missed()
 
     def forget(self, keys: Collection[K]) -> bool:

@@ -25,6 +25,8 @@ from apps.caches.topology import Topology
 from apps.caches.wire import Kind
 from apps.caches.writes import Writes
 
+Change = Callable[[bytes], bytes]
+
 CAS_TRIES = 8
 HOLD_SECONDS = 1.2  # longer than the news of a topology takes: each process looks every second
 
@@ -161,9 +163,9 @@ class TieredCache:
             for raw in named([key])
         )
 
-    def update(self, key: str, change: Callable[[bytes], bytes], *, ttl_seconds: int) -> bool:
+    def update(self, key: str, change: Change, *, ttl_seconds: int, tries: int = CAS_TRIES) -> bool:
         """Change a value that is stored, however many do so at once; when that fails, delete it and say False."""
-        for _ in range(CAS_TRIES):
+        for _ in range(tries):
             found = self.gets(key)
             if found is None:
                 break

@@ -88,6 +88,7 @@ def unblock_user(owner: User, other: User) -> None:
             Moved(owner.pk, BLOCKING, other.pk),
             Moved(other.pk, BLOCKED_BY, owner.pk),
         )
+        record("relations_moved", user_ids=[owner.pk, other.pk])
 
 
 @transaction.atomic
@@ -98,6 +99,7 @@ def mute_user(owner: User, other: User) -> None:
     mute, created = Mute.objects.get_or_create(owner=owner, muted=other)
     if created:
         _move(counts, Moved(owner.pk, MUTING, other.pk, mute.pk))
+        record("relations_moved", user_ids=[owner.pk])
 
 
 @transaction.atomic
@@ -107,6 +109,7 @@ def unmute_user(owner: User, other: User) -> None:
     deleted, _by_model = Mute.objects.filter(owner=owner, muted=other).delete()
     if deleted:
         _move(counts, Moved(owner.pk, MUTING, other.pk))
+        record("relations_moved", user_ids=[owner.pk])
 
 
 def _require_other(one: User, other: User) -> None:
@@ -149,7 +152,6 @@ def _move(counts: dict[int, UserCounts], *moved: Moved) -> None:
     if moved:
         transaction.on_commit(partial(bring_on, counts, moved))
     if standing:
-        record("relations_moved", user_ids=sorted(standing))
         revisions = {owner_id: counts[owner_id].graph_revision + 1 for owner_id in standing}
         transaction.on_commit(lambda: renew_standing(revisions), robust=True)
 

@@ -3,7 +3,7 @@
 An entry is as good as a row of PostgreSQL (decision 0019) because whatever changes a post changes the entry after the
 commit and before it is acknowledged: a publication adds it, an edit replaces what is older, a deletion leaves a tombstone
 for good. A reader who loads what is missing loses to all of them. Should a writer die between commit and cache, nobody was
-told that the change is done; the event of the change repairs the entry (`repair`).
+told that the change is done; the event of the change repairs the entry (`repair_edited` and its neighbours).
 """
 
 import logging
@@ -110,16 +110,27 @@ def deleted(post_id: int) -> None:
     _told(tiers().announce_missed(), post_id)
 
 
-def repair(post_id: int) -> None:
-    """What whoever published, edited or deleted a post may not have come to; what is there stays there, in every layer."""
-    head = load_heads([post_id]).get(post_id)
-    if head is GONE:
-        deleted(post_id)
-    elif head is not None:
-        done = HEADS.renew(post_id, head, is_older=lambda held: held.version <= head.version)
-        _told(done, post_id)
+# -- the same again, by the events of changes whose writers may not have come to it -----------------
+
+
+def repair_published(post_id: int) -> None:
+    """Of a publication: a head that is not there is loaded, but what its author reposts is known."""
     if Post.objects.filter(pk=post_id, kind=Kind.REPOST).exists():
         REPOSTED.forget([author_of(post_id)])
+
+
+def repair_edited(post_id: int) -> None:
+    """Of an edit: what is not older than the row stays, in every layer."""
+    head = load_heads([post_id]).get(post_id)
+    if head is not None:
+        done = HEADS.renew(post_id, head, is_older=lambda held: held.version <= head.version)
+        _told(done, post_id)
+
+
+def repair_deleted(post_id: int) -> None:
+    """Of a deletion."""
+    deleted(post_id)
+    repair_published(post_id)
 
 
 def _told(done: bool, post_id: int) -> None:  # noqa: FBT001 -- the only thing it is about

@@ -32,8 +32,15 @@ def standing_of(viewer_id: int | None) -> Iterator[Standing]:
     standing, trip = Standing(viewer_id), Together()
     viewers = [] if viewer_id is None else [viewer_id]
     believed = ask_fence(trip)
-    revisions = trip.entries(STANDING, viewers, load_standing)
-    reposted = trip.entries(REPOSTED, viewers, load_reposted)
+
+    def revisions_of(user_ids: list[int]) -> dict[int, int]:  # of no use where nothing is believed
+        return load_standing(user_ids) if believed() else {}
+
+    def reposts_of(user_ids: list[int]) -> dict[int, Reposted]:
+        return load_reposted(user_ids) if believed() else {}
+
+    revisions = trip.entries(STANDING, viewers, revisions_of)
+    reposted = trip.entries(REPOSTED, viewers, reposts_of)
     trip.depart()
     try:
         yield standing

@@ -4,7 +4,7 @@ from apps.caches.window import bury
 from apps.events.registry import Payload, handles
 from apps.ids import author_of
 from apps.posts.actions import delete_reposts_of
-from apps.posts.heads import repair
+from apps.posts.heads import repair_deleted, repair_edited, repair_published
 from apps.timeline import fanout, outbox
 from apps.timeline.cache import HOME, INBOX
 
@@ -12,7 +12,7 @@ from apps.timeline.cache import HOME, INBOX
 @handles("post_published")
 def deliver_post(payload: Payload) -> None:
     """The author's outbox first, then the followers (source 003)."""
-    repair(payload["post_id"])
+    repair_published(payload["post_id"])
     outbox.keep_up(author_of(payload["post_id"]))
     fanout.start_job(payload["post_id"])
 
@@ -20,7 +20,7 @@ def deliver_post(payload: Payload) -> None:
 @handles("post_edited")
 def deliver_edited_post(payload: Payload) -> None:
     """Bring a post for mentioned people to those whom only its new text names."""
-    repair(payload["post_id"])
+    repair_edited(payload["post_id"])
     outbox.keep_up(author_of(payload["post_id"]))
     fanout.deliver_to_named(payload["post_id"])
 
@@ -29,7 +29,7 @@ def deliver_edited_post(payload: Payload) -> None:
 def bury_deleted_post(payload: Payload) -> None:
     """Stop deliveries of a deleted post and delete its reposts, a batch at a time."""
     bury(payload["post_id"])
-    repair(payload["post_id"])
+    repair_deleted(payload["post_id"])
     outbox.keep_up(author_of(payload["post_id"]))
     while delete_reposts_of(payload["post_id"]):
         pass

@@ -11,6 +11,7 @@ PARTS = {
     "publish": "publish",
     "fairness": "fairness",
     "memory": "memory",
+    "page": "page",
 }
 
 

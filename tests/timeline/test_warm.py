@@ -10,10 +10,10 @@ from apps.caches.tiers import tiers
 from apps.engagement.actions import bookmark_post, like_post
 from apps.engagement.cache import BOOKMARKS, LIKES
 from apps.engagement.tasks import tend_filters
+from apps.graph.actions import follow_user, mute_user
 from apps.paging import Cursor
 from apps.posts.actions import repost
 from apps.posts.standing import Standing
-from apps.stages import traced
 from apps.timeline.home import home_timeline
 from apps.timeline.hydrate import hydrate, hydrated
 from tests.factories import deliver, make_user, publish
@@ -143,10 +143,51 @@ def test_the_caches_and_postgresql_make_the_same_page(alice, bob, carol):
             assert hydrate(viewer_id, ids).items == exact.items
 
 
-def test_every_stage_of_a_page_is_timed(alice, bob):
-    publish(alice)
-    viewer = warmed(bob)
-    with traced() as stages:
-        page(viewer)
-    assert {"skeleton", "content", "people", "relations", "counts", "flags", "rules"} <= set(stages)
-    assert all(seconds >= 0 for seconds in stages.values())
+# the ten steps of source 000 by their names here; `skeleton` is all that finds the ids, `total` the request
+STAGES = ["relations", "inbox", "windows", "merge", "content", "people", "rules", "flags", "counts", "present"]  # fmt: skip
+
+
+@pytest.mark.parametrize("address", ["/", "/api/v1/timelines/home"])
+def test_each_of_the_ten_stages_leaves_its_mark_on_one_page_and_is_timed(
+    alice, bob, carol, page_of, api_of, address
+):
+    build_filters()
+    for one in (carol, muted := make_user()):
+        follow_user(bob, one)
+    secret = publish(alice, "Only for followers.", visibility="followers")  # by the inbox
+    wrapper = repost(carol, publish(make_user("dora"), "Shared.").pk)  # a source and its author
+    hidden = publish(muted, "Never shown.")
+    open_ = publish(alice, "For all.")
+    like_post(bob, open_.pk)
+    mute_user(bob, muted)
+    deliver()
+    items = {item.id: item for item in page(user_by_id(bob.pk))}
+    assert list(items) == sorted([open_.pk, wrapper.pk, secret.pk], reverse=True)
+    assert hidden.pk not in items
+    assert (items[open_.pk].flags.liked, items[open_.pk].counts.likes) == (True, 1)
+    shown = items[wrapper.pk].shown
+    assert (shown.author.handle, shown.post.body) == ("dora", "Shared.")
+    client = api_of(bob) if address.startswith("/api") else page_of(bob)
+    response = client.get(address)
+    timed = dict(part.split(";dur=") for part in response["Server-Timing"].split(", "))
+    assert set(timed) == {*STAGES, "skeleton", "total"}
+    assert all(0 <= float(timed[name]) <= float(timed["total"]) for name in STAGES)
+
+
+@pytest.mark.parametrize("number", [1, 20])
+def test_a_whole_request_asks_postgresql_who_asks_and_what_stands_around_the_posts(
+    alice, bob, page_of, api_of, number, django_assert_num_queries
+):
+    build_filters()
+    for _ in range(number):
+        publish(alice)
+    deliver()
+    # the token; the session's user, the circles to post to, the badge, whom to follow
+    for client, address, queries in (
+        (api_of(bob), "/api/v1/timelines/home", 1),
+        (page_of(bob), "/", 4),
+    ):
+        for _ in range(2):
+            client.get(address)
+        with django_assert_num_queries(queries):
+            assert client.get(address).status_code == 200

@@ -12,6 +12,7 @@ from apps.accounts.schema import ProblemSchema
 from apps.accounts.visitors import viewer_id_of
 from apps.graph.api import CURSOR_PARAMETERS, paged
 from apps.paging import Cursor, Page
+from apps.stages import stage
 from apps.timeline.bookmarks import bookmarks_timeline
 from apps.timeline.home import home_timeline
 from apps.timeline.items import FeedItem
@@ -109,4 +110,5 @@ def activity(request: Request) -> Response:
 
 def statuses(request: Request, page: Page[FeedItem]) -> Response:
     """A page of statuses with its `Link` header."""
-    return paged(request, page, [status_json(item) for item in page.items])
+    with stage("present"):
+        return paged(request, page, [status_json(item) for item in page.items])

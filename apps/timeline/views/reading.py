@@ -14,6 +14,7 @@ from apps.engagement.actions import read_post
 from apps.graph.circle_queries import circles_to_post_to
 from apps.graph.queries import exact_relations
 from apps.paging import Cursor, Page
+from apps.stages import stage
 from apps.timeline.bookmarks import bookmarks_timeline
 from apps.timeline.forms import ComposeForm, composer_context
 from apps.timeline.home import home_timeline
@@ -117,9 +118,10 @@ def post(request: Visit, handle: str, post_id: int) -> HttpResponseBase:
 
 def _feed(request: Visit, template: str, page: Page[FeedItem], **context: Any) -> HttpResponse:
     """The page around a feed, or for htmx only what comes next in it."""
-    return render(
-        request, "timeline/_page.html" if request.htmx else template, {"page": page, **context}
-    )
+    with stage("present"):
+        return render(
+            request, "timeline/_page.html" if request.htmx else template, {"page": page, **context}
+        )
 
 
 def _standing(viewer_id: int | None, owner: User) -> dict[str, Any]:
