@@ -23,7 +23,6 @@ ERROR_MAX_CHARACTERS = 2000
 
 R = TypeVar("R", bound="LeasedRow")
 Receipt = Mapping[str, Any]  # fields of the row, which say what the work did
-UNFINISHED: Receipt = {"unfinished": True}  # compared by identity
 KILLED = "the worker died or ran out of time at every try"
 
 # One statement: what a small piece of work costs is mostly its round trips.
@@ -99,8 +98,8 @@ def work_off(
 ) -> int:
     """Claim due rows and do the work of each; how many were claimed.
 
-    What the work returns is written together with its end; UNFINISHED leaves the row for the next claim. A row whose
-    work fails is tried again later; one that finds a store down is postponed without blame.
+    What the work returns is written together with its end. A row whose work fails is tried again later; one that finds a
+    store down is postponed without blame.
     """
     rows = claim(model, limit=limit, only=only, overdue=overdue)
     for row in rows:
@@ -113,10 +112,7 @@ def work_off(
             logger.exception("%s failed, try %s", row, row.attempts)
             fail(row, error)
         else:
-            if receipt is UNFINISHED:
-                release(row)
-            else:
-                finish(row, receipt)
+            finish(row, receipt)
     return len(rows)
 
 
@@ -127,11 +123,6 @@ def _key(row: LeasedRow) -> int:
 def finish(row: LeasedRow, receipt: Receipt | None = None) -> None:
     """Mark a row of work as done, together with what it did; idempotent."""
     _update(row, state=State.DONE, finished_at=timezone.now(), last_error="", **(receipt or {}))
-
-
-def release(row: LeasedRow) -> None:
-    """Give a lease back before its time, without blame."""
-    _update(row, attempts=row.attempts - 1, due_at=timezone.now())
 
 
 def fail(row: LeasedRow, error: BaseException) -> None:

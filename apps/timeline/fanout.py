@@ -43,21 +43,25 @@ def start_job(post_id: int) -> None:
         return
     windows = _windows_for(post.visibility, policies.refresh().generation)
     windows.push([post.author_id], [post_id])  # authors read their own posts
-    _write_down(post)
-    leases.work_off(FanoutJob, _cut_or_pass_on, limit=1, only=[post_id])
+    job = _write_down(post)
+    if post.visibility in ADDRESSED or job.followers <= settings.FANOUT_CHUNK_SIZE:
+        leases.work_off(FanoutJob, _cut_here, limit=1, only=[post_id])
+    elif job.state == leases.State.PENDING:  # a long list is left to those who cut long lists
+        ring("apps.timeline.tasks.cut_job", post_id)
 
 
-def _write_down(post: Post) -> None:
+def _write_down(post: Post) -> FanoutJob:
     """The job of a post, with the mode in which it goes out, for ever; one that is pulled is done with that."""
-    if FanoutJob.objects.filter(pk=post.pk).exists():
-        return
+    if (job := FanoutJob.objects.filter(pk=post.pk).first()) is not None:
+        return job
     with transaction.atomic():
         mode = policies.mode_for(post.author_id, post.visibility)
         state = leases.State.DONE if mode == Mode.PULL else leases.State.PENDING
-        FanoutJob.objects.get_or_create(
+        job, _created = FanoutJob.objects.get_or_create(
             post=post,
             defaults={"mode": mode, "state": state, "followers": _followers(post.author_id)},
         )
+    return job
 
 
 def run_due(*, limit: int, only: list[int] | None = None, overdue: timedelta = NOW) -> int:
@@ -91,21 +95,17 @@ def discard_dead(job_ids: list[int]) -> int:
     return jobs.update(state=leases.State.DONE) + ledger.discard_dead(FanoutChunk, job_ids)
 
 
-def _cut_or_pass_on(job: FanoutJob) -> leases.Receipt | None:
-    """Small authors' single chunk is delivered on the spot; a long list is left to those who cut long lists."""
+def _cut_here(job: FanoutJob) -> None:
+    """Small authors' single chunk is delivered on the spot."""
     post = _delivered().get(pk=job.pk)
     if post.visibility in ADDRESSED:
         chunks = ledger.add_chunk(job, len(_addressees(post)))
-    elif job.followers > settings.FANOUT_CHUNK_SIZE:
-        ring("apps.timeline.tasks.cut_job", job.pk)
-        return leases.UNFINISHED
     else:
         chunks = [one for batch in ledger.batches(job, post.author_id) for one in batch.chunk_ids]
     if len(chunks) == 1:
         run_due(limit=1, only=chunks)
     else:
         _ring(chunks, queue=None)
-    return None
 
 
 def _cut(job: FanoutJob) -> None:
