@@ -230,6 +230,7 @@ RATE_LIMITS = {
     "password_reset": (env.int("LIMIT_PASSWORD_RESET", 10), 1800),  # per address
 }
 POST_MAX_CHARACTERS = 500
+SCHEDULED_POSTS_MAX = env.int("SCHEDULED_POSTS_MAX", 300)  # waiting, of one author
 
 # --- Celery: a doorbell ---------------------------------------------------------------------------
 CELERY_BROKER_URL = env.str("CELERY_BROKER_URL")
@@ -284,6 +285,11 @@ CELERY_BEAT_SCHEDULE = {
         "task": "apps.timeline.tasks.measure_policies",
         "schedule": 300.0,
         "options": {"expires": 300},
+    },
+    "publish-scheduled-posts": {
+        "task": "apps.posts.tasks.publish_due",
+        "schedule": 1.0,
+        "options": {"expires": 5},
     },
     "tend-existence-filters": {
         "task": "apps.engagement.tasks.tend_filters",

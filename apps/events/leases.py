@@ -41,6 +41,10 @@ RETURNING r.*
 """
 
 
+class Later(Exception):  # noqa: N818 -- a request, not an error
+    """Raised by work that cannot be done just now, and is not to be blamed for it."""
+
+
 class State(models.TextChoices):
     """Where a row of work stands."""
 
@@ -105,7 +109,7 @@ def work_off(
     for row in rows:
         try:
             receipt = work(row)
-        except RedisError as error:
+        except (RedisError, Later) as error:
             logger.warning("%s postponed: %s", row, error)
             postpone(row)
         except Exception as error:
@@ -140,7 +144,7 @@ def postpone(row: LeasedRow) -> None:
         row,
         attempts=row.attempts - 1,
         due_at=timezone.now() + RETRY_AFTER,
-        last_error="postponed: a store is down",
+        last_error="postponed: not possible just now",
     )
 
 

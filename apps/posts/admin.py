@@ -17,9 +17,11 @@ from django.utils.translation import gettext_lazy, ngettext
 
 from apps.accounts.admin import SEARCH_MAX_CHARACTERS, account_ids, staff_of, user_link
 from apps.events.admin import StaffList
+from apps.events.leases import State
 from apps.ids import first_id_at, parse_id
+from apps.posts import scheduled
 from apps.posts.actions import delete_post
-from apps.posts.models import Post
+from apps.posts.models import Post, ScheduledPost
 
 EXCERPT_CHARACTERS = 80
 SEARCHED_POSTS = 100_000  # a text search reads bodies one by one: the newest ones only
@@ -197,3 +199,56 @@ class PostAdmin(StaffList):
 def _search_floor() -> int:
     newest = Post.objects.order_by("-pk").values_list("pk", flat=True)
     return next(iter(newest[SEARCHED_POSTS : SEARCHED_POSTS + 1]), 0)
+
+
+@admin.register(ScheduledPost)
+class ScheduledPostAdmin(StaffList):
+    """Posts that wait for their time, and those that could not be published."""
+
+    list_display = ("id", "author_link", "scheduled_at", "state", "attempts", "last_error")
+    list_filter = ("state",)
+    search_fields = ("author__handle",)
+    search_help_text = gettext_lazy("The whole handle of the author.")
+    ordering = ("-id",)
+    actions = ("retry", "discard")
+    fields = readonly_fields = ("author_link", "scheduled_at", "state", "attempts", "due_at", "last_error", "post")  # fmt: skip
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[ScheduledPost]:
+        """With their authors; what was published is found among the posts."""
+        rows: QuerySet[ScheduledPost] = super().get_queryset(request)
+        return rows.exclude(state=State.DONE).select_related("author")
+
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
+    ) -> tuple[QuerySet[Any], bool]:
+        """By the author."""
+        term = search_term.strip()
+        return queryset.filter(author__in=account_ids(term)) if term else queryset, False
+
+    @admin.display(description=gettext_lazy("author"))
+    def author_link(self, row: ScheduledPost) -> SafeString:
+        """Whose it is."""
+        return user_link(row.author)
+
+    @admin.action(description=gettext_lazy("Retry dead letters"), permissions=["intervene"])
+    def retry(self, request: HttpRequest, queryset: QuerySet[ScheduledPost]) -> None:
+        """Give those that could not be published five more tries."""
+        number = scheduled.retry_dead([row.pk for row in self.chosen(request, queryset)])
+        text = ngettext(
+            "%(count)d post will be tried again.", "%(count)d posts will be tried again.", number
+        )
+        self.message_user(request, text % {"count": number})
+
+    @admin.action(description=gettext_lazy("Discard dead letters"), permissions=["discard"])
+    def discard(
+        self, request: HttpRequest, queryset: QuerySet[ScheduledPost]
+    ) -> TemplateResponse | None:
+        """Give up those that could not be published, after a question."""
+        dead = self.chosen(request, queryset.filter(state=State.DEAD))
+        question = _("Discard what could not be published? Its text is lost.")
+        if dead and (page := self.confirmation(request, dead, question=question)):
+            return page
+        number = scheduled.discard_dead([row.pk for row in dead])
+        text = ngettext("%(count)d post discarded.", "%(count)d posts discarded.", number)
+        self.message_user(request, text % {"count": number})
+        return None

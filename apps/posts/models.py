@@ -5,6 +5,7 @@ from django.db import models
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
+from apps.events.leases import LeasedRow, State
 from apps.graph.models import Circle
 
 
@@ -194,3 +195,31 @@ class IdempotencyKey(models.Model):
 
     def __str__(self) -> str:
         return self.key
+
+
+class ScheduledPost(LeasedRow):
+    """A post to be published later: a row that is due, never a delayed message.
+
+    `due_at` is when it may be claimed, `scheduled_at` what its author asked for. `post` is what became of it.
+    """
+
+    author = models.ForeignKey(
+        settings.AUTH_USER_MODEL, models.CASCADE, related_name="+", db_index=False
+    )
+    scheduled_at = models.DateTimeField(_("scheduled for"))
+    draft = models.JSONField(_("draft"))
+    post = models.ForeignKey(Post, models.SET_NULL, null=True, related_name="+", db_index=False)
+
+    class Meta:
+        verbose_name, verbose_name_plural = _("scheduled post"), _("scheduled posts")
+        indexes = [
+            models.Index(
+                fields=["due_at", "id"],
+                condition=models.Q(state=State.PENDING),
+                name="scheduled_due",
+            ),
+            models.Index(fields=["author", "-id"], name="scheduled_list"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.author_id}: {self.scheduled_at:%Y-%m-%d %H:%M}"

@@ -4,9 +4,11 @@ from celery import shared_task
 from django.conf import settings
 
 from apps.caches.counters import upkeep
+from apps.posts import scheduled
 from apps.posts.cache import POST_COUNTS
 
 TURN_SECONDS = 20.0
+SWEEP_LIMIT = 20
 
 
 @shared_task
@@ -25,3 +27,10 @@ def write_back_reads() -> None:
 def cool_counts() -> None:
     """Drop the counters of old posts from Redis."""
     upkeep.cool(POST_COUNTS, most_bytes=settings.COUNTERS_MEMORY_LIMIT_BYTES)
+
+
+@shared_task
+def publish_due() -> None:
+    """Publish the scheduled posts whose time has come."""
+    while scheduled.publish_due(limit=SWEEP_LIMIT) == SWEEP_LIMIT:
+        pass

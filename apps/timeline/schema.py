@@ -157,6 +157,24 @@ class StatusInput(serializers.Serializer[Any]):
     language = serializers.RegexField(
         r"\A[a-zA-Z]{2,3}(-[a-zA-Z]{2,4})?\Z", allow_null=True, default=None
     )
+    scheduled_at = serializers.DateTimeField(
+        allow_null=True, default=None, help_text="From five minutes to a year from now."
+    )
+
+
+class ScheduledStatusSchema(serializers.Serializer[Any]):
+    """A status that waits for its time."""
+
+    id = serializers.CharField()
+    scheduled_at = serializers.DateTimeField()
+    params = serializers.DictField(help_text="What was sent, as it will be published.")
+    media_attachments = MediaSchema(many=True)
+
+
+class ScheduleInput(serializers.Serializer[Any]):
+    """Another time."""
+
+    scheduled_at = serializers.DateTimeField()
 
 
 class StatusEdit(serializers.Serializer[Any]):

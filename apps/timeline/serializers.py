@@ -4,6 +4,8 @@ from typing import Any
 
 from apps.accounts.serializers import absolute, account_json, timestamp
 from apps.posts.content import Picture
+from apps.posts.drafts import Draft
+from apps.posts.models import ScheduledPost
 from apps.posts.text import tags
 from apps.timeline.items import FeedItem
 from apps.timeline.schema import VISIBILITY_NAMES
@@ -90,3 +92,29 @@ def _media(picture: Picture) -> Json:
 
 def _mention(handle: str, user_id: int) -> Json:
     return {"id": str(user_id), "username": handle, "acct": handle, "url": absolute(f"/@{handle}")}
+
+
+def scheduled_json(row: ScheduledPost) -> dict[str, Any]:
+    """A post that waits for its time."""
+    draft = Draft(**row.draft)
+    params = {
+        "text": draft.body,
+        "visibility": VISIBILITY_NAMES[draft.visibility],
+        "in_reply_to_id": _text(draft.reply_to_id),
+        "quoted_status_id": _text(draft.quote_of_id),
+        "circle_id": _text(draft.circle_id),
+        "spoiler_text": draft.content_warning,
+        "language": draft.language or None,
+        "scheduled_at": None,
+        "media_ids": None,
+    }
+    return {
+        "id": str(row.pk),
+        "scheduled_at": timestamp(row.scheduled_at),
+        "params": params,
+        "media_attachments": [],
+    }
+
+
+def _text(number: int | None) -> str | None:
+    return None if number is None else str(number)

@@ -2,7 +2,7 @@
 
 from django.urls import URLPattern, path, register_converter
 
-from apps.timeline.api import statuses, timelines
+from apps.timeline.api import scheduled, statuses, timelines
 from apps.timeline.converters import PostIdConverter
 from apps.timeline.views import acting, reading, writing
 
@@ -34,6 +34,8 @@ endpoints: list[URLPattern] = [
     path("bookmarks", timelines.bookmarks),
     path("accounts/<int:account_id>/statuses", timelines.of_account),
     path("statuses", statuses.create),
+    path("scheduled_statuses", scheduled.waiting),
+    path("scheduled_statuses/<int:number>", scheduled.one),
     path("statuses/<int:status_id>", statuses.one),
     path("statuses/<int:status_id>/context", statuses.context),
     path("statuses/<int:status_id>/favourite", statuses.favourite),

@@ -1,11 +1,16 @@
 """What holds for every endpoint: who may ask, how refusals look, both slash forms, odd ids."""
 
+from datetime import timedelta
+
 import pytest
 from django.urls import URLResolver, get_resolver
+from django.utils import timezone
 
 from apps.engagement.actions import bookmark_post
 from apps.graph.actions import block_user
 from apps.posts.actions import delete_post
+from apps.posts.drafts import Draft
+from apps.posts.scheduled import schedule_post
 from tests.factories import make_user, publish
 
 pytestmark = pytest.mark.django_db
@@ -31,6 +36,8 @@ ENDPOINTS = [
     ("POST", "markers", True),
     ("GET", "x/activity", True),
     ("POST", "statuses", True),
+    ("GET", "scheduled_statuses", True),
+    *((method, "scheduled_statuses/<int:number>", True) for method in ("GET", "PUT", "DELETE")),
     ("GET", "statuses/<int:status_id>", False),
     ("PUT", "statuses/<int:status_id>", True),
     ("DELETE", "statuses/<int:status_id>", True),
@@ -54,6 +61,10 @@ def base(address):
     return "/api/" if address.startswith("x/") else "/api/v1/"
 
 
+def in_an_hour():
+    return timezone.now() + timedelta(hours=1)
+
+
 def routes(patterns, prefix=""):
     for pattern in patterns:
         address = prefix + str(pattern.pattern)
@@ -71,10 +82,14 @@ def bare_path(path):
 def call(client, method, address, number=0, *, slash="", **more):
     path = (
         base(address)
-        + address.replace("<int:status_id>", str(number)).replace("<int:account_id>", str(number))
+        + address.replace("<int:status_id>", str(number))
+        .replace("<int:account_id>", str(number))
+        .replace("<int:number>", str(number))
         + slash
     )
     data = BODY if method in {"POST", "PUT"} else None
+    if data and "<int:number>" in address:
+        data = {"scheduled_at": in_an_hour().isoformat()}
     if method == "GET" and address == "accounts/lookup":
         path += "?acct=alice"
     return (
@@ -163,6 +178,8 @@ def test_a_trailing_slash_is_the_same_address_without_a_redirect(
 ):
     number = publish(alice).pk if "status_id" in address else alice.pk
     owners = address.endswith("/reblog") or method in {"PUT", "DELETE"}
+    if "<int:number>" in address:
+        number, owners = schedule_post(alice, Draft("Later."), in_an_hour()).pk, True
     client = api_of(alice if owners else bob)
     answer = call(client, method, address, number, slash="/")
     assert answer.status_code == 200

@@ -164,6 +164,7 @@ TASKS = {
     "apps.posts.tasks.tend_counts": run_plain,
     "apps.posts.tasks.write_back_reads": run_plain,
     "apps.posts.tasks.cool_counts": run_plain,
+    "apps.posts.tasks.publish_due": run_plain,
     "apps.engagement.tasks.reconcile_counts": run_plain,
     "apps.engagement.tasks.tend_filters": run_plain,
     "apps.timeline.tasks.cut_job": run_cuts,

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from drf_spectacular.utils import OpenApiParameter, extend_schema
+from drf_spectacular.utils import PolymorphicProxySerializer as PolymorphicProxySchema
 from rest_framework.decorators import api_view, permission_classes
 from rest_framework.exceptions import NotAuthenticated
 from rest_framework.permissions import AllowAny
@@ -17,17 +18,19 @@ from apps.accounts.visitors import viewer_id_of
 from apps.engagement import actions as engagement
 from apps.posts import actions as posts
 from apps.posts.drafts import Draft
+from apps.posts.scheduled import schedule_post
 from apps.timeline import outbox
 from apps.timeline.fanout import push_own
 from apps.timeline.schema import (
     WRITABLE_VISIBILITIES,
     ContextSchema,
     DeletedStatusSchema,
+    ScheduledStatusSchema,
     StatusEdit,
     StatusInput,
     StatusSchema,
 )
-from apps.timeline.serializers import status_json
+from apps.timeline.serializers import scheduled_json, status_json
 from apps.timeline.thread import one_item, thread
 
 REFUSALS = {400: ProblemSchema, 401: ProblemSchema, 404: ProblemSchema}
@@ -40,7 +43,9 @@ REFUSALS = {400: ProblemSchema, 401: ProblemSchema, 404: ProblemSchema}
     parameters=[OpenApiParameter("Idempotency-Key", str, OpenApiParameter.HEADER)],
     request=StatusInput,
     responses={
-        200: StatusSchema,
+        200: PolymorphicProxySchema(
+            "StatusOrScheduledStatus", [StatusSchema, ScheduledStatusSchema], None
+        ),
         **REFUSALS,
         403: ProblemSchema,
         422: ProblemSchema,
@@ -61,6 +66,8 @@ def create(request: Request) -> Response:
         content_warning=fields["spoiler_text"],
         language=fields["language"] or "",
     )
+    if fields["scheduled_at"] is not None:
+        return Response(scheduled_json(schedule_post(viewer, draft, fields["scheduled_at"])))
     post = posts.publish_post(
         viewer, draft, idempotency_key=request.headers.get("Idempotency-Key", "")
     )

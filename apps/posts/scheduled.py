@@ -1,0 +1,116 @@
+"""Posts that are published later: rows that become due, claimed under a lease as all work here.
+
+No delayed message is involved: a queue may lose it, or run it twice. The row's number is the idempotency key of the
+post, so a worker that dies between publishing and noting it down publishes nothing twice. What cannot be published any
+more (the post it answers is gone, its author is suspended) becomes a dead letter that says why.
+"""
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from datetime import datetime, timedelta
+
+from django.conf import settings
+from django.db import transaction
+from django.db.models import QuerySet
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from apps.accounts.models import User
+from apps.events import leases
+from apps.paging import Cursor, Page, page_of_rows
+from apps.posts.actions import publish_post
+from apps.posts.audience import audience
+from apps.posts.drafts import Draft, check_labels, checked_body, invalid
+from apps.posts.models import ScheduledPost
+from apps.refusals import NotFound, TooMany
+
+EARLIEST = timedelta(minutes=5)
+LATEST = timedelta(days=366)
+
+
+def schedule_post(author: User, draft: Draft, at: datetime) -> ScheduledPost:
+    """Keep a draft until its time comes; pictures cannot be kept. Invalid when it could not be published now either."""
+    _check_time(at)
+    if draft.pictures:
+        raise invalid("media_ids", _("Pictures cannot be scheduled."), "not_allowed")
+    body = checked_body(draft.body, required=True)
+    check_labels(draft.visibility, draft.content_warning, 0)
+    audience(author.pk, draft, None)
+    with transaction.atomic():
+        User.objects.select_for_update().get(pk=author.pk)  # two requests must not pass the limit
+        if _waiting(author).count() >= settings.SCHEDULED_POSTS_MAX:
+            text = _("At most %(count)d posts can wait.") % {"count": settings.SCHEDULED_POSTS_MAX}
+            raise invalid("scheduled_at", text, "too_many")
+        kept = {**asdict(draft), "body": body}
+        kept.pop("pictures")
+        return ScheduledPost.objects.create(author=author, scheduled_at=at, due_at=at, draft=kept)
+
+
+def scheduled_posts(author: User, cursor: Cursor) -> Page[ScheduledPost]:
+    """A page of what an author has waiting, the last made first."""
+    page: Page[ScheduledPost] = page_of_rows(_waiting(author), cursor)
+    return page
+
+
+def scheduled_post(author: User, number: int) -> ScheduledPost:
+    """One that waits; NotFound."""
+    found = _waiting(author).filter(pk=number).first()
+    if found is None:
+        raise NotFound(_("There is no such scheduled post."))
+    return found
+
+
+def reschedule(author: User, number: int, at: datetime) -> ScheduledPost:
+    """Another time for one that waits; NotFound, Invalid."""
+    _check_time(at)
+    if not _waiting(author).filter(pk=number).update(scheduled_at=at, due_at=at):
+        raise NotFound(_("There is no such scheduled post."))
+    return scheduled_post(author, number)
+
+
+def cancel(author: User, number: int) -> None:
+    """Forget one that waits; NotFound when it has been published or is being published."""
+    deleted, _by_model = _waiting(author).filter(pk=number).delete()
+    if not deleted:
+        raise NotFound(_("There is no such scheduled post."))
+
+
+def publish_due(*, limit: int) -> int:
+    """Publish posts whose time has come; how many were claimed."""
+    return leases.work_off(ScheduledPost, _publish, limit=limit)
+
+
+def retry_dead(numbers: Sequence[int]) -> int:
+    """Give those that could not be published five more tries, now; how many."""
+    return len(leases.revive_dead(ScheduledPost, pk__in=numbers))
+
+
+def discard_dead(numbers: Sequence[int]) -> int:
+    """Give up those that could not be published; how many."""
+    deleted, _by_model = ScheduledPost.objects.filter(
+        pk__in=numbers, state=leases.State.DEAD
+    ).delete()
+    return deleted
+
+
+def _publish(row: ScheduledPost) -> None:
+    author = User.objects.filter(pk=row.author_id, is_active=True, suspended_at=None).first()
+    if author is None:
+        raise NotFound(_("This account is suspended."))
+    try:
+        post = publish_post(author, Draft(**row.draft), idempotency_key=f"scheduled:{row.pk}")
+    except TooMany as error:  # the author is busy: the limit is not the row's fault
+        raise leases.Later(error.message) from error
+    ScheduledPost.objects.filter(pk=row.pk).update(post=post)
+
+
+def _waiting(author: User) -> QuerySet[ScheduledPost]:
+    # one that has been claimed is on its way: it can be neither moved nor taken back
+    return ScheduledPost.objects.filter(author=author, state=leases.State.PENDING, attempts=0)
+
+
+def _check_time(at: datetime) -> None:
+    now = timezone.now()
+    if not now + EARLIEST <= at <= now + LATEST:
+        text = _("Choose a time from five minutes to a year from now.")
+        raise invalid("scheduled_at", text, "out_of_range")

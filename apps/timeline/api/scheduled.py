@@ -1,0 +1,66 @@
+"""The API's posts that wait for their time."""
+
+from drf_spectacular.utils import extend_schema
+from rest_framework.decorators import api_view
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from apps.accounts.api import viewer_of
+from apps.accounts.schema import ProblemSchema
+from apps.graph.api import CURSOR_PARAMETERS, paged
+from apps.paging import Cursor
+from apps.posts.scheduled import cancel, reschedule, scheduled_post, scheduled_posts
+from apps.timeline.schema import ScheduledStatusSchema, ScheduleInput
+from apps.timeline.serializers import scheduled_json
+
+REFUSALS = {401: ProblemSchema, 404: ProblemSchema}
+
+
+@extend_schema(
+    operation_id="scheduled_statuses",
+    tags=["statuses"],
+    summary="Your posts that wait for their time",
+    parameters=CURSOR_PARAMETERS,
+    responses={200: ScheduledStatusSchema(many=True), 400: ProblemSchema, 401: ProblemSchema},
+)
+@api_view(["GET"])
+def waiting(request: Request) -> Response:
+    """What waits, the last made first; the cursor is its number."""
+    page = scheduled_posts(viewer_of(request), Cursor.from_query(request.query_params))
+    return paged(request, page, [scheduled_json(row) for row in page.items])
+
+
+@extend_schema(
+    methods=["GET"],
+    operation_id="show_scheduled_status",
+    tags=["statuses"],
+    summary="A post that waits",
+    responses={200: ScheduledStatusSchema, **REFUSALS},
+)
+@extend_schema(
+    methods=["PUT"],
+    operation_id="reschedule_status",
+    tags=["statuses"],
+    summary="Another time for it",
+    request=ScheduleInput,
+    responses={200: ScheduledStatusSchema, **REFUSALS, 422: ProblemSchema},
+)
+@extend_schema(
+    methods=["DELETE"],
+    operation_id="cancel_scheduled_status",
+    tags=["statuses"],
+    summary="Do not publish it",
+    responses={200: None, **REFUSALS},
+)
+@api_view(["GET", "PUT", "DELETE"])
+def one(request: Request, number: int) -> Response:
+    """Show one that waits, move it, or take it back."""
+    viewer = viewer_of(request)
+    if request.method == "DELETE":
+        cancel(viewer, number)
+        return Response({})
+    if request.method == "GET":
+        return Response(scheduled_json(scheduled_post(viewer, number)))
+    said = ScheduleInput(data=request.data)
+    said.is_valid(raise_exception=True)
+    return Response(scheduled_json(reschedule(viewer, number, said.validated_data["scheduled_at"])))
