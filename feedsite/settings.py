@@ -185,6 +185,7 @@ HOME_WINDOW_TTL_SECONDS = env.int(
     "HOME_WINDOW_TTL_SECONDS", 3 * 24 * 3600
 )  # sliding; existing = online
 INBOX_WINDOW_LENGTH = env.int("INBOX_WINDOW_LENGTH", 400)  # restricted posts; same life as home
+MERGED_AUTHORS_SECONDS = env.float("MERGED_AUTHORS_SECONDS", 0.25)  # then a page goes without them
 FANOUT_CHUNK_SIZE = env.int("FANOUT_CHUNK_SIZE", 5000)  # followers per chunk task
 # Policy `auto`: an author whose followers are at least so many, and whose posts cost more to push than to pull, is pulled;
 # not any more below 0.8 times either. One with at most so many is pushed to everybody.

@@ -34,6 +34,8 @@ SETTINGS = {
     # A busy machine is no dead server: tests that need one stop it.
     "REDIS_TIMEOUT_SECONDS": "5",
     "MEMCACHED_TIMEOUT_SECONDS": "2",
+    "MERGED_AUTHORS_SECONDS": "10",
+    "REQUEST_BUDGET_SECONDS": "30",
     # Tests say which topology they use; real processes of the flows listen.
     "CACHE_TOPOLOGY_LISTENS": "0",
     # Without a manifest: tests run before anything is collected.

@@ -50,7 +50,7 @@ def home_ids(
     if None in parts and _rebuild_missing(reader_id, parts):
         parts, now = _look(reader_id, cursor, count)
     if None not in parts and (now.merges_all or now.merged):
-        pulled = merged.ids(reader_id, now, cursor, count, revision=revision)
+        pulled = merged.ids_in_time(reader_id, now, cursor, count, revision=revision)
         parts = [*parts, WindowRange(pulled, complete=True)]
     known = _merged(parts, cursor, count)
     if known is None:
@@ -104,6 +104,7 @@ def _merged(parts: list[WindowRange | None], cursor: Cursor, count: int) -> Merg
 
 
 def belongs(item: FeedItem, relations: Relations, *, viewer_id: int) -> bool:
+    """Whether an item that the viewer may see belongs on the viewer's home timeline."""
     # a window may still hold an author who is not followed any more; circles are for members, whom the gate checks
     followed = item.author.pk == viewer_id or item.author.pk in relations.following
     circled = item.post.visibility == Visibility.CIRCLE

@@ -1,11 +1,25 @@
 """Posts of merged authors, pulled from their outboxes at reading, to be joined with what windows hold (source 003: 2 + N)."""
 
+import logging
 from collections.abc import Collection
+from functools import partial
 
+from django.conf import settings
+from django.db import DatabaseError, connection, connections
+
+from apps.budget import go_without, seconds_left
+from apps.caches.bulkhead import Bulkhead, Refused
+from apps.caches.servers import RedisError
 from apps.graph.queries import MAX_OTHERS, relations
 from apps.paging import Cursor
 from apps.timeline import outbox
 from apps.timeline.policies import InForce
+
+logger = logging.getLogger(__name__)
+
+SOURCE = "merged-authors"
+# Their own few threads: when this path hangs, it holds no thread that serves pages.
+PULLED = Bulkhead(SOURCE, seats=4, after=connections.close_all)
 
 
 def ids(
@@ -16,6 +30,28 @@ def ids(
         return outbox.page_of_followees(reader_id, cursor, count)
     authors = _followed(reader_id, now.merged, revision)
     return outbox.page_of(authors, cursor, count) if authors else []
+
+
+def ids_in_time(
+    reader_id: int, now: InForce, cursor: Cursor, count: int, *, revision: int | None = None
+) -> list[int]:
+    """The same behind a bulkhead: none, and the page says that they are missing, when they do not come in time.
+
+    What is in the windows is shown all the same, and what is missing comes with a later read (source 003: when the path
+    to a few large accounts hangs, everybody else's posts must still be there). When all outboxes are merged they are
+    the page itself: then they are waited for.
+    """
+    work = partial(ids, reader_id, now, cursor, count, revision=revision)
+    if (
+        now.merges_all or connection.in_atomic_block
+    ):  # another thread would not see what is not committed
+        return work()
+    try:
+        return PULLED.call(work, seconds=seconds_left(settings.MERGED_AUTHORS_SECONDS))
+    except (Refused, RedisError, DatabaseError) as error:
+        logger.info("home of %s without merged authors: %s", reader_id, error)
+        go_without(SOURCE)
+        return []
 
 
 def _followed(reader_id: int, authors: Collection[int], revision: int | None) -> set[int]:

@@ -1,0 +1,96 @@
+"""The path to merged authors hangs: everybody still gets the rest of their home, marked, and what is missing comes later."""
+
+import threading
+
+import pytest
+
+from apps.accounts.queries import user_by_id
+from apps.budget import budget, missing
+from apps.caches.bulkhead import Bulkhead
+from apps.graph.actions import follow_user
+from apps.paging import Cursor
+from apps.timeline import merged, outbox
+from apps.timeline.home import home_timeline
+from apps.timeline.models import Policy
+from apps.timeline.switching import set_author_policy
+from tests.factories import deliver, make_user, publish
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+def star(bob):
+    """A large account that is pulled, followed by bob, who is online."""
+    star = make_user("star")
+    follow_user(bob, star)
+    deliver()
+    home_timeline(bob, Cursor())
+    set_author_policy(star, Policy.PULL, by="the test")
+    deliver()
+    return star
+
+
+@pytest.fixture
+def hanging(monkeypatch, settings):
+    """The outboxes of merged authors hang until the test lets go."""
+    settings.MERGED_AUTHORS_SECONDS = 0.1
+    let_go, read = threading.Event(), outbox.page_of
+
+    def hang(*args, **options):
+        assert let_go.wait(30)
+        return read(*args, **options)
+
+    monkeypatch.setattr(
+        merged, "PULLED", Bulkhead(merged.SOURCE, seats=2, after=merged.PULLED._after)
+    )
+    monkeypatch.setattr(outbox, "page_of", hang)
+    yield let_go
+    let_go.set()
+
+
+def home(user):
+    with budget(30):
+        page = home_timeline(user_by_id(user.pk), Cursor())
+        return [item.id for item in page.items], missing()
+
+
+def test_what_is_in_the_windows_is_shown_and_the_rest_comes_later_in_order(
+    alice, bob, star, hanging, monkeypatch
+):
+    first, hot, last = publish(alice, "a"), publish(star, "hot"), publish(alice, "b")
+    deliver()
+    for _reader in range(10):  # the first waits a moment, the others not at all
+        ids, lacking = home(bob)
+        assert ids == [post.pk for post in sorted([first, last], key=lambda post: -post.pk)]
+        assert lacking == [merged.SOURCE]
+    hanging.set()
+    monkeypatch.setattr(merged, "PULLED", Bulkhead(merged.SOURCE, seats=2))
+    ids, lacking = home(bob)
+    assert ids == sorted([first.pk, hot.pk, last.pk], reverse=True)
+    assert lacking == []
+
+
+def test_the_answer_says_so_to_people_and_programs(alice, bob, star, hanging, api_of, page_of):
+    publish(alice, "still here")
+    publish(star, "hot")
+    deliver()
+    answer = api_of(bob).get("/api/v1/timelines/home")
+    assert (answer.status_code, answer.headers["X-Feed-Degraded"]) == (200, merged.SOURCE)
+    page = page_of(bob).get("/home")
+    assert page.status_code == 200
+    assert "Some posts are missing just now" in page.content.decode()
+    assert "still here" in page.content.decode()
+
+
+def test_who_follows_no_merged_author_notices_nothing(alice, bob, carol, star, hanging):
+    follow_user(carol, alice)
+    deliver()
+    post = publish(alice)
+    deliver()
+    assert home(carol) == ([post.pk], [])
+
+
+def test_active_readers_are_not_touched_when_nobody_is_merged(alice, bob, hanging):
+    post = publish(alice)
+    deliver()
+    assert home(bob) == ([post.pk], [])
