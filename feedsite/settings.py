@@ -117,6 +117,10 @@ DATABASES["default"]["OPTIONS"] = {
     "options": f"-c statement_timeout={env.int('DATABASE_STATEMENT_TIMEOUT_MS', 30_000)}"
     " -c lock_timeout=10000 -c idle_in_transaction_session_timeout=60000",
 }
+# Replicas of posts may be on databases of their own: shard1, shard2, ...
+for _number, _url in enumerate(env.list("TIMELINE_SHARD_URLS", default=[]), start=1):
+    DATABASES[f"shard{_number}"] = {**DATABASES["default"], **env.db_url_config(_url)}
+    DATABASES[f"shard{_number}"]["ENGINE"] = "django.db.backends.postgresql"
 DISABLE_SERVER_SIDE_CURSORS = True
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
@@ -191,6 +195,12 @@ FANOUT_CHUNK_SIZE = env.int("FANOUT_CHUNK_SIZE", 5000)  # followers per chunk ta
 # not any more below 0.8 times either. One with at most so many is pushed to everybody.
 AUTO_PULL_FOLLOWERS = env.int("AUTO_PULL_FOLLOWERS", 100_000)
 AUTO_PUSH_FOLLOWERS = env.int("AUTO_PUSH_FOLLOWERS", 150)
+TIMELINE_SECOND_LEVEL = env.bool(
+    "TIMELINE_SECOND_LEVEL", True
+)  # entries in PostgreSQL, below Redis
+TIMELINE_ENTRY_DAYS = env.int("TIMELINE_ENTRY_DAYS", 60)  # how long they live
+TIMELINE_SHARDS = env.list("TIMELINE_SHARDS", default=["default"])  # databases of readers' replicas
+TIMELINE_PULL_THREADS = env.int("TIMELINE_PULL_THREADS", 3)  # help the readers of large rebuilds
 
 # --- audit: the site compares what it showed with what it should have shown -----------------------
 AUDIT_SAMPLE_RATE = env.int("AUDIT_SAMPLE_RATE", 50)  # one home page in so many; 0: none
@@ -291,6 +301,11 @@ CELERY_BEAT_SCHEDULE = {
         "task": "apps.posts.tasks.publish_due",
         "schedule": 1.0,
         "options": {"expires": 5},
+    },
+    "tend-second-level": {
+        "task": "apps.timeline.tasks.tend_second_level",
+        "schedule": 60.0,
+        "options": {"expires": 60},
     },
     "tend-existence-filters": {
         "task": "apps.engagement.tasks.tend_filters",

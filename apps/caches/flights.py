@@ -70,13 +70,13 @@ class Flight:
         return self.receive(time.monotonic() + memcached_timeout())
 
     def _read(self, deadline: float) -> Answer:
-        data = b""
+        data = bytearray()  # grows in place: a thousand vectors come in many pieces
         while True:
             left = max(deadline - time.monotonic(), LEAST_SECONDS)
             data += self.connection.receive(seconds=left)
             if data.endswith(b"\r\n"):
                 try:
-                    return self._parsed(data)
+                    return self._parsed(bytes(data))
                 except Incomplete:
                     continue
 

@@ -17,10 +17,10 @@ from struct import pack
 from typing import Any, NamedTuple
 from zlib import crc32
 
-import anycrc
 import numpy as np
 
 from apps.caches.aside import replace
+from apps.caches.dump import INTSET, dump
 from apps.caches.redisclients import Command
 from apps.caches.replicas import read_graph
 from apps.caches.servers import Redis, ResponseError, graph, graph_replicas, script
@@ -35,9 +35,6 @@ REDIS_DEFAULT_INTSET = 512
 _TOO_MANY = 0  # no id: a member that says: there are more than this set may hold, ask the database
 _STRIDE = 0x9E3779B1  # odd: no two revisions below 2**31 share a fence
 _INT32 = np.iinfo(np.int32)
-_RDB_SET_INTSET = 11
-_RDB_VERSION = 9  # every Redis since 5 and every Valkey reads it; older servers refuse newer ones
-_CRC = anycrc.Model("CRC64-REDIS")
 
 # KEYS: the sets. ARGV: too many, most; then (old fence, new fence, command or '', id) per set. The new fence comes first:
 # a set that became empty on the way would come back without its time to live.
@@ -235,12 +232,11 @@ def _asked(client: Redis, one: Fenced, others: Sequence[Fenced], *, limit: int) 
 
 
 def payload(members: "np.ndarray[Any, Any]") -> bytes:
-    """What RESTORE takes: type, length, the intset itself (width, count, sorted numbers), version, checksum."""
+    """What RESTORE takes: the intset itself is width, count, sorted numbers."""
     narrow = _INT32.min <= members[0] and members[-1] <= _INT32.max
     width = 4 if narrow else 8
     body = pack("<II", width, members.size) + members.astype(f"<i{width}").tobytes()
-    data = pack(">BBI", _RDB_SET_INTSET, 0x80, len(body)) + body + pack("<H", _RDB_VERSION)
-    return data + pack("<Q", _CRC.calc(data))
+    return dump(INTSET, body)
 
 
 def _fence(key: str, revision: int) -> int:

@@ -10,7 +10,7 @@ A vector is a contiguous head of the truth as it was at `revision`: nothing newe
 """
 
 import struct
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -89,18 +89,17 @@ class IdVector:
         return IdVector(self.entries[:length], self.revision, complete=False)
 
     def between(self, *, oldest: int, newest: int | None, replies: bool = True) -> Entries:
-        """The ids above `oldest` and below `newest` (both exclusive), newest first, with or without replies."""
+        """The entries above `oldest` and below `newest` (both exclusive), newest first, with or without replies."""
         if replies and newest is None and not oldest:
-            return self.ids
+            return (
+                self.entries
+            )  # thousands of vectors in one rebuild: their flags are dropped together
         rising = self.ids[::-1]
         first = int(np.searchsorted(rising, np.uint64(oldest), side="right"))
         last = len(self) if newest is None else int(np.searchsorted(rising, np.uint64(newest)))
         inside = slice(len(self) - max(first, last), len(self) - first)
-        if replies:
-            return rising[::-1][inside]
         entries = self.entries[inside]
-        plain: Entries = entries[entries >> _REPLY_BIT == 0]
-        return plain
+        return entries if replies else entries[entries >> _REPLY_BIT == 0]
 
     def reaches(self, oldest: int) -> bool:
         """Whether every id above `oldest` that exists is in the vector."""
@@ -126,6 +125,38 @@ def decode(data: bytes) -> IdVector:
     )
     _check(vector)
     return vector
+
+
+def decode_many(values: Sequence[bytes]) -> list[IdVector | None]:
+    """Read many byte forms at once, None for each that `decode` refuses: thousands are one array, not one each."""
+    sizes = np.fromiter(map(len, values), dtype=np.int64, count=len(values)) // _WORD.itemsize
+    if not values or not sizes.all() or sum(map(len, values)) != int(sizes.sum()) * _WORD.itemsize:
+        return [_decoded(one) for one in values]  # garbage among them has no whole words
+    words = np.frombuffer(b"".join(values), dtype=_WORD)
+    ends = np.cumsum(sizes)
+    starts = ends - sizes
+    heads = words[starts]
+    good = (heads & np.uint64(0xFEFF)) == FORMAT  # the flags are 0 or COMPLETE
+    good &= (heads >> np.uint64(16)) & np.uint64(MAX_LENGTH) == (sizes - 1).astype(_WORD)
+    ids = words & _ID_BITS
+    ids[starts] = np.uint64(2**64 - 1)  # a header stands above every id
+    rises = np.flatnonzero(ids[1:] >= ids[:-1]) + 1
+    at = np.searchsorted(ends, rises, side="right")
+    good[at[rises != starts[at]]] = False
+    good &= ids[ends - 1] > 0
+    flags, revisions = (heads >> np.uint64(8)) & np.uint64(COMPLETE), heads >> np.uint64(32)
+    parts = (starts.tolist(), ends.tolist(), flags.tolist(), revisions.tolist(), good.tolist())
+    return [
+        IdVector(words[start + 1 : end], revision, complete=bool(flag)) if is_good else None
+        for start, end, flag, revision, is_good in zip(*parts, strict=True)
+    ]
+
+
+def _decoded(data: bytes) -> IdVector | None:
+    try:
+        return decode(data)
+    except ValueError:
+        return None
 
 
 def _check(vector: IdVector) -> None:

@@ -18,6 +18,7 @@ from dataclasses import dataclass, replace
 from typing import Any, cast
 
 from apps.caches import windowscripts
+from apps.caches.dump import sorted_set
 from apps.caches.redisclients import call, is_cluster, trip
 from apps.caches.servers import RedisError, timelines
 from apps.ids import MAX_ID
@@ -209,7 +210,9 @@ class Windows:
 
         `complete` says that nothing older than the snapshot exists. False when the rebuild was overtaken.
         """
-        args = [token, self.length, self.ttl_seconds, int(complete), *map(_member, post_ids)]
+        last = NO_MORE if complete else b""
+        snapshot = sorted_set([MAX_ID - post_id for post_id in post_ids], last=last)
+        args = [token, self.length, self.ttl_seconds, snapshot]
         return bool(_run(windowscripts.SWAP, self._keys(reader_id), args))
 
     def abandon(self, reader_id: int, token: str) -> None:

@@ -22,6 +22,12 @@ class Event(LeasedRow):
             models.Index(
                 fields=["finished_at"], condition=models.Q(state=State.DONE), name="event_done"
             ),
+            # what a subscriber does not know yet
+            models.Index(
+                fields=["subscriber", "name"],
+                condition=models.Q(state__in=[State.PENDING, State.DEAD]),
+                name="event_open",
+            ),
         ]
 
     def __str__(self) -> str:

@@ -90,10 +90,10 @@ class Post(models.Model):
             ),
         ]
         indexes = [
-            # the outbox of an author, newest first: an index-only range scan
+            # the outbox of an author, newest first: an index-only range scan, of whole vectors too
             models.Index(
                 fields=["author", "-id"],
-                include=["visibility", "kind"],
+                include=["visibility", "kind", "reply_to"],
                 condition=models.Q(deleted_at=None),
                 name="post_outbox",
             ),

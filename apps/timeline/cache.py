@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from django.conf import settings
 
 from apps.caches.readthrough import ReadThrough
-from apps.caches.vector import IdVector, decode
+from apps.caches.vector import IdVector, decode, decode_many
 from apps.caches.window import Windows
 from apps.timeline import policies
 
@@ -45,6 +45,7 @@ def _outboxes(name: str, length: int) -> Outboxes:
         key_of=str,
         encode=IdVector.encode,
         decode=decode,
+        decode_many=decode_many,
         family="outbox",
         negative_ttl_seconds=0,  # an author without posts has an empty vector
         length=length,

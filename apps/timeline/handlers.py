@@ -1,12 +1,14 @@
 """What the timelines do when a lower app reports a change."""
 
 from apps.caches.window import bury
+from apps.events.queries import outstanding
 from apps.events.registry import Payload, handles
 from apps.ids import author_of
 from apps.posts.actions import delete_reposts_of
 from apps.posts.heads import repair_deleted, repair_edited, repair_published
-from apps.timeline import fanout, outbox
+from apps.timeline import entries, fanout, outbox, replica
 from apps.timeline.cache import HOME, INBOX
+from apps.timeline.entries import ENTRIES
 
 
 @handles("post_published")
@@ -15,6 +17,12 @@ def deliver_post(payload: Payload) -> None:
     repair_published(payload["post_id"])
     outbox.keep_up(author_of(payload["post_id"]))
     fanout.start_job(payload["post_id"])
+
+
+@handles("post_published")
+def replicate_post(payload: Payload) -> None:
+    """Write an open post once on every shard of readers."""
+    replica.enter(payload["post_id"])
 
 
 @handles("post_edited")
@@ -47,11 +55,31 @@ def withdraw_followee(payload: Payload) -> None:
     fanout.follow_changed(payload["follower_id"], payload["followee_id"])
 
 
+@handles("followed")
+@handles("unfollowed")
+def bring_span_along(payload: Payload) -> None:
+    """Keep the second level of somebody who follows others now; a change that is still to come makes it a miss."""
+    reader_id, author_id = payload["follower_id"], payload["followee_id"]
+    mine = f"{__name__}.bring_span_along"
+    changes = outstanding(["followed", "unfollowed"], mine).filter(payload__follower_id=reader_id)
+    loads = outstanding(["graph_loaded"], f"{__name__}.drop_windows")
+    others = changes.exclude(payload__followee_id=author_id)
+    loads = loads.filter(payload__user_ids__contains=[reader_id])
+    entries.follow(reader_id, author_id, is_last=lambda: not (others.exists() or loads.exists()))
+
+
+@handles("post_deleted")
+def tidy_deleted_post(payload: Payload) -> None:
+    """Take a deleted post out of the second level and from the shards; reads skip it already."""
+    entries.tidy(payload["post_id"])
+    replica.leave(payload["post_id"])
+
+
 @handles("graph_loaded")
 def drop_windows(payload: Payload) -> None:
     """Forget the windows of those who follow more accounts after a bulk load; their next read rebuilds them."""
-    for windows in (HOME, INBOX):
-        windows.drop_many(payload["user_ids"])
+    for store in (ENTRIES, HOME, INBOX):
+        store.drop_many(payload["user_ids"])
 
 
 @handles("circle_changed")

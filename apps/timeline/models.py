@@ -8,6 +8,11 @@ from django.utils.translation import gettext_lazy as _
 
 from apps.events.leases import LeasedRow, State
 from apps.posts.models import Post
+from apps.timeline.rows import PostReplica, ReplicaMark, TimelineEntry, TimelineSpan
+
+__all__ = [
+    "FanoutChunk", "FanoutJob", "PostReplica", "ReplicaMark", "TimelineEntry", "TimelineSpan",
+]  # fmt: skip
 
 
 class Mode(models.TextChoices):

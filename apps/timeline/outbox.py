@@ -1,13 +1,15 @@
 """The outbox of an author: the ids of the public and unlisted posts, newest first (source 002: short and long).
 
 Two vectors in the Memcached tiers, both contiguous heads of the truth: the newest 200 ids and the newest 2,000. A read
-takes the short ones, then the long ones of the authors whose short one ends too early, then PostgreSQL.
+takes the short ones, then the long ones of the authors whose short one ends too early, then PostgreSQL. When those of
+many authors are gone together, the replicas on the reader's shard answer in their place.
 
 The fence is `UserCounts.outbox_revision`: it grows by one in the transaction of every publication and deletion that
 changes the outbox, and a vector of another revision is a miss. So nothing here is needed for a right answer: whatever
 writers do, in whatever order, can only cost a query. Restricted posts never enter.
 """
 
+import random
 from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import partial
 from typing import Any
@@ -18,10 +20,13 @@ from django.db import connection, transaction
 from apps.caches.vector import IdVector, entry
 from apps.paging import Cursor
 from apps.posts.models import Post
-from apps.timeline import merge, pull
+from apps.timeline import merge, pull, replica
+from apps.timeline.bulkhead import in_parallel
 from apps.timeline.cache import LONG_OUTBOXES, SHORT_OUTBOXES, Outboxes
 
-MAX_AUTHORS_PER_CALL = 1000  # of Memcached, and of PostgreSQL: 1.6 MB of short vectors
+GROUP = 500  # authors read together: one call of each node, one statement; 0.8 MB of short vectors
+EN_MASSE, SAMPLE = 1_000, 20  # authors; fewer are loaded within a twentieth of a second
+MOST_AT_ONCE = 8  # groups, one of them by whoever asks
 
 Revisions = Mapping[int, int]  # author id -> outbox revision
 
@@ -56,8 +61,7 @@ _REPLY = -(1 << 63)  # bit 63 as PostgreSQL writes it
 
 def page_of(author_ids: Collection[int], cursor: Cursor, count: int) -> list[int]:
     """Up to `count` public ids of some authors inside the cursor's bounds, in reading order."""
-    ids, _vectors = _read(revisions_of(author_ids), cursor, count)
-    return ids
+    return _pulled(revisions_of(author_ids), cursor, count)
 
 
 def page_of_followees(reader_id: int, cursor: Cursor, count: int) -> list[int]:
@@ -68,8 +72,26 @@ def page_of_followees(reader_id: int, cursor: Cursor, count: int) -> list[int]:
 
 def newest_of_followees(reader_id: int, count: int) -> list[int]:
     """The newest `count` public ids of a reader's followees and of the reader; all of them when fewer exist."""
-    ids, _vectors = _read(_revisions(_FOLLOWEES, reader=reader_id), Cursor(), count)
-    return ids
+    return of_followees(reader_id, Cursor(), count)
+
+
+def of_followees(reader_id: int, cursor: Cursor, count: int) -> list[int]:
+    """Up to `count` of those ids inside the cursor's bounds, in reading order."""
+    revisions = _revisions(_FOLLOWEES, reader=reader_id)
+    if _are_gone(revisions) and not cursor.ascending:
+        ids = replica.newest(reader_id, revisions, cursor, count)
+        if ids is not None:
+            return ids
+    return _pulled(revisions, cursor, count)
+
+
+def _are_gone(revisions: Revisions) -> bool:
+    """Whether most vectors of a large pull are missing, as after a restart of Memcached; by a sample of them."""
+    if len(revisions) < EN_MASSE or connection.in_atomic_block:
+        return False
+    sample = random.sample(list(revisions), SAMPLE)
+    found = SHORT_OUTBOXES.peek_many(sample).items()
+    return sum(vector.revision == revisions[author] for author, vector in found) < SAMPLE / 2
 
 
 def of_author(
@@ -128,6 +150,21 @@ def _stepped(
     return change(vector, revision=revision).trim(length)
 
 
+def _pulled(revisions: Revisions, cursor: Cursor, count: int) -> list[int]:
+    """Each group's own first ids, several groups at a time, and then the first of those (source 004)."""
+    together = 1 if connection.in_atomic_block else MOST_AT_ONCE  # threads see what is committed
+    parts = in_parallel(
+        lambda group: _read(group, cursor, count)[0], list(_groups(revisions)), most=together
+    )
+    return parts[0] if len(parts) == 1 else merge.page(parts, count, ascending=cursor.ascending)
+
+
+def _groups(revisions: Revisions) -> Iterator[Revisions]:
+    authors = list(revisions.items())
+    for start in range(0, len(authors), GROUP):
+        yield dict(authors[start : start + GROUP])
+
+
 def _read(
     revisions: Revisions, cursor: Cursor, count: int, *, replies: bool = True
 ) -> tuple[list[int], dict[int, IdVector]]:
@@ -162,12 +199,9 @@ def _fitting(outboxes: Outboxes, revisions: Revisions) -> dict[int, IdVector]:
     load = partial(_load, outboxes.length)
     if connection.in_atomic_block:  # what is not committed must not be seen by others
         return load(list(revisions))
-    vectors: dict[int, IdVector] = {}
-    for authors in _batches(list(revisions)):
-        vectors |= outboxes.get_many(
-            authors, load, accept=lambda author, vector: vector.revision == revisions[author]
-        )
-    return vectors
+    return outboxes.get_many(
+        revisions, load, accept=lambda author, vector: vector.revision == revisions[author]
+    )
 
 
 def _load(length: int, author_ids: list[int]) -> dict[int, IdVector]:
@@ -176,11 +210,6 @@ def _load(length: int, author_ids: list[int]) -> dict[int, IdVector]:
         author: _unpacked(entries or b"", revision).trim(length)
         for author, revision, entries in _rows(_LOAD, values)
     }
-
-
-def _batches(author_ids: list[int]) -> Iterator[list[int]]:
-    for start in range(0, len(author_ids), MAX_AUTHORS_PER_CALL):
-        yield author_ids[start : start + MAX_AUTHORS_PER_CALL]
 
 
 def _unpacked(entries: bytes, revision: int) -> IdVector:

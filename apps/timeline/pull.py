@@ -107,6 +107,12 @@ def newest_of_author(
     return _ids(rows.filter(_allowed(reader_id, follows=True)), Cursor(), count)
 
 
+def open_between(author_id: int, oldest: int, newest: int, count: int) -> list[int]:
+    """Up to `count` ids of an author's open posts between two ids, newest first."""
+    rows = Post.objects.filter(author=author_id, deleted_at=None, visibility__in=OPEN)
+    return _ids(rows, Cursor(max_id=newest, since_id=oldest), count)
+
+
 def newest_of_circle(circle_id: int, count: int) -> list[int]:
     """The newest ids of the posts to a circle."""
     return _ids(Post.objects.filter(circle=circle_id, deleted_at=None), Cursor(), count)

@@ -1,11 +1,11 @@
-"""Celery's entry points to fan-out."""
+"""Celery's entry points to fan-out, and to the upkeep of the second level."""
 
 from datetime import timedelta
 from time import monotonic
 
 from celery import shared_task
 
-from apps.timeline import costs, fanout, handover, switching
+from apps.timeline import costs, entries, fanout, handover, replica, switching
 
 SWEEP_LIMIT, SWEEP_SECONDS = 5, 0.5  # of every second: a backlog must not hold a worker
 UNHEARD = timedelta(seconds=1)  # what is due for so long was not rung for, or waits in a long queue
@@ -54,3 +54,10 @@ def sweep() -> None:
     while fanout.run_due(limit=SWEEP_LIMIT, overdue=UNHEARD) >= SWEEP_LIMIT:
         if monotonic() > until:
             return
+
+
+@shared_task
+def tend_second_level() -> None:
+    """Delete what is older than the second level keeps, and move the marks of the replicas, as far as a turn goes."""
+    entries.purge()
+    replica.tend()

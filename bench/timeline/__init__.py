@@ -12,6 +12,7 @@ PARTS = {
     "fairness": "fairness",
     "memory": "memory",
     "page": "page",
+    "rebuild": "rebuild",
 }
 
 

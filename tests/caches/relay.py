@@ -1,19 +1,25 @@
-"""A Unix socket in front of a server: writes down what clients send, and can be cut for its clients alone."""
+"""A Unix socket in front of a server: writes down what clients send, can be slow, and can be cut for its clients alone."""
 
 import contextlib
 import socket
 import threading
+import time
 from pathlib import Path
 
 
 class Relay:
-    """Between one client and a node. `sent` is what the client sent, in order."""
+    """Between one client and a node. `sent` is what the client sent, in order.
+
+    A request waits for `delay_seconds`; `most_waiting` is how many reads did so at once.
+    """
 
     def __init__(self, url, place):
         self.to = url.removeprefix("unix:")
         self.place = Path(place)
         self.address = f"unix:{place}"
         self.sent = b""
+        self.delay_seconds = 0.0
+        self.most_waiting = self._waiting = 0
         self._is_cut = False
         self._swallows = False
         self._open = []
@@ -63,6 +69,16 @@ class Relay:
                 one.shutdown(socket.SHUT_RDWR)
         self._open = []
 
+    def _delay(self, *, is_read):
+        if not self.delay_seconds:
+            return
+        with self._lock:
+            self._waiting += is_read
+            self.most_waiting = max(self.most_waiting, self._waiting)
+        time.sleep(self.delay_seconds)
+        with self._lock:
+            self._waiting -= is_read
+
     def _accept(self, listening):
         with contextlib.suppress(OSError):
             while True:
@@ -79,6 +95,7 @@ class Relay:
                 if is_request:
                     with self._lock:
                         self.sent += data
+                    self._delay(is_read=data.startswith(b"gets "))
                 if not self._swallows:
                     target.sendall(data)
             target.shutdown(socket.SHUT_RDWR)

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from apps.caches import longset
+from apps.caches import dump, longset
 from apps.caches.longset import Change, LongSets, common, payload
 from apps.caches.servers import RedisError
 from tests.caches.servers_of_both_kinds import KINDS, busiest, own, use, valkey
@@ -386,7 +386,7 @@ def test_a_refused_payload_is_added_in_chunks(server, monkeypatch, caplog, numbe
 
 @pytest.mark.usefixtures("_forgetful")
 def test_a_wrong_checksum_is_refused_by_the_server_and_added_in_chunks(server, monkeypatch):
-    monkeypatch.setattr(longset, "_CRC", anycrc.Model("CRC64-XZ"))
+    monkeypatch.setattr(dump, "_CRC", anycrc.Model("CRC64-XZ"))
     friends([1, 2])
     assert SETS.contained(OWNER, 5, [1, 3]) == {"friends": {1}, "foes": set()}
 

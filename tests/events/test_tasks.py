@@ -174,6 +174,7 @@ TASKS = {
     "apps.timeline.tasks.tend_policies": run_plain,
     "apps.timeline.tasks.measure_policies": run_measure,
     "apps.timeline.tasks.sweep": run_plain,
+    "apps.timeline.tasks.tend_second_level": run_plain,
     "apps.topology.tasks.publish": run_plain,
     "apps.audit.tasks.audit": run_plain,
 }

@@ -4,6 +4,7 @@ import pytest
 from django.db import DatabaseError, connection
 
 from apps.caches.servers import timelines
+from apps.caches.window import BUILDING_TTL_SECONDS
 from apps.graph.actions import follow_user
 from apps.paging import Cursor
 from apps.timeline import outbox, pull, rebuild
@@ -143,3 +144,61 @@ def test_a_rebuild_that_fails_gives_the_lock_back(alice, bob, monkeypatch):
                 rebuild_window(bob.pk)
     assert rebuild_home(bob.pk)
     assert rebuild_inbox(bob.pk)  # at once, not when keys have expired
+
+
+class Killed(BaseException):
+    """As if the process were gone: nothing of ours runs any more."""
+
+
+@pytest.mark.parametrize("has_read", [False, True])
+def test_a_builder_that_is_killed_costs_a_short_wait(alice, bob, monkeypatch, has_read):
+    """Between the building key and the snapshot, and between the snapshot and the swap."""
+    posts = [publish(alice).pk for _ in range(3)][::-1]
+    read = outbox.newest_of_followees
+
+    def die(*args):
+        if has_read:
+            read(*args)
+        raise Killed
+
+    with monkeypatch.context() as patch:
+        patch.setattr(outbox, "newest_of_followees", die)
+        with pytest.raises(Killed):
+            rebuild_home(bob.pk)
+    monkeypatch.setattr(rebuild, "WAIT_SECONDS", 0.05)
+    posts.insert(0, publish(alice).pk)  # it goes to the building key as well
+    deliver()
+    assert not HOME.exists(bob.pk)
+    assert [item.id for item in home_timeline(bob, Cursor()).items] == posts
+    for key in timelines().keys("home:1:*"):  # the keys of the dead are let go by themselves
+        assert 0 < timelines().ttl(key) <= BUILDING_TTL_SECONDS
+        timelines().delete(key)
+    assert rebuild_home(bob.pk)
+    assert HOME.ids(bob.pk) == posts
+
+
+def test_a_builder_that_is_killed_after_the_swap_has_done_all(alice, bob, monkeypatch):
+    posts = [publish(alice).pk for _ in range(3)][::-1]
+    swap = type(HOME).swap
+
+    def swap_and_die(*args, **options):
+        swap(*args, **options)
+        raise Killed
+
+    with monkeypatch.context() as patch:
+        patch.setattr(type(HOME), "swap", swap_and_die)
+        with pytest.raises(Killed):
+            rebuild_home(bob.pk)
+    assert HOME.ids(bob.pk) == posts
+    assert [item.id for item in home_timeline(bob, Cursor()).items] == posts
+
+
+def test_a_builder_that_was_overtaken_changes_nothing(alice, bob):
+    """Its keys expired while it read; another one has built since."""
+    late = HOME.begin(bob.pk)
+    assert late is not None
+    timelines().delete(*timelines().keys("home:1:*"))
+    post = publish(alice).pk
+    assert rebuild_home(bob.pk)
+    assert not HOME.swap(bob.pk, late, [], complete=True)
+    assert HOME.ids(bob.pk) == [post]

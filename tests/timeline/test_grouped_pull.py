@@ -1,0 +1,84 @@
+"""A large pull is cut into groups of authors, which wait for a slow store together and not one after another (S85)."""
+
+import pytest
+
+from apps.caches.tiers import tiers, use_topology
+from apps.caches.topology import Node, Topology
+from apps.paging import Cursor
+from apps.timeline import outbox
+from apps.timeline.cache import SHORT_OUTBOXES
+from tests.caches.relay import Relay
+from tests.factories import make_user
+from tests.services import running
+from tests.timeline.outboxes import crowd, follow_all, truth, write
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+FOLLOWEES = 3_999  # and the reader: eight groups
+DELAY_SECONDS = 0.15
+
+
+@pytest.fixture
+def reader():
+    """Follows 4,000 authors, some of whom wrote."""
+    authors, reader = crowd(FOLLOWEES), make_user()
+    follow_all(reader, authors)
+    for author in authors[::400]:
+        write(author, 30, start=author.pk % 11)
+    return reader, truth([one.pk for one in authors])
+
+
+@pytest.fixture
+def slow_store(tmp_path):
+    """The outboxes are in one Memcached that is far away."""
+    if not running().memcached:
+        pytest.skip("no memcached on this machine")
+    relay, before = Relay(running().memcached[0].address, tmp_path / "far.sock"), tiers().topology
+    use_topology(Topology(version=before.version, main=(Node("far", relay.address, 64),)))
+    yield relay
+    use_topology(before)
+    relay.close()
+
+
+def pull(reader):
+    return outbox.newest_of_followees(reader.pk, 200)
+
+
+def test_groups_wait_together_and_give_the_same_ids(reader, slow_store, monkeypatch):
+    reader, ids = reader
+    serial, grouped = [], []
+    assert pull(reader) == ids[:200]  # and now the vectors are there
+    slow_store.delay_seconds = DELAY_SECONDS
+    slow_store.take()
+    for found, most in ((serial, 1), (grouped, 8)):
+        slow_store.most_waiting = 0
+        with monkeypatch.context() as patch:
+            patch.setattr(outbox, "MOST_AT_ONCE", most)
+            found += pull(reader)
+        requests = slow_store.take().count(b"gets ")
+        assert requests == 8  # one each
+        # the threads of the pool and whoever asks wait at the same time: four, unless the machine is busy
+        assert (slow_store.most_waiting > 1) == (most > 1)
+    assert serial == grouped == ids[:200]
+
+
+def test_groups_that_are_cold_are_loaded_by_the_threads_and_kept(reader, slow_store):
+    reader, ids = reader
+    slow_store.delay_seconds = DELAY_SECONDS
+    assert pull(reader) == ids[:200]
+    slow_store.delay_seconds = 0
+    stored = SHORT_OUTBOXES.peek_many([int(one) for one in range(reader.pk - 500, reader.pk)])
+    assert len(stored) == 500
+
+
+@pytest.mark.parametrize("count", [20, 300])
+@pytest.mark.parametrize(
+    "cursor", [Cursor(), Cursor(min_id=0), Cursor(max_id=1_300_000_000_000_000_000)]
+)
+def test_every_page_is_that_of_one_group(reader, monkeypatch, cursor, count):
+    reader, _ids = reader
+    authors = list(range(reader.pk - FOLLOWEES, reader.pk))
+    found = outbox.page_of(authors, cursor, count)
+    monkeypatch.setattr(outbox, "GROUP", 1000)
+    assert found == outbox.page_of(authors, cursor, count)
+    assert found

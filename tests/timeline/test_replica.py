@@ -1,0 +1,270 @@
+"""Posts are written once per shard of readers, and a pull is one query on one shard."""
+
+import time
+from contextlib import ExitStack, contextmanager
+
+import pytest
+from django.db import OperationalError, connection, connections
+from django.test.utils import CaptureQueriesContext
+
+from apps.events import actions as events
+from apps.events.models import Event
+from apps.events.registry import subscribers
+from apps.graph.actions import follow_user
+from apps.ids import compose, first_id_at
+from apps.paging import Cursor
+from apps.posts.actions import delete_post
+from apps.posts.models import Post, PostCounts
+from apps.timeline import outbox, pull, replica
+from apps.timeline.cache import Outboxes
+from apps.timeline.models import PostReplica, ReplicaMark
+from apps.timeline.tasks import tend_second_level
+from tests.factories import deliver, make_user, publish
+from tests.timeline.outboxes import crowd, follow_all, truth
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+SHARDS = ("default", "shard_b", "shard_c")
+DAY = 24 * 3600
+
+
+@pytest.fixture
+def shards(settings):
+    """Two databases beside the first one, on the same server, with the tables of replicas only."""
+    with ExitStack() as stack:
+        for alias in SHARDS[1:]:
+            stack.enter_context(database(alias))
+        settings.TIMELINE_SHARDS = list(SHARDS)
+        yield SHARDS
+
+
+@contextmanager
+def database(alias):
+    first = connections.databases["default"]
+    name = f"{first['NAME']}_{alias}"
+    options = {key: value for key, value in first["OPTIONS"].items() if key != "pool"}
+    with connection.cursor() as sql:
+        sql.execute(f'DROP DATABASE IF EXISTS "{name}"')
+        sql.execute(f'CREATE DATABASE "{name}" TEMPLATE template0')
+    connections.databases[alias] = {**first, "NAME": name, "OPTIONS": options}
+    try:
+        connections[alias].connect()  # what was not there before a test may not connect by itself
+        with connections[alias].schema_editor() as editor:
+            editor.create_model(PostReplica)
+            editor.create_model(ReplicaMark)
+        yield
+    finally:
+        connections[alias].close()
+        del connections[alias], connections.databases[alias]
+        with connection.cursor() as sql:
+            sql.execute(f'DROP DATABASE "{name}"')
+
+
+@contextmanager
+def away(alias):
+    """A shard that takes nothing."""
+
+    def refuse(*_args):
+        raise OperationalError("the shard is away")
+
+    with connections[alias].execute_wrapper(refuse):
+        yield
+
+
+def recent(author, number, *, days=1, visibility="public"):
+    """Posts of the last days, written in bulk: no event tells of them."""
+    start = int(time.time()) - days * DAY
+    posts = [
+        Post(
+            id=compose(start + 60 * n, author.pk, 0),
+            author=author,
+            thread_id=0,
+            visibility=visibility,
+        )
+        for n in range(number)
+    ]
+    Post.objects.bulk_create(posts)
+    PostCounts.objects.bulk_create(PostCounts(post=post) for post in posts)
+    return [post.pk for post in posts]
+
+
+def ids_on(alias):
+    return sorted(PostReplica.objects.using(alias).values_list("post_id", flat=True))
+
+
+def marks():
+    return {alias: ReplicaMark.objects.using(alias).get().oldest for alias in SHARDS}
+
+
+def late():
+    """Do again now what failed a moment ago."""
+    Event.objects.filter(state="pending").update(due_at="2020-01-01T00:00:00Z")
+    deliver()
+
+
+def test_a_post_is_written_once_per_shard_and_not_once_per_follower(shards):
+    alice = make_user()
+    for _ in range(5):
+        follow_user(make_user(), alice)
+    post = publish(alice)
+    publish(alice, visibility="followers")
+    mine = Event.objects.get(subscriber=replica.SUBSCRIBER, payload__post_id=post.pk)
+    with (
+        CaptureQueriesContext(connections["shard_b"]) as b,
+        CaptureQueriesContext(connections["shard_c"]) as c,
+    ):
+        for _twice in range(2):
+            events.run_due(limit=1, only=[mine.pk])
+    deliver()
+    assert [sum("INSERT" in one["sql"] for one in shard) for shard in (b, c)] == [1, 1]
+    assert [ids_on(alias) for alias in shards] == [[post.pk]] * 3
+    answer = publish(alice, reply_to_id=post.pk)
+    late()
+    found = (
+        PostReplica.objects.using("shard_c").order_by("post_id").values_list("post_id", "is_reply")
+    )
+    assert list(found) == [(post.pk, False), (answer.pk, True)]
+
+
+def test_the_subscriber_it_waits_for_exists():
+    assert replica.SUBSCRIBER in subscribers("post_published")
+
+
+def test_a_refresh_is_one_query_on_one_shard_where_naive_pull_asks_them_all(shards):
+    authors, reader = crowd(30), make_user()
+    follow_all(reader, authors)
+    for author in authors:
+        recent(author, 5, days=author.pk % 20 + 1)
+    tend_second_level()
+    mine = replica.shard_of(reader.pk)
+    ids = [one.pk for one in authors]
+
+    def naive():
+        """The posts of each author are on the author's shard."""
+        found = []
+        for number, alias in enumerate(shards):
+            here = [one for one in ids if one % len(shards) == number]
+            rows = PostReplica.objects.using(alias).filter(author_id__in=here)
+            found += rows.order_by("-post_id").values_list("post_id", flat=True)[:40]
+        return sorted(found, reverse=True)[:40]
+
+    def asked(read):
+        contexts = {alias: CaptureQueriesContext(connections[alias]) for alias in shards[1:]}
+        whole = CaptureQueriesContext(connection)
+        with whole, contexts["shard_b"], contexts["shard_c"]:
+            found = read()
+        counts = {alias: len(context) for alias, context in contexts.items()}
+        about = [one for one in whole if "timeline_postreplica" in one["sql"]]
+        return found, {"default": len(about), **counts}
+
+    wanted = truth(ids)[:40]
+    assert asked(naive) == (wanted, dict.fromkeys(shards, 1))
+    found, queries = asked(lambda: replica.newest(reader.pk, ids, Cursor(), 40))
+    assert (found, queries) == (wanted, {**dict.fromkeys(shards, 0), mine: 1})
+
+
+def test_vectors_replicas_and_sql_give_the_same_ids(shards, monkeypatch):
+    authors, reader = crowd(12), make_user()
+    follow_all(reader, authors)
+    for author in authors:
+        recent(author, 30, days=author.pk % 9 + 1)
+        recent(author, 2, days=15, visibility="followers")
+    tend_second_level()
+    everyone = [*(one.pk for one in authors), reader.pk]
+    newest = max(truth(everyone))
+    for cursor in (Cursor(), Cursor(max_id=newest - 10**13), Cursor(since_id=newest - 10**14)):
+        for count in (1, 20, 200):
+            by_sql = pull.open_ids(everyone, cursor, count)
+            assert replica.newest(reader.pk, everyone, cursor, count) == by_sql
+            assert outbox.of_followees(reader.pk, cursor, count) == by_sql
+            with monkeypatch.context() as patch:  # and when most vectors are gone
+                patch.setattr(outbox, "EN_MASSE", 13)
+                patch.setattr(outbox, "SAMPLE", 12)
+                patch.setattr(Outboxes, "peek_many", lambda *_args: {})
+                patch.setattr(outbox, "_pulled", None)
+                assert outbox.of_followees(reader.pk, cursor, count) == by_sql
+
+
+def test_what_a_shard_missed_is_added_and_brought_later(shards):
+    alice, reader = make_user(), make_user()
+    follow_user(reader, alice)
+    deliver()
+    tend_second_level()
+    mine = replica.shard_of(reader.pk)
+    with away(mine) if mine != "default" else away("shard_b"):
+        post = publish(alice)
+        deliver()
+    missing = [alias for alias in shards if post.pk not in ids_on(alias)]
+    assert len(missing) == 1  # the others have it
+    for other in range(reader.pk, reader.pk + 3):  # readers of all shards
+        assert replica.newest(other, [alice.pk], Cursor(), 1) == [post.pk]
+    late()
+    assert [ids_on(alias) for alias in shards] == [[post.pk]] * 3
+
+
+def test_a_deleted_post_leaves_and_a_late_event_does_not_bring_it_back(shards):
+    alice = make_user()
+    post, doomed = publish(alice), publish(alice)
+    tend_second_level()
+    due = {
+        event.name: event.pk
+        for event in Event.objects.filter(payload__post_id=doomed.pk, subscriber=replica.SUBSCRIBER)
+    }
+    delete_post(doomed.pk, by=alice)
+    deliver()
+    assert replica.newest(alice.pk, [alice.pk], Cursor(), 1) == [post.pk]
+    Event.objects.filter(pk__in=due.values()).update(state="pending", due_at="2020-01-01T00:00:00Z")
+    deliver()
+    assert [ids_on(alias) for alias in shards] == [[post.pk]] * 3
+
+
+def test_marks_go_down_while_older_posts_are_filled_in_and_nothing_is_said_before(
+    shards, monkeypatch
+):
+    monkeypatch.setattr(replica, "BATCH", 10)
+    alice = make_user()
+    assert replica.newest(alice.pk, [alice.pk], Cursor(), 5) is None  # no mark yet
+    old = recent(alice, 35, days=50)
+    ancient = recent(alice, 5, days=70)
+    replica.tend(most_batches=2)
+    assert ids_on("shard_b") == old[15:]
+    assert replica.newest(alice.pk, [alice.pk], Cursor(), 20) == old[15:][::-1]
+    assert replica.newest(alice.pk, [alice.pk], Cursor(), 21) is None
+    replica.tend(most_batches=9)
+    assert ids_on("shard_c") == old
+    assert replica.newest(alice.pk, [alice.pk], Cursor(), 36) is None  # what is older is not here
+    assert replica.newest(alice.pk, [alice.pk], Cursor(since_id=old[0] - 1), 99) == old[::-1]
+    assert not set(ancient) & set(ids_on("default"))
+
+
+def test_the_window_moves_on_and_what_it_leaves_is_purged(shards, settings):
+    alice = make_user()
+    old, young = recent(alice, 5, days=50), recent(alice, 5, days=5)
+    replica.tend()
+    settings.TIMELINE_ENTRY_DAYS = 40
+    replica.tend()
+    assert [ids_on(alias) for alias in shards] == [young] * 3
+    bound = first_id_at(int(time.time()) - 40 * DAY)
+    assert all(0 <= bound - mark < (DAY + 10) * 2**32 for mark in marks().values())
+    assert replica.newest(alice.pk, [alice.pk], Cursor(), 6) is None
+    assert not set(old) & set(ids_on("default"))
+
+
+def test_a_pull_is_a_bounded_range_of_the_key_per_author(shards):
+    reader, authors = make_user(), crowd(40)
+    for author in authors:
+        recent(author, 30, days=author.pk % 30 + 1)
+    tend_second_level()
+    with connection.cursor() as sql:
+        sql.execute("VACUUM ANALYZE timeline_postreplica")
+    ids = [one.pk for one in authors]
+    with CaptureQueriesContext(connections[replica.shard_of(reader.pk)]) as captured:
+        replica.newest(reader.pk, ids, Cursor(), 20)
+    statement = next(one["sql"] for one in captured if "postreplica" in one["sql"])
+    with connection.cursor() as sql:
+        sql.execute("SET enable_seqscan = off")
+        sql.execute("EXPLAIN " + statement)
+        plan = "\n".join(row[0] for row in sql.fetchall())
+        sql.execute("RESET enable_seqscan")
+    assert "Index Only Scan" in plan
+    assert "timeline_postreplica_pk" in plan
