@@ -56,7 +56,7 @@ def test_groups_wait_together_and_give_the_same_ids(reader, slow_store, monkeypa
             patch.setattr(outbox, "MOST_AT_ONCE", most)
             found += pull(reader)
         requests = slow_store.take().count(b"gets ")
-        assert requests == 8  # one each
+        assert requests == 9  # a sample of all, and one for each group
         # the threads of the pool and whoever asks wait at the same time: four, unless the machine is busy
         assert (slow_store.most_waiting > 1) == (most > 1)
     assert serial == grouped == ids[:200]
