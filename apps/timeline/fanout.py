@@ -10,10 +10,11 @@ or for a circle need no walk through the followers: their few readers are one ch
 import logging
 from collections.abc import Sequence
 from datetime import timedelta
+from typing import Any
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import QuerySet
+from django.db.models import F, QuerySet
 
 from apps.accounts.models import UserCounts
 from apps.caches.servers import RedisError
@@ -24,7 +25,7 @@ from apps.graph.circle_queries import circle_audience, circles_known
 from apps.graph.queries import exact_relations, follower_ids_between
 from apps.ids import author_of
 from apps.posts.models import OPEN, RESTRICTED, Mention, Post, Visibility
-from apps.timeline import handover, ledger, outbox, policies, pull
+from apps.timeline import entries, handover, ledger, outbox, policies, pull
 from apps.timeline.cache import HOME, INBOX
 from apps.timeline.models import FanoutChunk, FanoutJob, Mode
 
@@ -123,13 +124,18 @@ def _ring(chunk_ids: Sequence[int], *, queue: str | None) -> None:
 
 
 def _deliver(chunk: FanoutChunk) -> leases.Receipt:
-    post = _delivered().get(pk=chunk.job_id)
+    post: Any = _delivered().annotate(mode=F("fanout__mode")).get(pk=chunk.job_id)
     readers = [] if post.deleted_at is not None else _readers(post, chunk)
     windows = _windows_for(post.visibility, policies.refresh().generation)
     delivered, dormant = windows.push(readers, [post.pk])
     if not delivered + dormant:  # nobody is left, or the post was deleted, perhaps meanwhile
         return NOTHING_OWED
-    return {"expected": len(readers), "delivered": delivered, "dormant": dormant}
+    receipt = {"expected": len(readers), "delivered": delivered, "dormant": dormant}
+    if post.mode == Mode.PUSH and settings.TIMELINE_SECOND_LEVEL:
+        with transaction.atomic():  # the dormant get a row: no receipt without them
+            entries.push(post.author_id, chunk.first_edge, chunk.last_edge, post.pk)
+            leases.finish(chunk, receipt)
+    return receipt
 
 
 def _delivered() -> QuerySet[Post]:

@@ -27,6 +27,7 @@ from apps.timeline.models import (
     PolicyChange,
     SitePolicy,
 )
+from apps.timeline.rows import TimelineEntry
 from apps.timeline.switching import set_author_policy, set_site_policy
 from tests.factories import deliver, make_user, publish
 from tests.faults import dead_redis
@@ -163,6 +164,20 @@ def test_each_post_remembers_its_mode(circle):
         deliver()
         modes.append(FanoutJob.objects.get(pk=post.pk).mode)
     assert modes == ["push", "pull", "online"]
+
+
+def test_a_post_for_everybody_has_a_row_for_the_dormant_too(circle):
+    set_author_policy(circle.alice, Policy.PUSH, by="a test")
+    post = publish(circle.alice)
+    restricted = publish(circle.alice, "for followers", visibility="followers")
+    deliver()
+    rows = TimelineEntry.objects.filter(post_id__in=[post.pk, restricted.pk])
+    assert set(rows.values_list("reader", "post_id")) == {
+        (circle.online.pk, post.pk),
+        (circle.dormant.pk, post.pk),
+    }
+    job = FanoutJob.objects.get(pk=post.pk)
+    assert list(job.chunks.values_list("state", "delivered", "dormant")) == [("done", 1, 1)]
 
 
 def test_a_pulled_post_is_pushed_to_nobody_but_its_author(circle):
