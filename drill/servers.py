@@ -45,7 +45,7 @@ class Servers:
             self.data.postgres, self._place("pg"), self.data.log, options=SURVIVES_KILL
         )
         self.redis = {
-            TIMELINES: self._redis(TIMELINES, redis.THROWAWAY),
+            TIMELINES: self._redis(TIMELINES, redis.NOTHING_KEPT),
             BROKER: self._redis(BROKER, redis.KEEP),
         }
         self.tiers = self._tiers()

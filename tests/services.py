@@ -104,7 +104,7 @@ def _start_in_worker(name: str) -> None:
     program = find_memcached(shared / "memcached")
     _run.services = Services(
         postgres=None,
-        redis=Redis(directory / "redis", directory, log, keep=redis.THROWAWAY),
+        redis=Redis(directory / "redis", directory, log, keep=redis.NOTHING_KEPT),
         tiers=Tiers(program, TESTS, directory, log) if program else None,
     )
     _run.services.start()

@@ -98,7 +98,7 @@ def throwaway_services(directory: Path) -> Iterator[Services]:
     program = find_memcached(directory / "memcached")
     services = Services(
         postgres=Postgres(directory / "postgres", directory, log, options=postgres.THROWAWAY),
-        redis=Redis(directory / "redis", directory, log, keep=redis.THROWAWAY),
+        redis=Redis(directory / "redis", directory, log, keep=redis.NOTHING_KEPT),
         tiers=Tiers(program, TESTS, directory, log) if program else None,
     )
     services.start()

