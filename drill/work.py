@@ -102,11 +102,11 @@ def settled() -> dict[int, float]:
     finished = FanoutChunk.objects.values("job").annotate(last=Max("finished_at"))
     open_jobs = set(FanoutChunk.objects.exclude(state=State.DONE).values_list("job", flat=True))
     open_jobs |= set(FanoutJob.objects.exclude(state=State.DONE).values_list("pk", flat=True))
-    found = {
-        job: made.timestamp() for job, made in FanoutJob.objects.values_list("pk", "created_at")
-    }
-    found |= {row["job"]: row["last"].timestamp() for row in finished if row["last"]}
-    return {job: at for job, at in found.items() if job not in open_jobs}
+    chunks = {row["job"]: row["last"] for row in finished if row["last"]}
+    jobs = FanoutJob.objects.values_list("pk", "created_at", "finished_at")
+    # a job may end without chunks: when its post was deleted before anybody came to cut it
+    ends = {job: [made, done, chunks.get(job)] for job, made, done in jobs if job not in open_jobs}
+    return {job: max(at for at in all_ if at).timestamp() for job, all_ in ends.items()}
 
 
 def ledger(verdicts: Verdicts, facts: Facts, delivered: dict[int, float]) -> None:

@@ -35,6 +35,7 @@ SETTINGS = {
     "REDIS_TIMEOUT_SECONDS": "5",
     "MEMCACHED_TIMEOUT_SECONDS": "2",
     "MERGED_AUTHORS_SECONDS": "10",
+    "DATABASE_POOL_TIMEOUT_SECONDS": "10",
     "REQUEST_BUDGET_SECONDS": "30",
     # Tests say which topology they use; real processes of the flows listen.
     "CACHE_TOPOLOGY_LISTENS": "0",

@@ -8,6 +8,7 @@ import logging
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
+from queue import Empty
 from typing import Any, NamedTuple, cast
 
 import redis
@@ -92,7 +93,7 @@ def _redis(url: str, *, pool: type[redis.BlockingConnectionPool] | None = None) 
     # Built from a pool: the plain constructor would retry ten times and hold a request for seconds.
     connections = (pool or RedisConnections).from_url(
         url,
-        max_connections=32,
+        max_connections=64,
         timeout=settings.REDIS_TIMEOUT_SECONDS,
         socket_timeout=settings.REDIS_TIMEOUT_SECONDS,
         socket_connect_timeout=0.2,
@@ -120,8 +121,11 @@ class RedisConnections(redis.BlockingConnectionPool):
             raise redis.ConnectionError("Redis did not answer a moment ago")
         try:
             return super().get_connection(*args, **options)  # type: ignore[no-untyped-call]  # the library has no types here
-        except (redis.ConnectionError, redis.TimeoutError):
-            self.breaker.fail()
+        except (redis.ConnectionError, redis.TimeoutError) as error:
+            if not isinstance(
+                error.__context__, Empty
+            ):  # all are in use: that says nothing about the server
+                self.breaker.fail()
             raise
 
     def release(self, connection: Any) -> None:

@@ -29,7 +29,13 @@ class Redis:
     name = "Redis"
 
     def __init__(
-        self, data: Path, sockets: Path, log: Path, *, site: str = "", keep: Sequence[str] = NOTHING_KEPT
+        self,
+        data: Path,
+        sockets: Path,
+        log: Path,
+        *,
+        site: str = "",
+        keep: Sequence[str] = NOTHING_KEPT,
     ) -> None:
         self.data = data
         self.socket = sockets / "redis.sock"

@@ -85,3 +85,15 @@ def test_a_connection_that_broke_while_it_lay_idle_is_made_anew(client, server):
     server.stop()
     server.start()
     assert client.get("x") is None
+
+
+def test_a_pool_without_a_free_connection_says_nothing_about_the_server(client):
+    pool = client.connection_pool
+    pool.timeout = 0.01
+    taken = [pool.get_connection() for _ in range(pool.max_connections)]
+    with pytest.raises(RedisError):
+        client.get("x")
+    assert pool.breaker.is_closed
+    for connection in taken:
+        pool.release(connection)
+    assert client.get("x") is None
