@@ -11,7 +11,7 @@ from drill.known import KnownPosts
 from drill.wire import Wire
 from drill.world import World
 
-THREADS = 8
+THREADS = 12
 JOIN_SECONDS = 60.0
 
 

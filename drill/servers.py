@@ -29,8 +29,8 @@ SETTINGS = {
     "HOME_WINDOW_LENGTH": "200",  # so that walks leave the window
     "INBOX_WINDOW_LENGTH": "100",
     "MEMCACHED_TIMEOUT_SECONDS": "0.1",  # one machine is everything here
-    "DATABASE_POOL_MAX": "10",
-    "WEB_SEATS": "8",  # as many as there are clients: what is shed under overload is not what is drilled
+    "DATABASE_POOL_MAX": "14",
+    "WEB_SEATS": "12",  # as many as there are clients: what is shed under overload is not what is drilled
 }
 
 
