@@ -1,7 +1,8 @@
 """Policy `auto`: which mode costs least for an author, by what was measured, and the reason in words.
 
-Pushing costs with every post, once for every follower; pulling costs with every page on which the author is read. Both are
-counted in microseconds of Redis and Memcached a day, from figures of `./run bench timeline`. Whoever has been pulled goes
+Pushing costs with every post, once for every follower; pulling costs with every page on which the author is read. How
+often and for how many is measured; what one push and one pull take, in microseconds of Redis and Memcached, is an
+estimate of the order of what `./run bench timeline` shows. Whoever has been pulled goes
 on being pulled until it is clearly dearer (source 004: follower counts change all the time): in at T, out at 0.8 T.
 """
 
