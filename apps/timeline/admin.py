@@ -12,10 +12,10 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from apps.accounts.admin import user_link
-from apps.events.admin import StaffList
 from apps.events.leases import State
 from apps.posts.admin import post_link, search_by_post_or_account
 from apps.timeline import fanout, ledger, policy_admin
+from apps.timeline.ledger_admin import LedgerList
 from apps.timeline.models import FanoutChunk, FanoutJob
 
 __all__ = ["FanoutJobAdmin", "policy_admin"]
@@ -64,8 +64,10 @@ class ChunkInline(admin.TabularInline):
 
 
 @admin.register(FanoutJob)
-class FanoutJobAdmin(StaffList):
+class FanoutJobAdmin(LedgerList):
     """Deliveries, newest post first."""
+
+    retry_dead = staticmethod(fanout.retry_dead)
 
     list_display = ("post_id", "author_link", "mode", "progress", "expected", "delivered", "dormant", "pending", "rate", "created_at")  # fmt: skip
     list_filter = (ChunkState, "mode")
@@ -77,9 +79,9 @@ class FanoutJobAdmin(StaffList):
     fields = readonly_fields = ("post_link", "author_link", "mode", "progress", "expected", "delivered", "dormant", "pending", "rate", "last_error", "created_at")  # fmt: skip
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[FanoutJob]:
-        """Jobs with their authors and with the sums of their chunks."""
+        """With their authors."""
         jobs: QuerySet[FanoutJob] = super().get_queryset(request)
-        return ledger.with_receipts(jobs.select_related("post__author"))
+        return jobs.select_related("post__author")
 
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
@@ -109,26 +111,6 @@ class FanoutJobAdmin(StaffList):
             parts.append(text % {"count": number})
         return ", ".join(parts)
 
-    @admin.display(description=gettext_lazy("followers"))
-    def expected(self, job: Any) -> int:
-        """For how many readers it is: delivered, dormant and pending together."""
-        return ledger.standing(job).expected
-
-    @admin.display(description=gettext_lazy("delivered"))
-    def delivered(self, job: Any) -> int:
-        """How many readers were online."""
-        return ledger.standing(job).delivered
-
-    @admin.display(description=gettext_lazy("dormant"))
-    def dormant(self, job: Any) -> int:
-        """How many readers will rebuild when they return."""
-        return ledger.standing(job).dormant
-
-    @admin.display(description=gettext_lazy("pending"))
-    def pending(self, job: Any) -> int:
-        """How many readers are still owed the post."""
-        return ledger.standing(job).pending
-
     @admin.display(description=gettext_lazy("speed"))
     def rate(self, job: Any) -> str:
         """How fast it goes, and when it will be done."""
@@ -142,15 +124,6 @@ class FanoutJobAdmin(StaffList):
             "speed": speed,
             "seconds": ceil(standing.seconds_left or 0),
         }
-
-    @admin.action(description=gettext_lazy("Retry dead letters"), permissions=["intervene"])
-    def retry(self, request: HttpRequest, queryset: QuerySet[FanoutJob]) -> None:
-        """Give dead chunks five more tries."""
-        number = fanout.retry_dead([job.pk for job in self.chosen(request, queryset)])
-        text = ngettext(
-            "%(count)d chunk will be tried again.", "%(count)d chunks will be tried again.", number
-        )
-        self.message_user(request, text % {"count": number})
 
     @admin.action(description=gettext_lazy("Discard dead letters"), permissions=["discard"])
     def discard(

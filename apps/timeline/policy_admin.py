@@ -6,17 +6,17 @@ from django import forms
 from django.contrib import admin, messages
 from django.db.models import QuerySet
 from django.http import HttpRequest
-from django.template.response import TemplateResponse
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, ngettext
+from django.utils.translation import gettext_lazy
 
 from apps.accounts.admin import user_link
 from apps.accounts.models import User
 from apps.accounts.queries import user_ids_by_handle
 from apps.caches.servers import RedisError
 from apps.events.admin import REASON_MAX_CHARACTERS, StaffList
-from apps.timeline import costs, handover, ledger, switching
+from apps.timeline import costs, handover, switching
+from apps.timeline.ledger_admin import LedgerList
 from apps.timeline.models import AuthorPolicy, HandOver, Policy, PolicyChange, SitePolicy
 
 
@@ -164,8 +164,10 @@ class PolicyChangeAdmin(StaffList):
 
 
 @admin.register(HandOver)
-class HandOverAdmin(StaffList):
-    """Posts of pull periods on their way to the windows."""
+class HandOverAdmin(LedgerList):
+    """Posts of pull periods on their way to the windows; what is pending is still merged at reading."""
+
+    retry_dead = staticmethod(handover.retry_dead)
 
     list_display = ("id", "author", "posts", "expected", "delivered", "dormant", "pending", "state", "created_at")  # fmt: skip
     list_filter = ("state",)
@@ -173,41 +175,11 @@ class HandOverAdmin(StaffList):
     actions = ("retry",)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[HandOver]:
-        """With the sums of their chunks."""
+        """With their authors."""
         rows: QuerySet[HandOver] = super().get_queryset(request)
-        return ledger.with_receipts(rows.select_related("author"))
+        return rows.select_related("author")
 
     @admin.display(description=gettext_lazy("posts"))
     def posts(self, job: HandOver) -> int:
         """How many posts."""
         return len(job.post_ids)
-
-    @admin.display(description=gettext_lazy("followers"))
-    def expected(self, job: Any) -> int:
-        """For how many readers."""
-        return ledger.standing(job).expected
-
-    @admin.display(description=gettext_lazy("delivered"))
-    def delivered(self, job: Any) -> int:
-        """How many readers were online."""
-        return ledger.standing(job).delivered
-
-    @admin.display(description=gettext_lazy("dormant"))
-    def dormant(self, job: Any) -> int:
-        """How many readers will rebuild."""
-        return ledger.standing(job).dormant
-
-    @admin.display(description=gettext_lazy("pending"))
-    def pending(self, job: Any) -> int:
-        """How many readers still merge for want of it."""
-        return ledger.standing(job).pending
-
-    @admin.action(description=gettext_lazy("Retry dead letters"), permissions=["intervene"])
-    def retry(self, request: HttpRequest, queryset: QuerySet[HandOver]) -> TemplateResponse | None:
-        """Give dead chunks five more tries."""
-        number = handover.retry_dead([job.pk for job in self.chosen(request, queryset)])
-        text = ngettext(
-            "%(count)d chunk will be tried again.", "%(count)d chunks will be tried again.", number
-        )
-        self.message_user(request, text % {"count": number})
-        return None

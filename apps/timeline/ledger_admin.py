@@ -1,0 +1,50 @@
+"""What staff lists of deliveries share: the sums of the receipts, and another try for what is dead."""
+
+from typing import Any, ClassVar
+
+from django.contrib import admin
+from django.db.models import QuerySet
+from django.http import HttpRequest
+from django.utils.translation import gettext_lazy, ngettext
+
+from apps.events.admin import StaffList
+from apps.timeline import ledger
+
+
+class LedgerList(StaffList):
+    """Jobs with the sums of their chunks."""
+
+    retry_dead: ClassVar[staticmethod[[list[int]], int]]
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
+        """With the sums, computed for the rows of the page only."""
+        return ledger.with_receipts(super().get_queryset(request))
+
+    @admin.display(description=gettext_lazy("followers"))
+    def expected(self, job: Any) -> int:
+        """For how many readers it is: delivered, dormant and pending together."""
+        return ledger.standing(job).expected
+
+    @admin.display(description=gettext_lazy("delivered"))
+    def delivered(self, job: Any) -> int:
+        """How many readers were online."""
+        return ledger.standing(job).delivered
+
+    @admin.display(description=gettext_lazy("dormant"))
+    def dormant(self, job: Any) -> int:
+        """How many readers will rebuild when they return."""
+        return ledger.standing(job).dormant
+
+    @admin.display(description=gettext_lazy("pending"))
+    def pending(self, job: Any) -> int:
+        """How many readers are still owed it."""
+        return ledger.standing(job).pending
+
+    @admin.action(description=gettext_lazy("Retry dead letters"), permissions=["intervene"])
+    def retry(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:
+        """Give dead chunks five more tries."""
+        number = self.retry_dead([job.pk for job in self.chosen(request, queryset)])
+        text = ngettext(
+            "%(count)d chunk will be tried again.", "%(count)d chunks will be tried again.", number
+        )
+        self.message_user(request, text % {"count": number})
