@@ -67,7 +67,7 @@ class ChunkInline(admin.TabularInline):
 class FanoutJobAdmin(LedgerList):
     """Deliveries, newest post first."""
 
-    retry_dead = staticmethod(fanout.retry_dead)
+    work = fanout
 
     list_display = ("post_id", "author_link", "mode", "progress", "expected", "delivered", "dormant", "pending", "rate", "created_at")  # fmt: skip
     list_filter = (ChunkState, "mode")

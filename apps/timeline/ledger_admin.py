@@ -1,5 +1,6 @@
 """What staff lists of deliveries share: the sums of the receipts, and another try for what is dead."""
 
+from types import ModuleType
 from typing import Any, ClassVar
 
 from django.contrib import admin
@@ -14,7 +15,7 @@ from apps.timeline import ledger
 class LedgerList(StaffList):
     """Jobs with the sums of their chunks."""
 
-    retry_dead: ClassVar[staticmethod[[list[int]], int]]
+    work: ClassVar[ModuleType]  # where `retry_dead` is
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
         """With the sums, computed for the rows of the page only."""
@@ -43,7 +44,7 @@ class LedgerList(StaffList):
     @admin.action(description=gettext_lazy("Retry dead letters"), permissions=["intervene"])
     def retry(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:
         """Give dead chunks five more tries."""
-        number = self.retry_dead([job.pk for job in self.chosen(request, queryset)])
+        number = self.work.retry_dead([job.pk for job in self.chosen(request, queryset)])
         text = ngettext(
             "%(count)d chunk will be tried again.", "%(count)d chunks will be tried again.", number
         )

@@ -167,7 +167,7 @@ class PolicyChangeAdmin(StaffList):
 class HandOverAdmin(LedgerList):
     """Posts of pull periods on their way to the windows; what is pending is still merged at reading."""
 
-    retry_dead = staticmethod(handover.retry_dead)
+    work = handover
 
     list_display = ("id", "author", "posts", "expected", "delivered", "dormant", "pending", "state", "created_at")  # fmt: skip
     list_filter = ("state",)
