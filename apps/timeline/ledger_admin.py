@@ -1,7 +1,7 @@
 """What staff lists of deliveries share: the sums of the receipts, and another try for what is dead."""
 
 from types import ModuleType
-from typing import Any, ClassVar
+from typing import Any
 
 from django.contrib import admin
 from django.db.models import QuerySet
@@ -15,7 +15,7 @@ from apps.timeline import ledger
 class LedgerList(StaffList):
     """Jobs with the sums of their chunks."""
 
-    work: ClassVar[ModuleType]  # where `retry_dead` is
+    work: ModuleType  # where `retry_dead` is
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
         """With the sums, computed for the rows of the page only."""
