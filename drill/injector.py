@@ -30,6 +30,9 @@ MODES = {
 }
 
 
+GIVES_UP_SECONDS = 10.0  # after the loss of a child
+
+
 @dataclass(order=True)
 class _Due:
     at: float
@@ -43,6 +46,7 @@ class Injector:
     def __init__(self, servers: Servers, processes: Processes, history: History) -> None:
         self.counts: Counter[tuple[str, str]] = Counter()
         self.deaths: list[str] = []  # processes that ended although nobody killed them
+        self._child_killed: dict[str, float] = {}
         self.last_heal = 0.0
         self.away: list[
             tuple[float, float]
@@ -65,10 +69,17 @@ class Injector:
             heapq.heappop(self._due).act()
         for process in self._processes.by_name.values():
             if process.name not in self._down and not process.running():
-                self.deaths.append(process.name)
-                self._history.note(event="death", target=process.name)
+                self._note_death(process.name)
                 process.kill()
                 process.start()
+
+    def _note_death(self, name: str) -> None:
+        # who loses a child twice within seconds gives up, and is started again by its supervisor: that is our doing
+        since = time.monotonic() - self._child_killed.get(name, -GIVES_UP_SECONDS)
+        is_ours = since < GIVES_UP_SECONDS
+        self._history.note(event="gave up" if is_ours else "death", target=name)
+        if not is_ours:
+            self.deaths.append(name)
 
     def heal_all(self) -> None:
         """End every fault that has begun, now; the rest of the plan is dropped."""
@@ -123,6 +134,7 @@ class Injector:
     def _on_process(self, fault: Fault) -> Callable[[], None] | None:
         process = self._processes.by_name[fault.target]
         if fault.kind is Kind.KILL_CHILD:
+            self._child_killed[process.name] = time.monotonic()
             process.kill_child()
             return None
         if fault.kind is Kind.FREEZE:

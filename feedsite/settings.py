@@ -253,6 +253,20 @@ CELERY_TASK_REJECT_ON_WORKER_LOST = True
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 CELERY_TASK_SOFT_TIME_LIMIT = 45
 CELERY_TASK_TIME_LIMIT = 50
+# Tasks that work on leased rows end before the lease does (`apps.events.leases`).
+CELERY_TASK_ANNOTATIONS = {
+    name: {"soft_time_limit": 20, "time_limit": 25}
+    for name in (
+        "apps.events.tasks.dispatch",
+        "apps.events.tasks.sweep",
+        "apps.posts.tasks.publish_due",
+        "apps.timeline.tasks.cut_hand_over",
+        "apps.timeline.tasks.cut_job",
+        "apps.timeline.tasks.deliver_chunk",
+        "apps.timeline.tasks.deliver_hand_over",
+        "apps.timeline.tasks.sweep",
+    )
+}
 CELERY_WORKER_SOFT_SHUTDOWN_TIMEOUT = 5
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_BROKER_CONNECTION_MAX_RETRIES = None

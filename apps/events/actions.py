@@ -43,9 +43,9 @@ def ring(task_name: str, *args: Any, queue: str | None = None) -> None:
         logger.warning("no broker for %s, left to the sweeper: %s", task_name, error)
 
 
-def run_due(*, limit: int, only: list[int] | None = None) -> int:
-    """Claim due events and run their handlers; how many were claimed."""
-    return leases.work_off(Event, _handle, limit=limit, only=only)
+def run_due(*, limit: int, only: list[int] | None = None, overdue: timedelta = timedelta()) -> int:
+    """Claim due events, those that have been due for `overdue`, and run their handlers; how many were claimed."""
+    return leases.work_off(Event, _handle, limit=limit, only=only, overdue=overdue)
 
 
 def _handle(event: Event) -> None:

@@ -17,7 +17,9 @@ from apps.caches.servers import RedisError
 logger = logging.getLogger(__name__)
 
 MAX_ATTEMPTS = 5
-LEASE = timedelta(seconds=60)  # longer than the hard time limit of a task
+# Longer than the time limit of the tasks that work on such rows (settings): so long is a row left to a worker that died.
+LEASE = timedelta(seconds=30)
+
 RETRY_AFTER = timedelta(seconds=2)  # times the number of tries
 ERROR_MAX_CHARACTERS = 2000
 

@@ -89,7 +89,7 @@ def load() -> InForce:
     try:
         announce(version)
     except RedisError as error:
-        logger.warning("version %s of the policies not announced: %s", version, error)
+        logger.debug("version %s of the policies not announced: %s", version, error)
     return _process.known
 
 

@@ -1,5 +1,6 @@
 """Every Celery task, run twice: the same PostgreSQL and the same Redis as after once."""
 
+import math
 from datetime import timedelta
 
 import pytest
@@ -10,7 +11,7 @@ from apps.accounts.queries import user_by_handle
 from apps.caches.servers import timelines
 from apps.caches.window import NO_MORE
 from apps.engagement.actions import like_post
-from apps.events.leases import LeasedRow, State
+from apps.events.leases import LEASE, LeasedRow, State
 from apps.events.models import Event
 from apps.graph.actions import block_user, follow_user, unfollow_user
 from apps.graph.circle_actions import add_to_circle, create_circle, leave_circle
@@ -191,6 +192,13 @@ def test_every_registered_task_has_a_row_here():
 def test_every_scheduled_and_routed_task_exists():
     scheduled = {entry["task"] for entry in celery_app.conf.beat_schedule.values()}
     assert scheduled | set(celery_app.conf.task_routes) <= registered()
+
+
+def test_tasks_that_work_on_leased_rows_end_before_the_lease():
+    limited = celery_app.conf.task_annotations
+    assert set(limited) <= registered()
+    for name in limited:
+        assert (celery_app.tasks[name].time_limit or math.inf) < LEASE.total_seconds()
 
 
 @pytest.mark.parametrize("name", sorted(TASKS))

@@ -125,7 +125,7 @@ def test_every_batch_renews_the_lease_and_forgives_the_tries(alice, long_list):
     ledger.cut(job, alice.pk, most_chunks=1)
     job.refresh_from_db()
     assert job.attempts == 1
-    assert job.due_at > timezone.now() + LEASE - timedelta(seconds=30)
+    assert job.due_at > timezone.now() + LEASE - timedelta(seconds=15)
 
 
 def test_cutting_takes_the_same_memory_for_any_list(alice, settings):
