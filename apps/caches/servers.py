@@ -8,7 +8,6 @@ import logging
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
-from queue import Empty
 from typing import Any, NamedTuple, cast
 
 import redis
@@ -21,14 +20,13 @@ from redis.backoff import NoBackoff
 from redis.commands.core import Script
 from redis.retry import Retry
 
-from apps.caches.breaker import Breaker
 from apps.caches.redisclients import SCHEME, Cluster, call, trip
+from apps.caches.redispool import RedisConnections
 from apps.caches.topology import Sizes, Topology, configured
 
 logger = logging.getLogger(__name__)
 
 RECEIVE_BYTES = 256 * 1024
-REDIS_LONGEST_PAUSE_SECONDS = 1.0
 PROBE_TIMEOUT_SECONDS = 0.3  # staff wait for the slowest node
 
 Redis = redis.Redis
@@ -103,38 +101,6 @@ def _redis(url: str, *, pool: type[redis.BlockingConnectionPool] | None = None) 
         protocol=2,
     )
     return redis.Redis(connection_pool=connections)
-
-
-class RedisConnections(redis.BlockingConnectionPool):
-    """The connections to one Redis. One that does not answer costs a time-out, then it is left alone for a moment.
-
-    A page asks Redis several times: without this each of its questions would wait.
-    """
-
-    def __init__(self, *args: Any, **options: Any) -> None:
-        super().__init__(*args, **options)  # type: ignore[no-untyped-call]  # the library has no types here
-        self.breaker = Breaker(longest=REDIS_LONGEST_PAUSE_SECONDS)
-
-    def get_connection(self, *args: Any, **options: Any) -> Any:
-        """A connection; ConnectionError at once while the server is left alone."""
-        if not self.breaker.allows():
-            raise redis.ConnectionError("Redis did not answer a moment ago")
-        try:
-            return super().get_connection(*args, **options)  # type: ignore[no-untyped-call]  # the library has no types here
-        except (redis.ConnectionError, redis.TimeoutError) as error:
-            if not isinstance(
-                error.__context__, Empty
-            ):  # all are in use: that says nothing about the server
-                self.breaker.fail()
-            raise
-
-    def release(self, connection: Any) -> None:
-        """Take a connection back; one that the library has closed meanwhile did not answer."""
-        if not connection.is_connected:
-            self.breaker.fail()
-        elif not self.breaker.is_closed:
-            self.breaker.succeed()
-        super().release(connection)  # type: ignore[no-untyped-call]  # the library has no types here
 
 
 def trust_again() -> None:

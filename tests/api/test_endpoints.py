@@ -126,9 +126,15 @@ def bare(answer):
     headers = {
         key: value
         for key, value in answer.headers.items()
-        if key not in {"X-Request-Id", "Content-Length"}
+        if key not in {"X-Request-Id", "Content-Length", "Server-Timing"}
     }
-    return answer.status_code, body, headers
+    return answer.status_code, body, headers, stages_of(answer)
+
+
+def stages_of(answer):
+    """Which stages an answer tells of: their times differ from request to request, their names must not."""
+    timing = answer.headers.get("Server-Timing", "")
+    return [stage.partition(";")[0] for stage in timing.split(", ")]
 
 
 @pytest.mark.parametrize(("method", "address"), OF_A_STATUS)

@@ -370,7 +370,9 @@ def _forgetful():
 @pytest.mark.usefixtures("_forgetful")
 @pytest.mark.parametrize("number", [0, 3, 999, 1000, 1001, MANY])
 def test_a_refused_payload_is_added_in_chunks(server, monkeypatch, caplog, number):
-    monkeypatch.setattr(longset, "_RDB_VERSION", 9999)  # as an older server sees a newer payload
+    monkeypatch.setitem(
+        dump._VERSIONS, dump.INTSET, 9999
+    )  # as an older server sees a newer payload
     server.set(FRIENDS, "something in the way")
     ids = uids(number)
     with caplog.at_level(logging.WARNING):
