@@ -7,7 +7,7 @@ from rest_framework.test import APIClient
 from apps.accounts.actions import issue_token
 from apps.accounts.cache import USER_COUNTS
 from apps.caches.counters.building import begin_build, end_build
-from apps.caches.servers import counters, graph, limits, timelines
+from apps.caches.servers import counters, graph, limits, timelines, trust_again
 from apps.graph.actions import follow_user
 from apps.posts.cache import POST_COUNTS
 from apps.timeline import policies
@@ -37,6 +37,7 @@ def replicated(pair, settings):
 
 @pytest.fixture(autouse=True)
 def _empty_redis():
+    trust_again()  # whatever the test before did to them
     timelines().flushdb()
     limits().flushdb()
     counters().flushdb()
