@@ -31,16 +31,22 @@ SELECT 0, post_id, state, attempts, last_error, followers FROM timeline_fanoutjo
 WHERE state = 'dead' OR (state = 'pending' AND due_at < now() - make_interval(secs => %(stuck)s))
 ORDER BY 2, 1 LIMIT %(most)s
 """
+# From a row at random on: ids may be sparse.
 _FOLLOWS = """
-SELECT f.owner_id AS follower, f.followee_id AS followee FROM graph_followee f
-WHERE f.id BETWEEN %(first)s AND %(last)s
-  AND NOT EXISTS (SELECT 1 FROM graph_follower m WHERE m.owner_id = f.followee_id AND m.follower_id = f.owner_id)
+SELECT f.owner_id AS follower, f.followee_id AS followee
+FROM (SELECT owner_id, followee_id FROM graph_followee WHERE id >= %(followee)s ORDER BY id LIMIT %(most)s) f
+WHERE NOT EXISTS (SELECT 1 FROM graph_follower m WHERE m.owner_id = f.followee_id AND m.follower_id = f.owner_id)
 UNION ALL
-SELECT m.follower_id, m.owner_id FROM graph_follower m
-WHERE m.id BETWEEN %(first)s AND %(last)s
-  AND NOT EXISTS (SELECT 1 FROM graph_followee f WHERE f.owner_id = m.follower_id AND f.followee_id = m.owner_id)
+SELECT m.follower_id, m.owner_id
+FROM (SELECT owner_id, follower_id FROM graph_follower WHERE id >= %(follower)s ORDER BY id LIMIT %(most)s) m
+WHERE NOT EXISTS (SELECT 1 FROM graph_followee f WHERE f.owner_id = m.follower_id AND f.followee_id = m.owner_id)
 """
-_LAST_FOLLOW = "SELECT greatest((SELECT max(id) FROM graph_followee), (SELECT max(id) FROM graph_follower)) AS id"
+_ENDS = """
+SELECT coalesce((SELECT min(id) FROM graph_followee), 0) AS first_followee,
+    coalesce((SELECT max(id) FROM graph_followee), 0) AS last_followee,
+    coalesce((SELECT min(id) FROM graph_follower), 0) AS first_follower,
+    coalesce((SELECT max(id) FROM graph_follower), 0) AS last_follower
+"""
 
 
 def look_at_deliveries(turn: Turn) -> None:
@@ -82,12 +88,20 @@ def _go_on(row: Row) -> bool:
 
 def look_at_follows(turn: Turn) -> None:
     """A slice of the follows: each is in the list of whom somebody reads and in the list of who reads somebody."""
-    last = rows(_LAST_FOLLOW)[0]["id"] or 0
-    first = secrets.randbelow(last) + 1 if last > FOLLOWS else 1
-    turn.run.follows += min(FOLLOWS, last)
-    for row in rows(_FOLLOWS, {"first": first, "last": first + FOLLOWS - 1}):
+    ends = rows(_ENDS)[0]
+    starts = {
+        side: _somewhere(ends[f"first_{side}"], ends[f"last_{side}"], FOLLOWS)
+        for side in ("followee", "follower")
+    }
+    turn.run.follows += min(FOLLOWS, ends["last_followee"] - ends["first_followee"] + 1)
+    for row in rows(_FOLLOWS, {**starts, "most": FOLLOWS}):
         mend = partial(_mend, row["follower"], row["followee"])
         turn.found(Kind.MIRROR, mend, viewer_id=row["follower"], details=row)
+
+
+def _somewhere(first: int, last: int, number: int) -> int:
+    """Where a slice of so many rows begins: at random, and at the beginning when it holds all."""
+    return first + secrets.randbelow(last - first + 1) if last - first >= number else first
 
 
 def _mend(follower_id: int, followee_id: int) -> bool:

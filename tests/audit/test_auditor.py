@@ -5,6 +5,7 @@ from dataclasses import replace
 from datetime import timedelta
 
 import pytest
+from django.db import connection
 from django.db.models import F
 from django.utils import timezone
 
@@ -290,3 +291,14 @@ def test_old_reports_go(settings):
     auditor.purge()
     assert list(AuditRun.objects.all()) == [new]
     assert not AuditFinding.objects.exists()
+
+
+def test_half_a_follow_is_found_among_sparse_ids(alice, bob, carol):
+    with connection.cursor() as sql:
+        sql.execute("SELECT setval('graph_followee_id_seq', 5000000)")
+    follow_user(carol, alice)
+    Follower.objects.filter(follower=carol).delete()
+    Followee.objects.filter(owner=bob).delete()
+    Follower.objects.filter(follower=bob).delete()
+    audited(1)
+    assert AuditFinding.objects.get(kind=Kind.MIRROR).repaired_at
