@@ -36,7 +36,7 @@ def venv_dir() -> Path:
 
 def running_inside() -> bool:
     """Whether this very interpreter is the one of the virtual environment."""
-    return Path(sys.prefix) == venv_dir().resolve()
+    return Path(sys.prefix).resolve() == venv_dir().resolve()
 
 
 def ensure_packages(*, development: bool) -> Path:

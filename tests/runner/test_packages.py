@@ -155,3 +155,17 @@ def test_the_launcher_works_through_a_link_from_anywhere_with_a_bare_environment
         cwd=place, capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert (done.stdout, done.stderr) == (f"feedsite is not running with {place / 'data'}\n", "")
+
+
+def test_an_environment_behind_a_link_is_the_one_it_leads_to(place, monkeypatch):
+    """Else the launcher would replace itself by itself for ever."""
+    real, link = place / "real", place / "link"
+    real.mkdir()
+    link.symlink_to(real)
+    for chosen in (real, link):
+        for prefix in (real, link):
+            monkeypatch.setenv("FEEDSITE_VENV", str(chosen))
+            monkeypatch.setattr(sys, "prefix", str(prefix))
+            assert packages.running_inside()
+    monkeypatch.setattr(sys, "prefix", str(place / "another"))
+    assert not packages.running_inside()
