@@ -21,8 +21,8 @@ from apps.caches.vector import IdVector, entry
 from apps.paging import Cursor
 from apps.posts.models import Post
 from apps.timeline import merge, pull, replica
-from apps.timeline.bulkhead import in_parallel
 from apps.timeline.cache import LONG_OUTBOXES, SHORT_OUTBOXES, Outboxes
+from apps.timeline.parallel import in_parallel
 
 GROUP = 500  # authors read together: one call of each node, one statement; 0.8 MB of short vectors
 EN_MASSE, SAMPLE = 1_000, 20  # authors; fewer are loaded within a twentieth of a second

@@ -5,6 +5,7 @@ import pytest
 from apps.caches import breaker, generations
 from tests import clusters
 from tests.caches.pools import LABELS, Chosen, Pools, started
+from tests.caches.servers_of_both_kinds import KINDS, own, use, valkey
 
 
 @pytest.fixture(scope="session")
@@ -21,6 +22,22 @@ def on_cluster(cluster_nodes, settings):
         for node in cluster_nodes:
             node.ask("FLUSHALL")
         yield cluster_nodes
+
+
+@pytest.fixture(scope="session")
+def other_server(tmp_path_factory):
+    with valkey(tmp_path_factory.mktemp("valkey")) as client:
+        yield client
+
+
+@pytest.fixture(params=KINDS)
+def server(request, monkeypatch):
+    """Each of the two servers, empty."""
+    if request.param == "redis":
+        return own()
+    client = use(monkeypatch, request.getfixturevalue("other_server"))
+    client.flushdb()
+    return client
 
 
 @pytest.fixture(scope="module")

@@ -9,28 +9,12 @@ from hypothesis import strategies as st
 
 from apps.caches.listhead import CHUNK, Entry, Head, ListHeads
 from apps.caches.servers import RedisError
-from tests.caches.servers_of_both_kinds import KINDS, busiest, own, use, valkey
+from tests.caches.servers_of_both_kinds import busiest, own
 from tests.faults import dead_redis
 
 OWNER = 7
 HEADS = ListHeads("test", "fans", length=5, ttl_seconds=1000)
 KEY = "test:{7}:fans"
-
-
-@pytest.fixture(scope="session")
-def other_server(tmp_path_factory):
-    with valkey(tmp_path_factory.mktemp("valkey")) as client:
-        yield client
-
-
-@pytest.fixture(params=KINDS)
-def server(request, monkeypatch):
-    """Each of the two servers, empty."""
-    if request.param == "redis":
-        return own()
-    client = use(monkeypatch, request.getfixturevalue("other_server"))
-    client.flushdb()
-    return client
 
 
 def entries(*places):

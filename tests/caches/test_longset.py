@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from apps.caches import dump, longset
 from apps.caches.longset import Change, LongSets, common, payload
 from apps.caches.servers import RedisError
-from tests.caches.servers_of_both_kinds import KINDS, busiest, own, use, valkey
+from tests.caches.servers_of_both_kinds import busiest, own
 from tests.faults import dead_redis
 
 OWNER = 7
@@ -23,22 +23,6 @@ SETS = LongSets("test", ("friends", "foes"), ttl_seconds=1000)
 FRIENDS, FOES = "test:{7}:friends", "test:{7}:foes"
 NOBODY: dict[str, list[int]] = {"friends": [], "foes": []}
 MANY = 20_000
-
-
-@pytest.fixture(scope="session")
-def other_server(tmp_path_factory):
-    with valkey(tmp_path_factory.mktemp("valkey")) as client:
-        yield client
-
-
-@pytest.fixture(params=KINDS)
-def server(request, monkeypatch):
-    """Each of the two servers, empty."""
-    if request.param == "redis":
-        return own()
-    client = use(monkeypatch, request.getfixturevalue("other_server"))
-    client.flushdb()
-    return client
 
 
 def uids(number, *, most=2**28 - 1, seed=1):

@@ -6,22 +6,22 @@ from concurrent.futures import wait
 import pytest
 from django.db import connection, connections
 
-from apps.timeline import bulkhead
-from apps.timeline.bulkhead import in_parallel
+from apps.timeline import parallel
+from apps.timeline.parallel import in_parallel
 
 LONG = 20
 
 
 @pytest.fixture(autouse=True)
 def _at_once(monkeypatch):
-    monkeypatch.setattr(bulkhead, "PATIENCE_SECONDS", 0.0)
+    monkeypatch.setattr(parallel, "PATIENCE_SECONDS", 0.0)
 
 
 @pytest.fixture
 def busy():
     """All threads of the pool are held up by somebody else."""
     gate = threading.Event()
-    held = [bulkhead._pool().submit(gate.wait, LONG) for _ in range(8)]
+    held = [parallel._pool().submit(gate.wait, LONG) for _ in range(8)]
     yield
     gate.set()
     wait(held)
@@ -40,7 +40,7 @@ def test_pieces_that_wait_are_waited_for_together():
 
 
 def test_pieces_that_do_not_wait_are_done_by_who_asks(monkeypatch):
-    monkeypatch.setattr(bulkhead, "PATIENCE_SECONDS", LONG)
+    monkeypatch.setattr(parallel, "PATIENCE_SECONDS", LONG)
     names = in_parallel(lambda _one: threading.current_thread().name, range(9), most=9)
     assert set(names) == {threading.current_thread().name}
 
