@@ -27,6 +27,7 @@ from apps.accounts.models import (
     UserCounts,
 )
 from apps.accounts.pictures import avatar_file
+from apps.events.actions import record
 from apps.refusals import Invalid, NotAllowed
 
 EMAIL_MAX_CHARACTERS = 254  # of the column; the validator alone lets 320 pass
@@ -92,6 +93,19 @@ def remove_avatar(user: User) -> None:
     replaced, user.avatar = user.avatar.name, None
     _save_card(user, "avatar")
     _forget_file(replaced)
+
+
+@transaction.atomic
+def set_locked(user: User, *, locked: bool) -> User:
+    """Choose whether others have to ask before they follow; unlocking grants what is asked already."""
+    # the lock of every follow: a request made at the same time is seen by whoever grants them
+    UserCounts.objects.select_for_update().get(pk=user.pk)
+    was_locked = User.objects.values_list("is_locked", flat=True).get(pk=user.pk)
+    user.is_locked = locked
+    _save_card(user, "is_locked")
+    if was_locked and not locked:
+        record("account_unlocked", user_id=user.pk)
+    return user
 
 
 def update_appearance(user: User, *, theme: str, text_size: str, interface_language: str) -> User:

@@ -24,7 +24,16 @@ logger = logging.getLogger(__name__)
 
 MAX_BYTES = 16 * 1024  # a bio of 500 characters takes 2 KB at most
 # in the order of the columns, as `from_db` wants them
-_FIELDS = ("id", "handle", "display_name", "bio", "avatar", "suspended_at", "created_at")
+_FIELDS = (
+    "id",
+    "handle",
+    "display_name",
+    "bio",
+    "avatar",
+    "is_locked",
+    "suspended_at",
+    "created_at",
+)
 _COUNTS = ("user_id", "followers", "following", "posts", "last_post_id")
 BATCH = 1000
 
@@ -32,7 +41,7 @@ BATCH = 1000
 def _encode(user: User) -> bytes:
     values: list[Any] = [getattr(user, name) for name in _FIELDS]
     values[4] = user.avatar.name or ""
-    values[5:] = [moment and moment.timestamp() for moment in values[5:]]
+    values[6:] = [moment and moment.timestamp() for moment in values[6:]]
     return pack(orjson.dumps([*values, user.counts.last_post_id]))
 
 
@@ -41,7 +50,7 @@ def _decode(data: bytes) -> User:
     values = orjson.loads(unpack(data, max_bytes=MAX_BYTES))
     *fields, suspended, created, last_post_id = values
     id_, handle = fields[:2]
-    if len(fields) != 5 or not isinstance(id_, int) or not isinstance(handle, str):
+    if len(fields) != 6 or not isinstance(id_, int) or not isinstance(handle, str):
         raise ValueError("not a card")
     moments = [
         None if one is None else datetime.fromtimestamp(one, UTC) for one in (suspended, created)
@@ -54,7 +63,7 @@ def _decode(data: bytes) -> User:
 # A card that nobody looks at for a day goes. Of its facts only the date of the last post is not written at every change.
 CARDS: ReadThrough[int, User] = ReadThrough(
     name="card",
-    version=1,
+    version=2,
     ttl_seconds=24 * 3600,
     key_of=str,
     encode=_encode,

@@ -70,6 +70,9 @@ class User(AbstractBaseUser, PermissionsMixin):
     display_name = models.CharField(_("display name"), max_length=NAME_MAX_CHARACTERS, blank=True)
     bio = models.TextField(_("bio"), max_length=BIO_MAX_CHARACTERS, blank=True)
     avatar = models.ImageField(_("avatar"), upload_to="avatars/", blank=True)
+    is_locked = models.BooleanField(
+        _("asks before it is followed"), default=False, db_default=False
+    )
     interface_language = models.CharField(_("language"), max_length=10, blank=True)
     theme = models.CharField(_("theme"), max_length=5, choices=Theme.choices, default=Theme.AUTO)
     text_size = models.CharField(

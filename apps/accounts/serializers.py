@@ -41,7 +41,7 @@ def account_json(user: User) -> Json:
         "username": user.handle,
         "acct": user.handle,
         "display_name": user.name,
-        "locked": False,
+        "locked": user.is_locked,
         "bot": False,
         "group": False,
         "discoverable": True,

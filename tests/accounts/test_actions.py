@@ -15,12 +15,15 @@ from apps.accounts.actions import (
     register,
     remove_avatar,
     restore_user,
+    set_locked,
     suspend_user,
     update_appearance,
     update_profile,
 )
+from apps.accounts.cards import ask_users
 from apps.accounts.models import RESERVED_HANDLES, AccessToken, User, UserCounts
 from apps.accounts.queries import user_by_handle, user_of_token
+from apps.caches.together import Together
 from apps.refusals import Invalid, NotAllowed, NotFound
 from tests.factories import PASSWORD, make_user
 from tests.threads import together
@@ -312,3 +315,22 @@ def test_a_short_password_is_refused_in_the_language_of_the_page(language, messa
     with translation.override(language), pytest.raises(Invalid) as refusal:
         register(handle="mei", email=None, password="short")
     assert refusal.value.errors == {"password": message}
+
+
+def test_whether_others_ask_before_they_follow_is_told_at_the_next_read(alice, api_of):
+    def told():
+        card = load_cards_through_cache(alice.pk)
+        return api_of(None).get(f"/api/v1/accounts/{alice.pk}").json()["locked"], card.is_locked
+
+    assert told() == (False, False)
+    set_locked(alice, locked=True)
+    assert told() == (True, True)
+    set_locked(alice, locked=False)
+    assert told() == (False, False)
+
+
+def load_cards_through_cache(user_id):
+    trip = Together()
+    users = ask_users(trip, [user_id])
+    trip.go()
+    return users()[user_id]
