@@ -37,6 +37,7 @@ INSTALLED_APPS = [
     "apps.topology",
     "apps.accounts",
     "apps.graph",
+    "apps.lists",
     "apps.posts",
     "apps.engagement",
     "apps.timeline",

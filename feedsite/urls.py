@@ -11,6 +11,8 @@ from apps.audit.urls import endpoints as audit_endpoints
 from apps.audit.urls import pages as audit_pages
 from apps.graph.urls import endpoints as graph_endpoints
 from apps.graph.urls import pages as graph_pages
+from apps.lists.urls import endpoints as list_endpoints
+from apps.lists.urls import pages as list_pages
 from apps.notifications.urls import endpoints as notification_endpoints
 from apps.notifications.urls import pages as notification_pages
 from apps.timeline.urls import endpoints as timeline_endpoints
@@ -31,12 +33,27 @@ urlpatterns = [
     path("", include(plain.pages)),
     path(
         "",
-        include([*account_pages, *notification_pages, *timeline_pages, *graph_pages, *audit_pages]),
+        include(
+            [
+                *account_pages,
+                *notification_pages,
+                *timeline_pages,
+                *graph_pages,
+                *list_pages,
+                *audit_pages,
+            ]
+        ),
     ),
     path(
         "api/v1/",
         include(
-            [*account_endpoints, *graph_endpoints, *timeline_endpoints, *notification_endpoints]
+            [
+                *account_endpoints,
+                *graph_endpoints,
+                *list_endpoints,
+                *timeline_endpoints,
+                *notification_endpoints,
+            ]
         ),
     ),
     # what Mastodon has no word for

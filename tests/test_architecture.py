@@ -26,6 +26,7 @@ APPS = [
     "topology",
     "accounts",
     "graph",
+    "lists",
     "posts",
     "engagement",
     "timeline",

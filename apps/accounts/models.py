@@ -147,6 +147,10 @@ class UserCounts(models.Model):
     outbox_revision = models.PositiveIntegerField(
         default=0, db_default=0
     )  # of the user's public posts: which there are, and what they say
+    # Whether there is anything to look up for this reader: read with the reader, so that most cost no query.
+    followed_tags = models.PositiveIntegerField(default=0, db_default=0)
+    exclusive_lists = models.PositiveIntegerField(default=0, db_default=0)
+    filters = models.PositiveIntegerField(default=0, db_default=0)
 
     class Meta:
         verbose_name = verbose_name_plural = _("user counts")

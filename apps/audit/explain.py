@@ -19,6 +19,7 @@ from apps.accounts.models import User
 from apps.audit.oracle import Row, rows
 from apps.caches.servers import RedisError
 from apps.graph.queries import Relations, exact_relations
+from apps.lists.queries import kept_off_home
 from apps.paging import Cursor, Page
 from apps.posts.models import Visibility
 from apps.timeline.cache import HOME, INBOX
@@ -66,6 +67,7 @@ class Way(TextChoices):
         ),
     )
     NOT_FOLLOWED = "not_followed", gettext_lazy("You do not follow @%(who)s.")
+    LISTED = "listed", gettext_lazy("@%(who)s is in a list of yours that is read by itself.")
     MUTED = "muted", gettext_lazy("You mute @%(who)s.")
     WAITING = "waiting", gettext_lazy("It is on its way to you; the next try: %(when)s.")
     FAILED = "failed", gettext_lazy("Its delivery failed, and has to be started again.")
@@ -97,28 +99,28 @@ def explain(viewer: User, post_id: int) -> Explanation:
     item = one_item(viewer.pk, post_id)
     cursor = Cursor(max_id=post_id + 1, since_id=post_id - 1, limit=1)
     on_home = bool(home_timeline(viewer, cursor).items)
-    return _explained(viewer.pk, [item], on_home=on_home)[0]
+    return _explained(viewer, [item], on_home=on_home)[0]
 
 
 def explain_home(viewer: User, cursor: Cursor) -> Page[Explanation]:
     """A page of a viewer's home, each post with why it is there."""
     page = home_timeline(viewer, cursor)
-    return page.mapped(_explained(viewer.pk, page.items, on_home=True))
+    return page.mapped(_explained(viewer, page.items, on_home=True))
 
 
-def _explained(viewer_id: int, items: list[FeedItem], *, on_home: bool) -> list[Explanation]:
+def _explained(viewer: User, items: list[FeedItem], *, on_home: bool) -> list[Explanation]:
     if not items:
         return []
     post_ids = [item.id for item in items]
-    found = rows(_DELIVERIES, {"viewer": viewer_id, "posts": post_ids})
+    found = rows(_DELIVERIES, {"viewer": viewer.pk, "posts": post_ids})
     deliveries = {row["id"]: row for row in found}
     people = {item.author.pk for item in items} | {item.shown.author.pk for item in items}
-    relations = exact_relations(viewer_id, people)
-    kept = _kept(viewer_id)
+    relations = exact_relations(viewer.pk, people)
+    kept = _kept(viewer.pk)
     return [
-        _came(item, viewer_id, deliveries[item.id], kept)
+        _came(item, viewer.pk, deliveries[item.id], kept)
         if on_home
-        else _stayed_away(item, viewer_id, deliveries[item.id], relations)
+        else _stayed_away(item, viewer, deliveries[item.id], relations)
         for item in items
     ]
 
@@ -154,13 +156,15 @@ def _into_window(delivery: Row) -> Way:
 
 
 def _stayed_away(
-    item: FeedItem, viewer_id: int, delivery: Row, relations: Relations
+    item: FeedItem, viewer: User, delivery: Row, relations: Relations
 ) -> Explanation:
     author, circled = item.author, item.post.visibility == Visibility.CIRCLE
     muted = [one for one in (author, item.shown.author) if one.pk in relations.muting]
     who, when = author.handle, None
-    if author.pk not in relations.following and author.pk != viewer_id and not circled:
+    if author.pk not in relations.following and author.pk != viewer.pk and not circled:
         way = Way.NOT_FOLLOWED
+    elif author.pk in kept_off_home(viewer):
+        way = Way.LISTED
     elif muted:
         way, who = Way.MUTED, muted[0].handle
     elif "dead" in (delivery["state"], delivery["job"]):

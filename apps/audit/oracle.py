@@ -23,6 +23,10 @@ _COLUMNS = (
     "id, author_id, kind, visibility, circle_id, source_id, reply_to_id, edited_at, deleted_at"
 )
 
+# Who is in an exclusive list of somebody, and so not on their home page.
+_ELSEWHERE = """SELECT l.owner_id, m.member_id FROM lists_listmember m
+                JOIN lists_userlist l ON l.id = m.user_list_id WHERE l.is_exclusive"""
+
 # The naive pull of source 001, between two ids; then the viewer's circles, whoever wrote there.
 PULL = """
 SELECT id FROM posts_post
@@ -49,6 +53,7 @@ class Oracle:
             self.follows = pairs("SELECT owner_id, followee_id FROM graph_followee")
             self.blocks = pairs("SELECT owner_id, blocked_id FROM graph_block")
             self.mutes = pairs("SELECT owner_id, muted_id FROM graph_mute")
+            self.elsewhere = pairs(_ELSEWHERE)
             self.named = pairs("SELECT post_id, user_id FROM posts_mention")
             self.members = pairs("SELECT circle_id, member_id FROM graph_circlemember")
             self.likes = pairs("SELECT post_id, user_id FROM engagement_like")
@@ -111,6 +116,7 @@ class Oracle:
             f"SELECT owner_id, muted_id FROM graph_mute WHERE {mine.format('muted_id')}",  # noqa: S608 -- constants
             values,
         )
+        self.elsewhere = pairs(f"{_ELSEWHERE} AND l.owner_id = %(viewer)s", values)
         self.named = pairs(
             "SELECT post_id, user_id FROM posts_mention WHERE user_id = %(viewer)s AND post_id = ANY(%(posts)s)",
             values,
@@ -159,6 +165,8 @@ class Oracle:
         if not self.is_shown(viewer, post_id):
             return False
         post = self.posts[post_id]
+        if post["author_id"] in self.elsewhere[viewer]:
+            return False
         known = post["author_id"] == viewer or post["author_id"] in self.follows[viewer]
         return (known or post["visibility"] == "circle") and not self.is_muted(viewer, post)
 

@@ -6,6 +6,7 @@ posts of theirs (`policies`). Below the higher of the ends, and when Redis does 
 Then hydrate, rules, top up (`pages`).
 """
 
+from collections.abc import Collection
 from functools import partial
 
 from apps.accounts.models import User
@@ -19,12 +20,13 @@ from apps.caches.merge import (
 )
 from apps.caches.window import WindowRange
 from apps.graph.queries import Relations
+from apps.lists.queries import kept_off_home
 from apps.paging import Cursor, Page
 from apps.posts.models import Visibility
 from apps.timeline import merged, older, policies, samples
 from apps.timeline.cache import HOME, INBOX
 from apps.timeline.items import FeedItem
-from apps.timeline.pages import fill_page, not_muted
+from apps.timeline.pages import Rule, fill_page, not_muted
 from apps.timeline.rebuild import rebuild_home, rebuild_inbox
 
 MORE_LOOKS = 2  # when there is news of the policies, and again
@@ -32,9 +34,8 @@ MORE_LOOKS = 2  # when there is news of the policies, and again
 
 def home_timeline(viewer: User, cursor: Cursor) -> Page[FeedItem]:
     """A page of a viewer's home timeline."""
-    rule = partial(belongs, viewer_id=viewer.pk)
     ids = partial(home_ids, viewer.pk, revision=viewer.counts.graph_revision)
-    page = fill_page(ids, viewer_id=viewer.pk, cursor=cursor, rule=rule)
+    page = fill_page(ids, viewer_id=viewer.pk, cursor=cursor, rule=rule_of(viewer))
     samples.note_home(viewer.pk, cursor, page)
     return page
 
@@ -103,8 +104,16 @@ def _merged(parts: list[WindowRange | None], cursor: Cursor, count: int) -> Merg
     return merged_down(there, newest=cursor.max_id, count=count)
 
 
-def belongs(item: FeedItem, relations: Relations, *, viewer_id: int) -> bool:
-    """Whether an item that the viewer may see belongs on the viewer's home timeline."""
+def rule_of(viewer: User) -> Rule:
+    """What belongs on a viewer's home timeline, of what the viewer may see."""
+    return partial(_belongs, viewer_id=viewer.pk, elsewhere=kept_off_home(viewer))
+
+
+def _belongs(
+    item: FeedItem, relations: Relations, *, viewer_id: int, elsewhere: Collection[int]
+) -> bool:
+    if item.author.pk in elsewhere:  # read in a list of their own
+        return False
     # a window may still hold an author who is not followed any more; circles are for members, whom the gate checks
     followed = item.author.pk == viewer_id or item.author.pk in relations.following
     circled = item.post.visibility == Visibility.CIRCLE

@@ -11,7 +11,8 @@ from django.db import connection
 from django.db.models import Q, QuerySet
 
 from apps.graph.circle_queries import joined_ids, owned_ids
-from apps.ids import MAX_ID
+from apps.ids import MAX_AUTHOR_ID, MAX_ID, SEQUENCE_BITS
+from apps.lists.models import RepliesPolicy
 from apps.paging import Cursor
 from apps.posts.models import OPEN, RESTRICTED, Mention, Post, Visibility
 
@@ -28,6 +29,9 @@ CROSS JOIN LATERAL (
 _OPEN = "visibility IN ('public', 'unlisted')"
 _ADDRESSED = """(visibility = 'followers' OR author_id = %(reader)s OR (visibility = 'mentioned'
            AND EXISTS (SELECT 1 FROM posts_mention m WHERE m.post_id = posts_post.id AND m.user_id = %(reader)s)))"""
+_IN_CIRCLE = """(circle_id IN (SELECT id FROM graph_circle WHERE owner_id = %(reader)s)
+           OR circle_id IN (SELECT circle_id FROM graph_circlemember WHERE member_id = %(reader)s))"""
+_ANSWERED = f"(reply_to_id >> {SEQUENCE_BITS} & {MAX_AUTHOR_ID})"  # whom a post answers: it is in the id
 # The list of visibilities is that of the index `post_restricted`.
 _RESTRICTED = f"visibility IN ('followers', 'mentioned', 'circle') AND {_ADDRESSED}"
 
@@ -66,6 +70,31 @@ ORDER BY post.id {order} LIMIT %(count)s
 """
 
 
+# The people of a list whom its owner still follows, one bounded scan each.
+_OF_LIST = f"""
+SELECT post.id
+FROM (
+    SELECT m.member_id AS author_id FROM lists_listmember m
+    JOIN graph_followee f ON f.owner_id = %(reader)s AND f.followee_id = m.member_id
+    WHERE m.user_list_id = %(list)s
+) author
+CROSS JOIN LATERAL (
+    SELECT id FROM posts_post
+    WHERE author_id = author.author_id AND deleted_at IS NULL AND id < %(newest)s AND id > %(oldest)s
+      AND ({_OPEN} OR {_ADDRESSED} OR (visibility = 'circle' AND {_IN_CIRCLE}))
+      AND (reply_to_id IS NULL OR {_ANSWERED} IN (author.author_id, %(reader)s) {{replies}})
+    ORDER BY id {{order}} LIMIT %(count)s
+) post
+"""
+_LISTED_REPLIES = {
+    RepliesPolicy.NONE: "",
+    RepliesPolicy.LIST: f"""OR EXISTS (SELECT 1 FROM lists_listmember m
+        WHERE m.user_list_id = %(list)s AND m.member_id = {_ANSWERED})""",
+    RepliesPolicy.FOLLOWED: f"""OR EXISTS (SELECT 1 FROM graph_followee f
+        WHERE f.owner_id = %(reader)s AND f.followee_id = {_ANSWERED})""",
+}
+
+
 def home_ids(reader_id: int, cursor: Cursor, count: int) -> list[int]:
     """Up to `count` ids of a home timeline inside the cursor's bounds."""
     return _run(_HOME_ALL, cursor, count, reader=reader_id)
@@ -74,6 +103,14 @@ def home_ids(reader_id: int, cursor: Cursor, count: int) -> list[int]:
 def restricted_home_ids(reader_id: int, cursor: Cursor, count: int) -> list[int]:
     """Those of them that are restricted: what an inbox is built from."""
     return _run(_HOME_RESTRICTED, cursor, count, reader=reader_id)
+
+
+def list_ids(
+    reader_id: int, list_id: int, policy: RepliesPolicy, cursor: Cursor, count: int
+) -> list[int]:
+    """Up to `count` ids of what the people in a reader's list said, as far as the reader may see it."""
+    query = _OF_LIST.replace("{replies}", _LISTED_REPLIES[policy]) + _NEXT
+    return _run(query, cursor, count, reader=reader_id, list=list_id)
 
 
 def open_ids(

@@ -8,7 +8,6 @@ id -> MAX)"; requirements C07). When the caches were lost meanwhile only the hig
 import re
 import time
 from dataclasses import dataclass
-from functools import partial
 
 from django.utils.translation import gettext as _
 
@@ -18,7 +17,7 @@ from apps.ids import MAX_ID
 from apps.paging import Cursor, Page
 from apps.refusals import BadRequest
 from apps.timeline.cache import HOME, INBOX
-from apps.timeline.home import belongs, home_timeline, newer_count
+from apps.timeline.home import home_timeline, newer_count, rule_of
 from apps.timeline.hydrate import hydrate
 from apps.timeline.items import FeedItem
 
@@ -84,7 +83,7 @@ def may_have_news(viewer: User, place: Place) -> bool:
 
 def _late_items(viewer: User, place: Place) -> list[FeedItem]:
     hydrated = hydrate(viewer.pk, _late_ids(viewer, place))
-    rule = partial(belongs, viewer_id=viewer.pk)
+    rule = rule_of(viewer)
     return [item for item in hydrated.items if rule(item, hydrated.relations)]
 
 

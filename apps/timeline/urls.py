@@ -14,6 +14,7 @@ pages: list[URLPattern] = [
     path("home/new", reading.home_new, name="home_new"),
     path("public", reading.public, name="public"),
     path("local", reading.public),
+    path("lists/<int:list_id>", reading.of_list, name="list"),
     path("bookmarks", reading.bookmarks, name="bookmarks"),
     path("compose", writing.compose, name="compose"),
     path("posts", writing.publish, name="publish"),
@@ -31,6 +32,7 @@ pages: list[URLPattern] = [
 endpoints: list[URLPattern] = [
     path("timelines/home", timelines.home),
     path("timelines/public", timelines.public),
+    path("timelines/list/<int:list_id>", timelines.of_list),
     path("bookmarks", timelines.bookmarks),
     path("accounts/<int:account_id>/statuses", timelines.of_account),
     path("statuses", statuses.create),

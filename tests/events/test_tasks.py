@@ -42,6 +42,7 @@ APPS = {
     "events",
     "topology",
     "graph",
+    "lists",
     "posts",
     "engagement",
     "timeline",

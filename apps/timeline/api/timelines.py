@@ -11,11 +11,13 @@ from apps.accounts.queries import user_by_id
 from apps.accounts.schema import ProblemSchema
 from apps.accounts.visitors import viewer_id_of
 from apps.graph.api import CURSOR_PARAMETERS, paged
+from apps.lists.queries import own_list
 from apps.paging import Cursor, Page
 from apps.stages import stage
 from apps.timeline.bookmarks import bookmarks_timeline
 from apps.timeline.home import home_timeline
 from apps.timeline.items import FeedItem
+from apps.timeline.listed import list_timeline
 from apps.timeline.profile import profile_timeline
 from apps.timeline.public import public_timeline
 from apps.timeline.schema import ActivitySchema, StatusSchema
@@ -106,6 +108,21 @@ def activity(request: Request) -> Response:
     unread = get_activity(viewer_of(request), request.query_params.get("last_id"), limit=limit)
     items = [status_json(item) for item in unread.items]
     return Response({"items": items, "last_id": unread.last_id, "more": unread.more})
+
+
+@extend_schema(
+    operation_id="list_timeline",
+    tags=["timelines"],
+    summary="What the people in one of your lists said",
+    parameters=CURSOR_PARAMETERS,
+    responses={**RESPONSES, 401: ProblemSchema, 404: ProblemSchema},
+)
+@api_view(["GET"])
+def of_list(request: Request, list_id: int) -> Response:
+    """A list's timeline."""
+    viewer = viewer_of(request)
+    cursor = Cursor.from_query(request.query_params)
+    return statuses(request, list_timeline(viewer, own_list(viewer, list_id), cursor))
 
 
 def statuses(request: Request, page: Page[FeedItem]) -> Response:

@@ -13,12 +13,14 @@ from apps.accounts.visitors import MemberVisit, Visit, signed_in_only, viewer_id
 from apps.engagement.actions import read_post
 from apps.graph.circle_queries import circles_to_post_to
 from apps.graph.queries import exact_relations
+from apps.lists.queries import own_list
 from apps.paging import Cursor, Page
 from apps.stages import stage
 from apps.timeline.bookmarks import bookmarks_timeline
 from apps.timeline.forms import ComposeForm, composer_context
 from apps.timeline.home import home_timeline
 from apps.timeline.items import FeedItem
+from apps.timeline.listed import list_timeline
 from apps.timeline.profile import profile_timeline
 from apps.timeline.public import public_timeline
 from apps.timeline.thread import Thread, one_item, thread
@@ -91,6 +93,16 @@ def bookmarks(request: MemberVisit) -> HttpResponse:
     """What the viewer keeps."""
     page = bookmarks_timeline(request.user, Cursor.from_query(request.GET))
     return _feed(request, "timeline/bookmarks.html", page, here="bookmarks", feed_url="/bookmarks")
+
+
+@require_safe
+@signed_in_only
+def of_list(request: MemberVisit, list_id: int) -> HttpResponse:
+    """What the people in one of the viewer's lists said."""
+    found = own_list(request.user, list_id)
+    page = list_timeline(request.user, found, Cursor.from_query(request.GET))
+    context = {"list": found, "here": "lists", "feed_url": request.path}
+    return _feed(request, "timeline/list.html", page, **context)
 
 
 @require_safe
