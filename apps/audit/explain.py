@@ -155,9 +155,7 @@ def _into_window(delivery: Row) -> Way:
     return Way.PUSH if delivery["state"] == "done" and delivery["delivered"] else Way.REBUILT
 
 
-def _stayed_away(
-    item: FeedItem, viewer: User, delivery: Row, relations: Relations
-) -> Explanation:
+def _stayed_away(item: FeedItem, viewer: User, delivery: Row, relations: Relations) -> Explanation:
     author, circled = item.author, item.post.visibility == Visibility.CIRCLE
     muted = [one for one in (author, item.shown.author) if one.pk in relations.muting]
     who, when = author.handle, None

@@ -19,9 +19,7 @@ class ListForm(forms.Form):
     replies_policy = forms.ChoiceField(
         label=_("Replies"), choices=RepliesPolicy.choices, initial=RepliesPolicy.LIST
     )
-    is_exclusive = forms.BooleanField(
-        label=_("Keep its people off the home page"), required=False
-    )
+    is_exclusive = forms.BooleanField(label=_("Keep its people off the home page"), required=False)
 
 
 class FollowedForm(forms.Form):

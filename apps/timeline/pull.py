@@ -31,7 +31,9 @@ _ADDRESSED = """(visibility = 'followers' OR author_id = %(reader)s OR (visibili
            AND EXISTS (SELECT 1 FROM posts_mention m WHERE m.post_id = posts_post.id AND m.user_id = %(reader)s)))"""
 _IN_CIRCLE = """(circle_id IN (SELECT id FROM graph_circle WHERE owner_id = %(reader)s)
            OR circle_id IN (SELECT circle_id FROM graph_circlemember WHERE member_id = %(reader)s))"""
-_ANSWERED = f"(reply_to_id >> {SEQUENCE_BITS} & {MAX_AUTHOR_ID})"  # whom a post answers: it is in the id
+_ANSWERED = (
+    f"(reply_to_id >> {SEQUENCE_BITS} & {MAX_AUTHOR_ID})"  # whom a post answers: it is in the id
+)
 # The list of visibilities is that of the index `post_restricted`.
 _RESTRICTED = f"visibility IN ('followers', 'mentioned', 'circle') AND {_ADDRESSED}"
 
@@ -85,13 +87,11 @@ CROSS JOIN LATERAL (
       AND (reply_to_id IS NULL OR {_ANSWERED} IN (author.author_id, %(reader)s) {{replies}})
     ORDER BY id {{order}} LIMIT %(count)s
 ) post
-"""
+"""  # noqa: S608 -- constants
 _LISTED_REPLIES = {
     RepliesPolicy.NONE: "",
-    RepliesPolicy.LIST: f"""OR EXISTS (SELECT 1 FROM lists_listmember m
-        WHERE m.user_list_id = %(list)s AND m.member_id = {_ANSWERED})""",
-    RepliesPolicy.FOLLOWED: f"""OR EXISTS (SELECT 1 FROM graph_followee f
-        WHERE f.owner_id = %(reader)s AND f.followee_id = {_ANSWERED})""",
+    RepliesPolicy.LIST: f"OR {_ANSWERED} IN (SELECT member_id FROM lists_listmember WHERE user_list_id = %(list)s)",  # noqa: S608 -- constants
+    RepliesPolicy.FOLLOWED: f"OR {_ANSWERED} IN (SELECT followee_id FROM graph_followee WHERE owner_id = %(reader)s)",  # noqa: S608 -- constants
 }
 
 

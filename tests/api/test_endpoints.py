@@ -8,6 +8,7 @@ from django.utils import timezone
 
 from apps.engagement.actions import bookmark_post
 from apps.graph.actions import block_user
+from apps.lists.actions import create_list
 from apps.posts.actions import delete_post
 from apps.posts.drafts import Draft
 from apps.posts.scheduled import schedule_post
@@ -27,6 +28,12 @@ ENDPOINTS = [
     ("GET", "accounts/familiar_followers", True),
     *(("POST", f"accounts/<int:account_id>/{act}", True) for act in ("follow", "unfollow", "block", "unblock", "mute", "unmute")),
     ("GET", "circles", True),
+    ("GET", "lists", True),
+    ("POST", "lists", True),
+    *((method, "lists/<int:list_id>", True) for method in ("GET", "PUT", "DELETE")),
+    *((method, "lists/<int:list_id>/accounts", True) for method in ("GET", "POST", "DELETE")),
+    ("GET", "accounts/<int:account_id>/lists", True),
+    ("GET", "timelines/list/<int:list_id>", True),
     ("GET", "timelines/home", True),
     ("GET", "timelines/public", False),
     ("GET", "bookmarks", True),
@@ -53,7 +60,8 @@ OF_A_STATUS = [(method, address) for method, address, _needs in ENDPOINTS if "st
 OF_AN_ACCOUNT = [
     (method, address) for method, address, _needs in ENDPOINTS if "account_id" in address
 ]
-BODY = {"status": "hello", "acct": "alice"}
+OF_A_LIST = [(method, address) for method, address, _needs in ENDPOINTS if "list_id" in address]
+BODY = {"status": "hello", "acct": "alice", "title": "hello", "account_ids": []}
 
 
 def base(address):
@@ -85,6 +93,7 @@ def call(client, method, address, number=0, *, slash="", **more):
         + address.replace("<int:status_id>", str(number))
         .replace("<int:account_id>", str(number))
         .replace("<int:number>", str(number))
+        .replace("<int:list_id>", str(number))
         + slash
     )
     data = BODY if method in {"POST", "PUT"} else None
@@ -169,7 +178,7 @@ ODD_IDS = ["0", "9223372036854775807", "9223372036854775808", "9" * 30, "9" * 50
            "1e5", "%20", "1%00", "%FF", "007"]  # fmt: skip
 
 
-@pytest.mark.parametrize(("method", "address"), [*OF_A_STATUS, *OF_AN_ACCOUNT])
+@pytest.mark.parametrize(("method", "address"), [*OF_A_STATUS, *OF_AN_ACCOUNT, *OF_A_LIST])
 def test_ids_that_cannot_be_are_refused_and_never_fail(carol, api_of, method, address):
     client = api_of(carol)
     for number in ODD_IDS:
@@ -186,6 +195,8 @@ def test_a_trailing_slash_is_the_same_address_without_a_redirect(
     owners = address.endswith("/reblog") or method in {"PUT", "DELETE"}
     if "<int:number>" in address:
         number, owners = schedule_post(alice, Draft("Later."), in_an_hour()).pk, True
+    if "<int:list_id>" in address:
+        number, owners = create_list(alice, title="Tea").pk, True
     client = api_of(alice if owners else bob)
     answer = call(client, method, address, number, slash="/")
     assert answer.status_code == 200

@@ -48,6 +48,7 @@ def test_a_whole_life(alice, bob, bobs, tea):
         lambda c, url, pk: c.post(url, {"account_ids": [pk]}, format="json"),
         lambda c, url, pk: c.post(f"{url}?account_ids[]={pk}"),
     ],
+    ids=["form", "form with []", "JSON", "address"],
 )
 def test_every_way_to_name_people(alice, bobs, tea, send):
     address = f"{LISTS}/{tea['id']}/accounts"

@@ -49,7 +49,7 @@ def people(user_list):
 
 def test_make_change_and_delete(bob, tea):
     assert [(one.title, one.size) for one in lists_of(bob)] == [("Tea", 1)]
-    changed = change_list(bob, tea.pk, title="  Green\ntea ", replies_policy="none")
+    changed = change_list(bob, tea.pk, title="  Green \ttea ", replies_policy="none")
     assert (changed.title, changed.replies_policy, changed.is_exclusive) == (
         "Green tea",
         "none",

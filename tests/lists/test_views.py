@@ -49,9 +49,10 @@ def test_what_is_refused_stays_in_the_form(bob, carol, tea, page_of):
         answer = browser.post(address, fields)
         assert answer.status_code == 422, address
         assert 'aria-invalid="true"' in answer.text
-    assert "There is no account @nobody." in browser.post(
-        f"/lists/{tea.pk}/add", {"handles": "nobody"}
-    ).text
+    assert (
+        "There is no account @nobody."
+        in browser.post(f"/lists/{tea.pk}/add", {"handles": "nobody"}).text
+    )
 
 
 def test_nobody_else_sees_a_list(alice, tea, page_of):
