@@ -67,7 +67,7 @@ def test_pages_of_people(bob, bobs, tea):
         answer = bobs.get(path)
         seen += [user["id"] for user in answer.json()]
         following = [x for x in answer.headers.get("Link", "").split(", ") if 'rel="next"' in x]
-        path = following[0].split(";")[0].strip("<>") if following else None
+        path = following[0].split(";")[0].strip("<>") if following else ""
     assert seen == [str(user.pk) for user in reversed(others)]
     assert len(bobs.get(f"{address}?limit=0").json()) == 5
 

@@ -1,5 +1,7 @@
 """Lists: what they may hold, whom nobody else sees, what their timeline shows, and exclusive ones and the home page."""
 
+from typing import Any
+
 import pytest
 
 from apps.accounts.queries import user_by_id
@@ -48,7 +50,8 @@ def people(user_list):
 
 
 def test_make_change_and_delete(bob, tea):
-    assert [(one.title, one.size) for one in lists_of(bob)] == [("Tea", 1)]
+    found: list[Any] = lists_of(bob)
+    assert [(one.title, one.size) for one in found] == [("Tea", 1)]
     changed = change_list(bob, tea.pk, title="  Green \ttea ", replies_policy="none")
     assert (changed.title, changed.replies_policy, changed.is_exclusive) == (
         "Green tea",
