@@ -28,6 +28,10 @@ _CODES = {400: "bad_request", 401: "unauthorized", 403: "not_allowed", 404: "not
           406: "not_acceptable", 415: "unsupported_media_type", 422: Invalid.code, 429: "too_many_requests", 500: "server_error", 503: Unavailable.code}  # fmt: skip
 
 
+# What is below these is for programs; all else is pages.
+FOR_PROGRAMS = ("/api/", "/oauth/token", "/oauth/revoke", "/.well-known/", "/nodeinfo/")
+
+
 class RefusalMiddleware(MiddlewareMixin):
     """Turns a refusal that a view let through into its answer."""
 
@@ -41,7 +45,9 @@ class RefusalMiddleware(MiddlewareMixin):
         self, request: HttpRequest, response: HttpResponseBase
     ) -> HttpResponseBase:
         """Django's own 405 has no page."""
-        if isinstance(response, HttpResponseNotAllowed) and not request.path.startswith("/api/"):
+        if isinstance(response, HttpResponseNotAllowed) and not request.path.startswith(
+            FOR_PROGRAMS
+        ):
             response.content = error_page(
                 request, 405, _("This address takes no such request.")
             ).content
@@ -51,7 +57,7 @@ class RefusalMiddleware(MiddlewareMixin):
 def refusal_response(request: HttpRequest, refusal: Refusal) -> HttpResponse:
     """The answer to a refused request, as a page or as JSON."""
     message = _wait_text(refusal.retry_after) if isinstance(refusal, TooMany) else refusal.message
-    if request.path.startswith("/api/"):
+    if request.path.startswith(FOR_PROGRAMS):
         body = problem(request, refusal.status, refusal.code, message, refusal.errors)
         response: HttpResponse = JsonResponse(body, status=refusal.status)
     else:
@@ -176,6 +182,6 @@ def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
 
 
 def _plain(request: HttpRequest, status: int, message: str) -> HttpResponse:
-    if request.path.startswith("/api/"):
+    if request.path.startswith(FOR_PROGRAMS):
         return JsonResponse(problem(request, status, _CODES[status], message, {}), status=status)
     return error_page(request, status, message)

@@ -9,7 +9,7 @@ from urllib.parse import unquote_to_bytes
 from django.http import HttpRequest, HttpResponseBase
 
 from apps.refusals import BadRequest
-from feedsite.errors import refusal_response
+from feedsite.errors import FOR_PROGRAMS, refusal_response
 from feedsite.wellformed import is_malformed
 
 MAX_QUERY_CHARACTERS = 8192
@@ -34,6 +34,9 @@ class InputGuardMiddleware:
         if (
             request.method in {"POST", "PUT", "PATCH"}
             and _is_form(request)
+            and not request.path.startswith(
+                FOR_PROGRAMS
+            )  # `feedsite.formdata` reads and checks those
             and is_malformed(_form_texts(request))
         ):
             return refusal_response(

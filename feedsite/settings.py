@@ -33,9 +33,11 @@ INSTALLED_APPS = [
     "rest_framework",
     "drf_spectacular",
     "drf_spectacular_sidecar",
+    "oauth2_provider",
     "apps.events",
     "apps.topology",
     "apps.accounts",
+    "apps.oauth",
     "apps.graph",
     "apps.lists",
     "apps.posts",
@@ -240,6 +242,7 @@ RATE_LIMITS = {
     "publish": (env.int("LIMIT_PUBLISH", 300), 300),  # per author
     "follow": (env.int("LIMIT_FOLLOW", 400), 3600),  # per account
     "password_reset": (env.int("LIMIT_PASSWORD_RESET", 10), 1800),  # per address
+    "register_application": (env.int("LIMIT_REGISTER_APPLICATION", 60), 1800),  # per address
 }
 POST_MAX_CHARACTERS = 500
 SCHEDULED_POSTS_MAX = env.int("SCHEDULED_POSTS_MAX", 300)  # waiting, of one author
@@ -457,13 +460,13 @@ STORAGES = {
 
 # --- API ------------------------------------------------------------------------------------------
 REST_FRAMEWORK = {
-    "DEFAULT_AUTHENTICATION_CLASSES": ["apps.accounts.authentication.BearerAuthentication"],
+    "DEFAULT_AUTHENTICATION_CLASSES": ["apps.oauth.authentication.BearerAuthentication"],
     "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
     "DEFAULT_RENDERER_CLASSES": ["feedsite.jsonapi.FastJSONRenderer"],
     "DEFAULT_PARSER_CLASSES": [
         "feedsite.jsonapi.StrictJSONParser",
-        "rest_framework.parsers.FormParser",
-        "rest_framework.parsers.MultiPartParser",
+        "feedsite.formdata.NestedFormParser",
+        "feedsite.formdata.NestedMultiPartParser",
     ],
     "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
     "EXCEPTION_HANDLER": "feedsite.errors.api_exception",
@@ -486,6 +489,26 @@ SPECTACULAR_SETTINGS = {
         "VisibilityEnum": ["public", "unlisted", "private", "direct"],
         "WritableVisibilityEnum": ["public", "unlisted", "private", "direct", "circle"],
     },
+}
+
+# --- programs that act for people -----------------------------------------------------------------
+OAUTH2_PROVIDER_APPLICATION_MODEL = "oauth.Application"
+OAUTH2_PROVIDER = {
+    "OAUTH2_BACKEND_CLASS": "apps.oauth.provider.Core",
+    "OAUTH2_VALIDATOR_CLASS": "apps.oauth.provider.Validator",
+    "SCOPES_BACKEND_CLASS": "apps.oauth.provider.Scopes",
+    "ACCESS_TOKEN_GENERATOR": "apps.oauth.provider.new_token",
+    # Mastodon's clients keep their token for good and never renew it; people end it on the page of applications.
+    "ACCESS_TOKEN_EXPIRE_SECONDS": env.int("OAUTH_TOKEN_SECONDS", 10 * 365 * 24 * 3600),
+    "AUTHORIZATION_CODE_EXPIRE_SECONDS": 600,  # somebody may have to copy it
+    "REFRESH_TOKEN_REUSE_PROTECTION": True,
+    "PKCE_REQUIRED": False,  # the older clients cannot; those that can are held to S256
+    "COMPLIANT_BCP_RFC9700_IMPLICIT_GRANT": True,
+    "COMPLIANT_BCP_RFC9700_PASSWORD_GRANT": True,  # but for what our validator says
+    "COMPLIANT_BCP_RFC9700_PKCE_METHOD": True,
+    "COMPLIANT_BCP_RFC9700_ACCESS_TOKEN_TRANSPORT": True,
+    "COMPLIANT_BCP_RFC9700_AUTHZ_RESPONSE_ISS": True,
+    "COMPLIANT_BCP_RFC9700_TOKEN_STORAGE": True,  # only their hashes are kept
 }
 
 # --- logs -----------------------------------------------------------------------------------------

@@ -15,6 +15,8 @@ from apps.lists.urls import endpoints as list_endpoints
 from apps.lists.urls import pages as list_pages
 from apps.notifications.urls import endpoints as notification_endpoints
 from apps.notifications.urls import pages as notification_pages
+from apps.oauth.urls import endpoints as oauth_endpoints
+from apps.oauth.urls import protocol as oauth_protocol
 from apps.timeline.urls import endpoints as timeline_endpoints
 from apps.timeline.urls import extensions as timeline_extensions
 from apps.timeline.urls import pages as timeline_pages
@@ -30,6 +32,7 @@ urlpatterns = [
     path("healthz/ready", health.ready),
     path("media/<path:name>", media.media_file),
     path("admin/", admin.site.urls),
+    path("", include(oauth_protocol)),
     path("", include(plain.pages)),
     path(
         "",
@@ -49,6 +52,7 @@ urlpatterns = [
         include(
             [
                 *account_endpoints,
+                *oauth_endpoints,
                 *graph_endpoints,
                 *list_endpoints,
                 *timeline_endpoints,

@@ -10,6 +10,7 @@ from apps.caches.counters.building import begin_build, end_build
 from apps.caches.servers import counters, graph, limits, timelines, trust_again
 from apps.graph.actions import follow_user
 from apps.posts.cache import POST_COUNTS
+from apps.scopes import ALL
 from apps.timeline import policies
 from tests import clusters
 from tests.commits import commit_inside_tests
@@ -102,12 +103,13 @@ def page_of():
 
 @pytest.fixture
 def api_of():
-    """`api_of(user)`: a program with a user's bearer token (None: without one)."""
+    """`api_of(user)`: a program with a user's bearer token (None: without one); `scopes="read"`: with those only."""
 
-    def client(user):
+    def client(user, scopes=ALL):
         program = APIClient()
         if user is not None:
-            program.credentials(HTTP_AUTHORIZATION=f"Bearer {issue_token(user, name='test')}")
+            token = issue_token(user, name="test", scopes=scopes)
+            program.credentials(HTTP_AUTHORIZATION=f"Bearer {token}")
         return program
 
     return client

@@ -25,6 +25,7 @@ APPS = [
     "events",
     "topology",
     "accounts",
+    "oauth",
     "graph",
     "lists",
     "posts",

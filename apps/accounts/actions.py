@@ -29,6 +29,7 @@ from apps.accounts.models import (
 from apps.accounts.pictures import avatar_file
 from apps.events.actions import record
 from apps.refusals import Invalid, NotAllowed
+from apps.scopes import ALL, NAMES
 
 EMAIL_MAX_CHARACTERS = 254  # of the column; the validator alone lets 320 pass
 TOKEN_NAME_MAX_CHARACTERS = 60
@@ -139,11 +140,16 @@ def change_email(user: User, *, email: str, password: str) -> User:
     return user
 
 
-def issue_token(user: User, *, name: str) -> str:
-    """A new bearer token; this is the only time it is seen. A long name is cut."""
+def issue_token(user: User, *, name: str, scopes: str = ALL) -> str:
+    """A new bearer token; this is the only time it is seen. A long name is cut; Invalid for a scope there is not."""
+    wanted = list(dict.fromkeys(scopes.split()))
+    if not wanted or not NAMES.issuperset(wanted):
+        raise _invalid({"scopes": _("Choose one of the list.")})
     token = TOKEN_PREFIX + secrets.token_urlsafe(32)
     digest = AccessToken.digest_of(token)
-    AccessToken.objects.create(user=user, digest=digest, name=name[:TOKEN_NAME_MAX_CHARACTERS])
+    AccessToken.objects.create(
+        user=user, digest=digest, name=name[:TOKEN_NAME_MAX_CHARACTERS], scopes=" ".join(wanted)
+    )
     return token
 
 

@@ -13,6 +13,7 @@ from apps.accounts.queries import user_by_handle, user_by_id
 from apps.accounts.schema import AccountSchema, CredentialAccountSchema, ProblemSchema
 from apps.accounts.serializers import account_json, credential_json
 from apps.refusals import BadRequest
+from apps.scopes import scopes
 
 NOT_FOUND = {404: ProblemSchema}
 
@@ -25,6 +26,7 @@ def viewer_of(request: Request) -> User:
     return viewer
 
 
+@scopes(GET=("read:accounts", "profile"))
 @extend_schema(
     operation_id="verify_credentials",
     tags=["accounts"],
@@ -37,6 +39,7 @@ def verify_credentials(request: Request) -> Response:
     return Response(credential_json(viewer_of(request)))
 
 
+@scopes(GET="read:accounts")
 @extend_schema(
     operation_id="lookup_account",
     tags=["accounts"],
@@ -54,6 +57,7 @@ def lookup(request: Request) -> Response:
     return Response(account_json(user_by_handle(handle)))
 
 
+@scopes(GET="read:accounts")
 @extend_schema(
     operation_id="show_account",
     tags=["accounts"],

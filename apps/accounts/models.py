@@ -10,6 +10,7 @@ from django.db import models
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
+from apps import scopes
 from apps.ids import MAX_AUTHOR_ID
 
 HANDLE_PATTERN = r"[a-z0-9_]{3,30}"
@@ -166,6 +167,7 @@ class AccessToken(models.Model):
     user = models.ForeignKey(User, models.CASCADE, related_name="access_tokens")
     digest = models.CharField(max_length=64, unique=True)
     name = models.CharField(_("name"), max_length=60)
+    scopes = models.TextField(_("scopes"), default=scopes.ALL, db_default=scopes.ALL)
     created_at = models.DateTimeField(_("created at"), default=timezone.now)
     revoked_at = models.DateTimeField(_("revoked at"), null=True, blank=True)
 

@@ -70,9 +70,9 @@ def tokens_of(user: User) -> list[AccessToken]:
     return list(AccessToken.objects.filter(user=user, revoked_at=None).order_by("-pk"))
 
 
-def user_of_token(token: str) -> User | None:
-    """The active account a bearer token stands for; None when it is unknown or revoked."""
-    row = (
+def personal_token(token: str) -> AccessToken | None:
+    """The row of a personal token with its active account and the counts; None when it is unknown or revoked."""
+    return (
         AccessToken.objects.filter(
             digest=AccessToken.digest_of(token),
             revoked_at=None,
@@ -82,4 +82,9 @@ def user_of_token(token: str) -> User | None:
         .select_related("user__counts")
         .first()
     )
+
+
+def user_of_token(token: str) -> User | None:
+    """The active account a personal token stands for; None when it is unknown or revoked."""
+    row = personal_token(token)
     return row.user if row else None

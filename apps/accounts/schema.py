@@ -2,19 +2,7 @@
 
 from typing import Any
 
-from drf_spectacular.extensions import OpenApiAuthenticationExtension
 from rest_framework import serializers
-
-
-class BearerScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]  # the library is untyped here
-    """How the document names bearer tokens."""
-
-    target_class = "apps.accounts.authentication.BearerAuthentication"
-    name = "bearer"
-
-    def get_security_definition(self, auto_schema: Any) -> dict[str, str]:
-        """The security scheme."""
-        return {"type": "http", "scheme": "bearer"}
 
 
 class FieldSchema(serializers.Serializer[Any]):

@@ -12,8 +12,10 @@ from apps.audit.schema import ExplanationSchema
 from apps.audit.serializers import explanation_json
 from apps.graph.api import CURSOR_PARAMETERS, paged
 from apps.paging import Cursor
+from apps.scopes import scopes
 
 
+@scopes(GET="read:statuses")
 @extend_schema(
     operation_id="explain_status",
     tags=["explain"],
@@ -26,6 +28,7 @@ def status(request: Request, status_id: int) -> Response:
     return Response(explanation_json(explain(viewer_of(request), status_id)))
 
 
+@scopes(GET="read:statuses")
 @extend_schema(
     operation_id="explain_home",
     tags=["explain"],

@@ -25,6 +25,7 @@ from apps.graph.serializers import circle_json, familiar_json, relationship_json
 from apps.ids import parse_id
 from apps.paging import Cursor, Page, link_header
 from apps.refusals import BadRequest
+from apps.scopes import scopes
 
 PEOPLE_DEFAULT, PEOPLE_MOST = 40, 80
 RELATIONSHIPS_MOST = 100
@@ -39,8 +40,9 @@ CURSOR_PARAMETERS = [
 
 
 def _change(
-    name: str, summary: str, change: Callable[[User, User], None]
+    name: str, summary: str, change: Callable[[User, User], None], *, scope: str
 ) -> Callable[..., Response]:
+    @scopes(POST=scope)
     @extend_schema(
         operation_id=f"{name}_account",
         tags=["accounts"],
@@ -63,14 +65,17 @@ def _change(
     return endpoint
 
 
-follow = _change("follow", "Follow an account", actions.follow_user)
-unfollow = _change("unfollow", "Stop following an account", actions.unfollow_user)
-block = _change("block", "Block an account", actions.block_user)
-unblock = _change("unblock", "End a block", actions.unblock_user)
-mute = _change("mute", "Mute an account", actions.mute_user)
-unmute = _change("unmute", "End a mute", actions.unmute_user)
+follow = _change("follow", "Follow an account", actions.follow_user, scope="write:follows")
+unfollow = _change(
+    "unfollow", "Stop following an account", actions.unfollow_user, scope="write:follows"
+)
+block = _change("block", "Block an account", actions.block_user, scope="write:blocks")
+unblock = _change("unblock", "End a block", actions.unblock_user, scope="write:blocks")
+mute = _change("mute", "Mute an account", actions.mute_user, scope="write:mutes")
+unmute = _change("unmute", "End a mute", actions.unmute_user, scope="write:mutes")
 
 
+@scopes(GET="read:follows")
 @extend_schema(
     operation_id="relationships",
     tags=["accounts"],
@@ -86,6 +91,7 @@ def relationships(request: Request) -> Response:
     return Response([relationship_json(user_id, related) for user_id in ids])
 
 
+@scopes(GET="read:follows")
 @extend_schema(
     operation_id="familiar_followers",
     tags=["accounts"],
@@ -111,6 +117,7 @@ def _asked_ids(request: Request, *, most: int) -> list[int]:
         raise BadRequest(_("An account id is a number.")) from None
 
 
+@scopes(GET="read:lists")
 @extend_schema(
     operation_id="circles",
     tags=["circles"],
@@ -126,6 +133,7 @@ def circles(request: Request) -> Response:
 def _people(
     name: str, summary: str, query: Callable[[User, int | None, Cursor], Page[User]]
 ) -> Callable[..., Response]:
+    @scopes(GET="read:accounts")
     @extend_schema(
         operation_id=name,
         tags=["accounts"],

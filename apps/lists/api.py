@@ -21,11 +21,13 @@ from apps.lists.schema import EmptySchema, ListChange, ListInput, ListSchema, Pe
 from apps.lists.serializers import list_json
 from apps.paging import Cursor
 from apps.refusals import BadRequest
+from apps.scopes import scopes
 
 REFUSALS = {401: ProblemSchema, 404: ProblemSchema}
 BAD = {400: ProblemSchema, 422: ProblemSchema}
 
 
+@scopes(GET="read:lists", POST="write:lists")
 @extend_schema(
     methods=["GET"],
     operation_id="lists",
@@ -51,6 +53,7 @@ def lists(request: Request) -> Response:
     return Response(list_json(actions.create_list(viewer, **_named(fields))))
 
 
+@scopes(GET="read:lists", PUT="write:lists", DELETE="write:lists")
 @extend_schema(
     methods=["GET"],
     operation_id="show_list",
@@ -86,6 +89,7 @@ def one(request: Request, list_id: int) -> Response:
     return Response(list_json(actions.change_list(viewer, list_id, **_named(fields))))
 
 
+@scopes(GET="read:lists", POST="write:lists", DELETE="write:lists")
 @extend_schema(
     methods=["GET"],
     operation_id="list_accounts",
@@ -131,6 +135,7 @@ def _people(request: Request, list_id: int) -> Response:
     return paged(request, page, [account_json(user) for user in page.items])
 
 
+@scopes(GET="read:lists")
 @extend_schema(
     operation_id="lists_with_account",
     tags=["lists"],

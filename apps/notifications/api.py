@@ -23,8 +23,10 @@ from apps.notifications.schema import (
 from apps.notifications.serializers import marker_json, notification_json
 from apps.paging import Cursor
 from apps.refusals import Invalid
+from apps.scopes import scopes
 
 
+@scopes(GET="read:notifications")
 @extend_schema(
     operation_id="notifications",
     tags=["notifications"],
@@ -44,6 +46,7 @@ def notifications(request: Request) -> Response:
     return paged(request, page, [notification_json(notification) for notification in page.items])
 
 
+@scopes(GET="read:notifications")
 @extend_schema(
     operation_id="unread_notifications",
     tags=["notifications"],
@@ -56,6 +59,7 @@ def unread(request: Request) -> Response:
     return Response({"count": unread_count(viewer_of(request))})
 
 
+@scopes(GET="read:statuses", POST="write:statuses")
 @extend_schema(
     methods=["GET"],
     operation_id="markers",

@@ -20,6 +20,8 @@ pytestmark = pytest.mark.django_db
 ENDPOINTS = [
     ("GET", "accounts/verify_credentials", True),
     ("GET", "accounts/lookup", False),
+    ("POST", "apps", False),
+    ("GET", "apps/verify_credentials", True),
     ("GET", "accounts/<int:account_id>", False),
     ("GET", "accounts/<int:account_id>/statuses", False),
     ("GET", "accounts/<int:account_id>/followers", False),
@@ -61,7 +63,9 @@ OF_AN_ACCOUNT = [
     (method, address) for method, address, _needs in ENDPOINTS if "account_id" in address
 ]
 OF_A_LIST = [(method, address) for method, address, _needs in ENDPOINTS if "list_id" in address]
-BODY = {"status": "hello", "acct": "alice", "title": "hello", "account_ids": []}
+BODY = {
+    "status": "hello", "acct": "alice", "title": "hello", "account_ids": [], "client_name": "A program"
+}  # fmt: skip
 
 
 def base(address):

@@ -10,12 +10,14 @@ from apps.accounts.schema import ProblemSchema
 from apps.graph.api import CURSOR_PARAMETERS, paged
 from apps.paging import Cursor
 from apps.posts.scheduled import cancel, reschedule, scheduled_post, scheduled_posts
+from apps.scopes import scopes
 from apps.timeline.schema import ScheduledStatusSchema, ScheduleInput
 from apps.timeline.serializers import scheduled_json
 
 REFUSALS = {401: ProblemSchema, 404: ProblemSchema}
 
 
+@scopes(GET="read:statuses")
 @extend_schema(
     operation_id="scheduled_statuses",
     tags=["statuses"],
@@ -30,6 +32,7 @@ def waiting(request: Request) -> Response:
     return paged(request, page, [scheduled_json(row) for row in page.items])
 
 
+@scopes(GET="read:statuses", PUT="write:statuses", DELETE="write:statuses")
 @extend_schema(
     methods=["GET"],
     operation_id="show_scheduled_status",

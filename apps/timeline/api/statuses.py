@@ -19,6 +19,7 @@ from apps.engagement import actions as engagement
 from apps.posts import actions as posts
 from apps.posts.drafts import Draft
 from apps.posts.scheduled import schedule_post
+from apps.scopes import scopes
 from apps.timeline import outbox
 from apps.timeline.fanout import push_own
 from apps.timeline.schema import (
@@ -36,6 +37,7 @@ from apps.timeline.thread import one_item, thread
 REFUSALS = {400: ProblemSchema, 401: ProblemSchema, 404: ProblemSchema}
 
 
+@scopes(POST="write:statuses")
 @extend_schema(
     operation_id="create_status",
     tags=["statuses"],
@@ -75,6 +77,7 @@ def create(request: Request) -> Response:
     return _status(viewer, post.pk)
 
 
+@scopes(GET="read:statuses", PUT="write:statuses", DELETE="write:statuses")
 @extend_schema(
     methods=["GET"],
     operation_id="show_status",
@@ -137,6 +140,7 @@ def _delete(request: Request, status_id: int) -> Response:
     return Response({**before, "text": deleted.body})
 
 
+@scopes(GET="read:statuses")
 @extend_schema(
     operation_id="status_context",
     tags=["statuses"],
@@ -154,7 +158,10 @@ def context(request: Request, status_id: int) -> Response:
     )
 
 
-def _act(name: str, summary: str, act: Callable[[User, int], object]) -> Callable[..., Response]:
+def _act(
+    name: str, summary: str, act: Callable[[User, int], object], *, scope: str
+) -> Callable[..., Response]:
+    @scopes(POST=scope)
     @extend_schema(
         operation_id=f"{name}_status",
         tags=["statuses"],
@@ -171,13 +178,25 @@ def _act(name: str, summary: str, act: Callable[[User, int], object]) -> Callabl
     return endpoint
 
 
-favourite = _act("favourite", "Like a post", engagement.like_post)
-unfavourite = _act("unfavourite", "Take back a like", engagement.unlike_post)
-bookmark = _act("bookmark", "Keep a post for later", engagement.bookmark_post)
-unbookmark = _act("unbookmark", "Drop a bookmark", engagement.unbookmark_post)
-unreblog = _act("unreblog", "Take back a repost, named by the post it shares", posts.unrepost)
+favourite = _act("favourite", "Like a post", engagement.like_post, scope="write:favourites")
+unfavourite = _act(
+    "unfavourite", "Take back a like", engagement.unlike_post, scope="write:favourites"
+)
+bookmark = _act(
+    "bookmark", "Keep a post for later", engagement.bookmark_post, scope="write:bookmarks"
+)
+unbookmark = _act(
+    "unbookmark", "Drop a bookmark", engagement.unbookmark_post, scope="write:bookmarks"
+)
+unreblog = _act(
+    "unreblog",
+    "Take back a repost, named by the post it shares",
+    posts.unrepost,
+    scope="write:statuses",
+)
 
 
+@scopes(POST="write:statuses")
 @extend_schema(
     operation_id="reblog_status",
     tags=["statuses"],

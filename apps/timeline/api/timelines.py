@@ -13,6 +13,7 @@ from apps.accounts.visitors import viewer_id_of
 from apps.graph.api import CURSOR_PARAMETERS, paged
 from apps.lists.queries import own_list
 from apps.paging import Cursor, Page
+from apps.scopes import scopes
 from apps.stages import stage
 from apps.timeline.bookmarks import bookmarks_timeline
 from apps.timeline.home import home_timeline
@@ -27,6 +28,7 @@ from apps.timeline.unread import get_activity
 RESPONSES = {200: StatusSchema(many=True), 400: ProblemSchema}
 
 
+@scopes(GET="read:statuses")
 @extend_schema(
     operation_id="home_timeline",
     tags=["timelines"],
@@ -42,6 +44,7 @@ def home(request: Request) -> Response:
     )
 
 
+@scopes(GET="read:statuses")
 @extend_schema(
     operation_id="public_timeline",
     tags=["timelines"],
@@ -58,6 +61,7 @@ def public(request: Request) -> Response:
     )
 
 
+@scopes(GET="read:statuses")
 @extend_schema(
     operation_id="account_statuses",
     tags=["accounts"],
@@ -75,6 +79,7 @@ def of_account(request: Request, account_id: int) -> Response:
     return statuses(request, page)
 
 
+@scopes(GET="read:bookmarks")
 @extend_schema(
     operation_id="bookmarks",
     tags=["timelines"],
@@ -90,6 +95,7 @@ def bookmarks(request: Request) -> Response:
     )
 
 
+@scopes(GET="read:statuses")
 @extend_schema(
     operation_id="activity",
     tags=["timelines"],
@@ -110,6 +116,7 @@ def activity(request: Request) -> Response:
     return Response({"items": items, "last_id": unread.last_id, "more": unread.more})
 
 
+@scopes(GET="read:lists")
 @extend_schema(
     operation_id="list_timeline",
     tags=["timelines"],

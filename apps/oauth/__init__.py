@@ -1,0 +1,1 @@
+"""Programs that act for people: applications, their tokens, and what each may do."""

@@ -1,0 +1,122 @@
+"""Writes of applications and tokens."""
+
+import re
+import secrets
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlsplit
+
+from django.db import transaction
+from django.utils.translation import gettext as _
+from oauth2_provider.models import AccessToken, Grant, RefreshToken
+
+from apps.accounts.actions import single_line
+from apps.oauth.models import OUT_OF_BAND, Application
+from apps.refusals import Invalid
+from apps.scopes import NAMES
+
+NAME_MAX_CHARACTERS = 60
+ADDRESS_MAX_CHARACTERS = 2000
+ADDRESSES_MOST = 10
+SCOPES_DEFAULT = "read"
+# Addresses of these kinds would run in the page, or point at the reader's own files.
+_FORBIDDEN_SCHEMES = frozenset(
+    {"about", "blob", "data", "file", "filesystem", "javascript", "vbscript", "view-source"}
+)
+_ADDRESS = re.compile(r"[a-z][a-z0-9+.-]*:[!-~]+", re.ASCII | re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Registration:
+    """A new application. Its secret is seen only here; what is stored is a hash."""
+
+    application: Application
+    secret: str
+
+
+def register_application(
+    *,
+    name: str,
+    redirect_uris: Sequence[str] = (OUT_OF_BAND,),
+    scopes: str = SCOPES_DEFAULT,
+    website: str = "",
+) -> Registration:
+    """Register a program; Invalid, with one message per field, when something is wrong with it."""
+    errors: dict[str, str] = {}
+    clean = single_line(name)
+    if not clean or len(clean) > NAME_MAX_CHARACTERS:
+        errors["client_name"] = _("A name of at most %(count)d characters.") % {
+            "count": NAME_MAX_CHARACTERS
+        }
+    if not redirect_uris or len(redirect_uris) > ADDRESSES_MOST:
+        errors["redirect_uris"] = _("From 1 to %(count)d addresses.") % {"count": ADDRESSES_MOST}
+    elif not all(map(_may_redirect_to, redirect_uris)):
+        errors["redirect_uris"] = _("This is no address that a code may be sent to.")
+    if website and not _is_web_address(website):
+        errors["website"] = _("This is no address of a web page.")
+    wanted = scopes.split() or [SCOPES_DEFAULT]
+    if unknown := sorted(set(wanted) - NAMES):
+        errors["scopes"] = _("There is no scope %(name)s.") % {"name": unknown[0][:60]}
+    if errors:
+        raise Invalid(" ".join(errors.values()), errors=errors)
+    secret = secrets.token_urlsafe(32)
+    application = Application.objects.create(
+        name=clean,
+        website=website,
+        scopes=" ".join(dict.fromkeys(wanted)),
+        redirect_uris=" ".join(redirect_uris),
+        client_type=Application.CLIENT_CONFIDENTIAL,
+        authorization_grant_type=Application.GRANT_AUTHORIZATION_CODE,
+        client_secret=secret,
+    )
+    return Registration(application, secret)
+
+
+def end_access(user_id: int, application_id: int) -> None:
+    """End all that an application may do for a user; it acts with the next request."""
+    _end(user_id=user_id, application_id=application_id)
+
+
+def end_all_access(user_id: int) -> None:
+    """End what every application may do for a user."""
+    _end(user_id=user_id)
+
+
+@transaction.atomic
+def _end(**whose: Any) -> None:
+    # codes first, then what renews tokens: none of them can make a new one in between
+    for model in (Grant, RefreshToken, AccessToken):
+        model.objects.filter(**whose).delete()
+
+
+def _may_redirect_to(address: str) -> bool:
+    if len(address) > ADDRESS_MAX_CHARACTERS or not _ADDRESS.fullmatch(address):
+        return False
+    parts = _parts(address)
+    if parts is None or parts.fragment or "#" in address or "@" in parts.netloc:
+        return False
+    scheme = parts.scheme.lower()
+    return scheme not in _FORBIDDEN_SCHEMES and (
+        bool(parts.hostname) if scheme in {"http", "https"} else True
+    )
+
+
+def _is_web_address(address: str) -> bool:
+    parts = _parts(address) if len(address) <= ADDRESS_MAX_CHARACTERS else None
+    return bool(
+        parts
+        and _ADDRESS.fullmatch(address)
+        and parts.scheme in {"http", "https"}
+        and parts.hostname
+    )
+
+
+def _parts(address: str) -> Any:
+    """The parts of an address; None when it has none that can be named."""
+    try:
+        parts = urlsplit(address)
+        parts.port  # noqa: B018 -- a number that is none is only found when it is asked for
+    except ValueError:
+        return None
+    return parts

@@ -1,0 +1,21 @@
+"""Staff see which applications there are; tokens and codes are nobody's to look at."""
+
+from django.contrib import admin
+from oauth2_provider.models import AccessToken, Grant, IDToken, RefreshToken
+
+from apps.events.admin import StaffList
+from apps.oauth.models import Application
+
+for model in (Application, AccessToken, Grant, IDToken, RefreshToken):
+    admin.site.unregister(model)  # the library's own pages, which would let them be written
+
+
+@admin.register(Application)
+class ApplicationAdmin(StaffList):
+    """Programs that registered themselves."""
+
+    list_display = ("name", "website", "scopes", "created")
+    search_fields = ("name__istartswith",)
+    ordering = ("-id",)
+    fields = ("id", "name", "website", "scopes", "redirect_uris", "created")
+    readonly_fields = fields

@@ -1,0 +1,126 @@
+"""Endpoints of OAuth 2: applications register themselves, ask for tokens, and end them."""
+
+import json
+from http import HTTPStatus
+from typing import Any
+
+from django.db import transaction
+from drf_spectacular.utils import extend_schema
+from oauth2_provider.oauth2_backends import get_oauthlib_core
+from rest_framework.decorators import api_view, authentication_classes, permission_classes
+from rest_framework.exceptions import NotAuthenticated
+from rest_framework.permissions import AllowAny
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from apps.accounts.limits import count_or_refuse
+from apps.accounts.schema import ProblemSchema
+from apps.accounts.visitors import client_address
+from apps.oauth.actions import register_application
+from apps.oauth.models import Application
+from apps.oauth.queries import Bearer
+from apps.oauth.schema import (
+    ApplicationSchema,
+    ApplicationWithSecretSchema,
+    GrantErrorSchema,
+    NewApplicationSchema,
+    NothingSchema,
+    RevocationSchema,
+    TokenRequestSchema,
+    TokenSchema,
+)
+from apps.oauth.serializers import application_json, registration_json
+from apps.scopes import ANY_TOKEN, scopes
+
+
+@scopes(POST=ANY_TOKEN)
+@extend_schema(
+    operation_id="register_application",
+    tags=["apps"],
+    summary="Register an application",
+    request=NewApplicationSchema,
+    responses={200: ApplicationWithSecretSchema, 422: ProblemSchema, 429: ProblemSchema},
+)
+@api_view(["POST"])
+@authentication_classes([])
+@permission_classes([AllowAny])
+def applications(request: Request) -> Response:
+    """A program registers itself; nobody has to be logged in. The answer is the only one with the secret."""
+    count_or_refuse("register_application", client_address(request))
+    said = NewApplicationSchema(data=request.data)
+    said.is_valid(raise_exception=True)
+    data = said.validated_data
+    registration = register_application(
+        name=data["client_name"],
+        redirect_uris=data["redirect_uris"],
+        scopes=data["scopes"],
+        website=data["website"],
+    )
+    return Response(registration_json(registration.application, registration.secret))
+
+
+@scopes(GET=ANY_TOKEN)
+@extend_schema(
+    operation_id="verify_application",
+    tags=["apps"],
+    summary="The application of the token",
+    responses={200: ApplicationSchema, 401: ProblemSchema},
+)
+@api_view(["GET"])
+@permission_classes([AllowAny])
+def verify_credentials(request: Request) -> Response:
+    """The application that a token was given to; a personal token is one of its own."""
+    bearer = request.auth
+    if not isinstance(bearer, Bearer):
+        raise NotAuthenticated
+    own = Application(name=bearer.name, scopes=" ".join(sorted(bearer.scopes)))
+    return Response(application_json(bearer.application or own))
+
+
+@extend_schema(
+    operation_id="token",
+    tags=["oauth"],
+    summary="Get a token",
+    description="For a code, for the renewal of a token, for a password, or for the application itself.",
+    request=TokenRequestSchema,
+    responses={200: TokenSchema, 400: GrantErrorSchema, 401: GrantErrorSchema, 429: ProblemSchema},
+)
+@api_view(["POST"])
+@authentication_classes([])
+@permission_classes([AllowAny])
+def token(request: Request) -> Response:
+    """A bearer token. Guesses of a password count as failed logins; of the same code only one use succeeds."""
+    said: Any = request.data
+    guessing = said.get("grant_type") == "password"
+    name = str(said.get("username", "")).strip().removeprefix("@").lower()
+    subject = f"{client_address(request)} {name}"
+    if guessing:
+        count_or_refuse("log_in", subject)
+    with transaction.atomic():
+        _uri, headers, body, status = get_oauthlib_core().create_token_response(request)
+        if status != HTTPStatus.OK and said.get("grant_type") == "authorization_code":
+            transaction.set_rollback(True)  # who lost a race for a code leaves no token behind
+    if guessing and status == HTTPStatus.OK:
+        count_or_refuse("log_in", subject, cost=-1)
+    return Response(json.loads(body), status=status, headers=_kept(headers))
+
+
+@extend_schema(
+    operation_id="revoke_token",
+    tags=["oauth"],
+    summary="End a token",
+    request=RevocationSchema,
+    responses={200: NothingSchema, 400: GrantErrorSchema, 401: GrantErrorSchema},
+)
+@api_view(["POST"])
+@authentication_classes([])
+@permission_classes([AllowAny])
+def revoke(request: Request) -> Response:
+    """End a token of the application that asks, and what renews it; one that is not known is ended already."""
+    _uri, headers, body, status = get_oauthlib_core().create_revocation_response(request)
+    return Response(json.loads(body) if body else {}, status=status, headers=_kept(headers))
+
+
+def _kept(headers: dict[str, str]) -> dict[str, str]:
+    """The headers of an answer that are not about its form."""
+    return {name: value for name, value in headers.items() if name != "Content-Type"}

@@ -1,0 +1,17 @@
+"""The oauth app."""
+
+from importlib import import_module
+
+from django.apps import AppConfig
+from django.utils.translation import gettext_lazy as _
+
+
+class OauthConfig(AppConfig):
+    """Applications, their tokens, scopes."""
+
+    name = "apps.oauth"
+    verbose_name = _("applications")
+
+    def ready(self) -> None:
+        """Subscribe the app's handlers."""
+        import_module("apps.oauth.handlers")

@@ -1,0 +1,54 @@
+"""Reads of applications and tokens."""
+
+from dataclasses import dataclass
+from hashlib import sha256
+
+from django.db.models import Q
+from django.utils import timezone
+from oauth2_provider.models import AccessToken
+
+from apps.accounts.models import User
+from apps.accounts.queries import personal_token
+from apps.oauth.models import Application
+from apps.scopes import covered_by
+
+APP_TOKEN_PREFIX = "rillapp_"  # noqa: S105 -- lets secret scanners and us tell tokens of applications from personal ones
+
+
+@dataclass(frozen=True, slots=True)
+class Bearer:
+    """Who and what is behind a bearer token. Without a user the application asks for itself."""
+
+    key: str  # tells the token from others in limits and logs; no secret
+    name: str  # of the application, or what its owner calls a personal token
+    user: User | None
+    application: Application | None
+    scopes: frozenset[str]  # with all that they cover
+
+    def may(self, needed: tuple[str, ...]) -> bool:
+        """Whether the token has one of these scopes; none asked for is always there."""
+        return not needed or not self.scopes.isdisjoint(needed)
+
+
+def bearer_of(token: str) -> Bearer | None:
+    """What a token stands for, in one query; None when it is unknown, ended, or of an account that is suspended."""
+    if not token.startswith(APP_TOKEN_PREFIX):
+        row = personal_token(token)
+        if row is None:
+            return None
+        return Bearer(f"p{row.pk}", row.name, row.user, None, covered_by(row.scopes.split()))
+    issued = (
+        AccessToken.objects.filter(
+            Q(user=None) | Q(user__is_active=True, user__suspended_at=None),
+            application__isnull=False,
+            token_checksum=sha256(token.encode()).hexdigest(),
+            expires__gt=timezone.now(),
+        )
+        .select_related("application", "user__counts")
+        .first()
+    )
+    if issued is None:
+        return None
+    scopes = covered_by(issued.scope.split())
+    name = issued.application.name
+    return Bearer(f"a{issued.pk}", name, issued.user, issued.application, scopes)
