@@ -13,7 +13,7 @@ from apps.caches.existence import Answer, ask_many, check_many
 from apps.caches.segments import Marks
 from apps.caches.together import Later, Together
 from apps.engagement.cache import BOOKMARKS, LIKES, READS
-from apps.engagement.models import Bookmark
+from apps.engagement.models import Bookmark, Like
 from apps.paging import Cursor, Page, page_of_rows
 
 KINDS_SHOWN = (LIKES, BOOKMARKS, READS)
@@ -71,6 +71,16 @@ def confirmed(viewer_id: int | None, answers: Sequence[Filters]) -> Engaged:
 
 def _doubtful(answer: Answer) -> list[int]:
     return [*answer.perhaps, *answer.unknown]
+
+
+def likes_page(user_id: int, cursor: Cursor) -> Page[Like]:
+    """What a user likes, newest like first; the cursor is the like's id."""
+    return page_of_rows(Like.objects.filter(user=user_id), cursor)
+
+
+def likers_page(post_id: int, cursor: Cursor) -> Page[Like]:
+    """Who likes a post, newest like first; the cursor is the like's id."""
+    return page_of_rows(Like.objects.filter(post=post_id), cursor)
 
 
 def bookmarks_page(user_id: int, cursor: Cursor) -> Page[Bookmark]:

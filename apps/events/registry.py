@@ -11,6 +11,7 @@ Handler = Callable[[Payload], None]
 EVENTS = {
     "post_published": "post_id",
     "post_edited": "post_id",
+    "post_pinned": "post_id (or unpinned: only its place on the profile changed)",
     "post_deleted": "post_id",
     "followed": "follower_id, followee_id",
     "unfollowed": "follower_id, followee_id",

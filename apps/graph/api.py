@@ -86,7 +86,7 @@ unmute = _change("unmute", "End a mute", actions.unmute_user, scope="write:mutes
 @api_view(["GET"])
 def relationships(request: Request) -> Response:
     """The relations to up to 100 accounts, in the order asked."""
-    ids = _asked_ids(request, most=RELATIONSHIPS_MOST)
+    ids = asked_ids(request, most=RELATIONSHIPS_MOST)
     related = exact_relations(viewer_of(request).pk, ids)
     return Response([relationship_json(user_id, related) for user_id in ids])
 
@@ -102,19 +102,20 @@ def relationships(request: Request) -> Response:
 @api_view(["GET"])
 def familiar_followers(request: Request) -> Response:
     """For up to 20 accounts up to 40 people each, the best known first; accounts that do not exist are left out."""
-    viewer, ids = viewer_of(request), _asked_ids(request, most=FAMILIAR_MOST)
+    viewer, ids = viewer_of(request), asked_ids(request, most=FAMILIAR_MOST)
     others = users_by_id(ids)
     found = common_followers(viewer, others.values(), limit=PEOPLE_DEFAULT)
     asked = [user_id for user_id in dict.fromkeys(ids) if user_id in others]
     return Response([familiar_json(user_id, found[user_id]) for user_id in asked])
 
 
-def _asked_ids(request: Request, *, most: int) -> list[int]:
+def asked_ids(request: Request, *, most: int) -> list[int]:
+    """The numbers under `id[]`, or `id`, in the order asked; BadRequest when one is none."""
     texts = request.query_params.getlist("id[]") or request.query_params.getlist("id")
     try:
         return [parse_id(text) for text in texts[:most]]
     except ValueError:
-        raise BadRequest(_("An account id is a number.")) from None
+        raise BadRequest(_("An id is a number.")) from None
 
 
 @scopes(GET="read:lists")

@@ -9,6 +9,7 @@ from apps.graph.queries import exact_relations
 from apps.ids import author_of
 from apps.notifications.models import Notification, NotificationKind, ReadMarker
 from apps.posts.models import Kind
+from apps.posts.muted import who_muted
 from apps.posts.queries import visible_posts
 
 _MARK = """
@@ -59,14 +60,16 @@ def tell_of_post(post_id: int) -> None:
         if post.reply_to_id is not None:
             _add(reasons, [author_of(post.reply_to_id)], NotificationKind.REPLY, post_id)
     for user_id, (kind, about) in reasons.items():
-        if about in visible_posts(user_id, [about]).posts:
+        seen = visible_posts(user_id, [about]).posts.get(about)
+        if seen is not None and not who_muted(seen.thread_id, [user_id]):
             tell(user_id, kind, actor_id=actor_id, post_id=about)
 
 
 def tell_of_like(post_id: int, *, actor_id: int) -> None:
     """Tell the author of a post who likes it, unless it is gone by now."""
     author_id = author_of(post_id)
-    if post_id in visible_posts(author_id, [post_id]).posts:
+    post = visible_posts(author_id, [post_id]).posts.get(post_id)
+    if post is not None and not who_muted(post.thread_id, [author_id]):
         tell(author_id, NotificationKind.LIKE, actor_id=actor_id, post_id=post_id)
 
 

@@ -12,25 +12,17 @@ from django.utils.translation import gettext as _
 from apps.accounts.counts import change_user_counts
 from apps.accounts.limits import count_or_refuse
 from apps.accounts.models import User, UserCounts
-from apps.accounts.queries import user_ids_by_handle
 from apps.events.actions import record
 from apps.ids import next_post_id, second_of
 from apps.posts import upkeep
-from apps.posts.attachments import attach, detach, pictures_of
+from apps.posts.attachments import attach, detach
 from apps.posts.audience import audience
+from apps.posts.author import lock_author, mentioned, next_revision
 from apps.posts.content import PostContent
 from apps.posts.counts import change_post_counts
 from apps.posts.drafts import Draft, NewPicture, check_labels, checked_body, invalid
-from apps.posts.models import (
-    OPEN,
-    IdempotencyKey,
-    Kind,
-    Mention,
-    Post,
-    PostCounts,
-)
+from apps.posts.models import IdempotencyKey, Kind, Mention, Post, PostCounts, Revision
 from apps.posts.queries import visible_posts
-from apps.posts.text import mentioned_handles
 from apps.refusals import NotAllowed, NotFound
 
 IDEMPOTENCY_KEY_MAX_CHARACTERS = 200
@@ -50,9 +42,9 @@ def publish_post(author: User, draft: Draft, *, idempotency_key: str = "") -> Po
     quoted = _target(author, draft.quote_of_id, _("The post you quote is not there any more."))
     if quoted and not quoted.is_open and quoted.author_id != author.pk:
         raise NotAllowed(_("Only public posts can be quoted."))
-    mentioned = _mentioned(body)
+    named = mentioned(body)
     with transaction.atomic():
-        counts = _lock(author)
+        counts = lock_author(author)
         if idempotency_key and (earlier := _made_before(author, idempotency_key, body)):
             return earlier
         visibility, circle_id = audience(author.pk, draft, parent)
@@ -62,6 +54,7 @@ def publish_post(author: User, draft: Draft, *, idempotency_key: str = "") -> Po
             kind=_kind(quoted, draft.pictures),
             body=body,
             content_warning=draft.content_warning.strip(),
+            sensitive=draft.sensitive,
             language=draft.language,
             visibility=visibility,
             circle_id=circle_id,
@@ -70,10 +63,11 @@ def publish_post(author: User, draft: Draft, *, idempotency_key: str = "") -> Po
         )
         post.thread_id = parent.thread_id if parent else post.pk
         _insert(post, counts)
-        named = mentioned.values()
-        Mention.objects.bulk_create(Mention(post=post, user_id=user_id) for user_id in named)
+        Mention.objects.bulk_create(
+            Mention(post=post, user_id=user_id) for user_id in named.values()
+        )
         pictures = attach(post, draft.pictures)
-        content = PostContent.of(post, pictures=pictures, mentions=mentioned)
+        content = PostContent.of(post, pictures=pictures, mentions=named)
         upkeep.published(counts, content, quoted)
         if idempotency_key:
             IdempotencyKey.objects.create(user=author, key=idempotency_key, post=post)
@@ -89,7 +83,7 @@ def repost(author: User, post_id: int) -> Post:
         raise NotAllowed(_("Only public posts can be reposted."))
     count_or_refuse("publish", str(author.pk))
     with transaction.atomic():
-        counts = _lock(author)
+        counts = lock_author(author)
         earlier = Post.objects.filter(
             author=author, source=source.id, kind=Kind.REPOST, deleted_at=None
         ).first()
@@ -111,45 +105,6 @@ def unrepost(author: User, post_id: int) -> None:
         delete_post(made.pk, by=author)
 
 
-def edit_post(
-    author: User,
-    post_id: int,
-    *,
-    body: str,
-    content_warning: str | None = None,
-    language: str | None = None,
-) -> Post:
-    """Change the text of one's own post; its version grows, so no cache can show the old one."""
-    with transaction.atomic():
-        counts = _lock(author)
-        post = (
-            Post.objects.select_for_update()
-            .filter(pk=post_id, author=author, deleted_at=None)
-            .first()
-        )
-        if post is None or post.kind == Kind.REPOST:
-            raise NotFound(_("This post isn't here."))
-        pictures = pictures_of(post)
-        post.body = checked_body(body, required=not pictures)
-        if content_warning is not None:
-            check_labels(post.visibility, content_warning, 0)
-            post.content_warning = content_warning.strip()
-        post.language = post.language if language is None else language
-        post.version, post.edited_at = post.version + 1, timezone.now()
-        post.save(update_fields=["body", "content_warning", "language", "version", "edited_at"])
-        mentioned = _mentioned(post.body)
-        named = set(mentioned.values())
-        Mention.objects.filter(post=post).exclude(user__in=named).delete()
-        Mention.objects.bulk_create(
-            (Mention(post=post, user_id=user_id) for user_id in named), ignore_conflicts=True
-        )
-        revision = _outbox_revision(post, counts)
-        UserCounts.objects.filter(pk=author.pk).update(outbox_revision=revision)
-        upkeep.edited(counts, PostContent.of(post, pictures=pictures, mentions=mentioned))
-        record("post_edited", post_id=post.pk)
-    return post
-
-
 def delete_post(post_id: int, *, by: User) -> Post:
     """Delete a post: nobody sees it from the next read on. The row stays as a tombstone without its text.
 
@@ -166,7 +121,8 @@ def delete_post(post_id: int, *, by: User) -> Post:
         Post.objects.filter(pk=post_id).update(
             deleted_at=timezone.now(), version=F("version") + 1, body="", content_warning=""
         )
-        change_user_counts(owner, {"posts": -1}, outbox_revision=_outbox_revision(post, counts))
+        Revision.objects.filter(post=post).delete()
+        change_user_counts(owner, {"posts": -1}, outbox_revision=next_revision(post, counts))
         upkeep.deleted(counts, post)
         _count_links(post, -1)
         detach(post)
@@ -190,18 +146,10 @@ def _insert(post: Post, counts: UserCounts) -> None:
     post.created_at = _created_at(post.pk)
     post.save(force_insert=True)
     PostCounts.objects.create(post=post)
-    revision = _outbox_revision(post, counts)
+    revision = next_revision(post, counts)
     change_user_counts(counts.pk, {"posts": +1}, last_post_id=post.pk, outbox_revision=revision)
     _count_links(post, +1)
     record("post_published", post_id=post.pk)
-
-
-def _outbox_revision(post: Post, counts: UserCounts) -> int:
-    # of the locked row; it fences the ids and the contents of the author's open posts: restricted ones do not move it
-    if post.visibility not in OPEN:
-        return counts.outbox_revision
-    post.outbox_revision = counts.outbox_revision + 1
-    return post.outbox_revision
 
 
 def _count_links(post: Post, delta: int) -> None:
@@ -217,10 +165,6 @@ def _created_at(post_id: int) -> datetime:
     # the id's second rules (it may be borrowed or held back by the guard); milliseconds are for display only
     second, now = second_of(post_id), time()
     return datetime.fromtimestamp(now if int(now) == second else second, UTC)
-
-
-def _lock(author: User) -> UserCounts:
-    return UserCounts.objects.select_for_update().get(pk=author.pk)
 
 
 def _next_id(counts: UserCounts) -> int:
@@ -256,10 +200,6 @@ def _visible(viewer: User, post_id: int) -> PostContent:
     if post is None:
         raise NotFound(_("This post isn't here."))
     return post
-
-
-def _mentioned(body: str) -> dict[str, int]:
-    return user_ids_by_handle(mentioned_handles(body))
 
 
 def _kind(quoted: PostContent | None, pictures: Sequence[NewPicture]) -> Kind:

@@ -15,11 +15,11 @@ from apps.caches.weekbucket import WeekBuckets
 from apps.posts.codec import (
     VERSION,
     decode_head,
-    decode_reposted,
+    decode_ids,
     encode_head,
-    encode_reposted,
+    encode_ids,
 )
-from apps.posts.content import PostHead, Reposted
+from apps.posts.content import NewestIds, PostHead
 from apps.posts.models import PostCounts
 
 # What there is to know of a post before it is shown, with its content when it is open (`heads`).
@@ -35,13 +35,25 @@ HEADS: ReadThrough[int, PostHead] = ReadThrough(
 )
 
 # What a viewer reposts, of the newest posts: every repost is followed by a `forget` before it is acknowledged.
-REPOSTED: ReadThrough[int, Reposted] = ReadThrough(
+REPOSTED: ReadThrough[int, NewestIds] = ReadThrough(
     name="reposted",
     version=1,
     ttl_seconds=24 * 3600,
     key_of=str,
-    encode=encode_reposted,
-    decode=decode_reposted,
+    encode=encode_ids,
+    decode=decode_ids,
+    family="content",
+    negative_ttl_seconds=0,
+)
+
+# The threads that a viewer muted, likewise.
+MUTED_THREADS: ReadThrough[int, NewestIds] = ReadThrough(
+    name="mutedthreads",
+    version=1,
+    ttl_seconds=24 * 3600,
+    key_of=str,
+    encode=encode_ids,
+    decode=decode_ids,
     family="content",
     negative_ttl_seconds=0,
 )

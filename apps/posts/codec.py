@@ -11,7 +11,7 @@ from google.protobuf.unknown_fields import UnknownFieldSet
 
 from apps.caches.envelope import pack, unpack
 from apps.ids import MAX_ID
-from apps.posts.content import Picture, PostContent, PostHead, Reposted, State
+from apps.posts.content import NewestIds, Picture, PostContent, PostHead, State
 from apps.posts.models import Kind, Visibility
 from apps.posts.wire import post_pb2 as wire
 
@@ -60,6 +60,8 @@ def to_protobuf(content: PostContent) -> bytes:
         mentions=[wire.Mention(handle=name, user_id=pk) for name, pk in content.mentions.items()],
         pictures=[_picture_message(picture) for picture in content.pictures],
         edited_ms=content.edited_ms,
+        sensitive=content.sensitive,
+        pinned=content.pinned,
     )
     data: bytes = message.SerializeToString()
     return data
@@ -90,6 +92,8 @@ def from_protobuf(data: bytes) -> PostContent:
             Picture(one.id, one.url, one.width, one.height, one.alt) for one in message.pictures
         ),
         mentions={one.handle: one.user_id for one in message.mentions},
+        sensitive=message.sensitive,
+        pinned=message.pinned,
     )
 
 
@@ -138,16 +142,16 @@ def decode_head(data: bytes) -> PostHead:
     return PostHead(State.OPEN, content, source_source_id or None, source_reply_to_id or None)
 
 
-def encode_reposted(reposted: Reposted) -> bytes:
+def encode_ids(newest: NewestIds) -> bytes:
     """The floor and the ids, eight bytes each."""
-    numbers = [reposted.floor, *sorted(reposted.ids)]
+    numbers = [newest.floor, *sorted(newest.ids)]
     return pack(struct.pack(f"<{len(numbers)}Q", *numbers))
 
 
-def decode_reposted(data: bytes) -> Reposted:
-    """The inverse of `encode_reposted`; ValueError when the bytes are something else."""
+def decode_ids(data: bytes) -> NewestIds:
+    """The inverse of `encode_ids`; ValueError when the bytes are something else."""
     value = unpack(data, max_bytes=MAX_BYTES)
     if not value or len(value) % 8:
         raise ValueError("not a list of ids")
     floor, *ids = struct.unpack(f"<{len(value) // 8}Q", value)
-    return Reposted(frozenset(ids), floor)
+    return NewestIds(frozenset(ids), floor)

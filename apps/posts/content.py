@@ -58,6 +58,8 @@ class PostContent:
     pictures: tuple[Picture, ...]
     mentions: dict[str, int]
     circle_id: int | None = None  # of open posts, the only ones in caches, always None
+    sensitive: bool = False  # its pictures are covered until they are asked for
+    pinned: bool = False  # on its author's profile
 
     @classmethod
     def of(
@@ -81,6 +83,8 @@ class PostContent:
             pictures=tuple(pictures),
             mentions=mentions or {},
             circle_id=post.circle_id,
+            sensitive=post.sensitive,
+            pinned=post.pinned_at is not None,
         )
 
     @property
@@ -131,8 +135,8 @@ class PostHead:
 
 
 @dataclass(frozen=True, slots=True)
-class Reposted:
-    """Posts that somebody reposts: all those from `floor` on."""
+class NewestIds:
+    """Of the ids that a viewer marked somehow, all those from `floor` on."""
 
     ids: frozenset[int] = frozenset()
     floor: int = 0

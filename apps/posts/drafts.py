@@ -46,6 +46,7 @@ class Draft:
     language: str = ""
     pictures: Sequence[NewPicture] = ()
     circle_id: int | None = None
+    sensitive: bool = False
 
 
 def checked_body(text: str, *, required: bool) -> str:

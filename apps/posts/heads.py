@@ -16,7 +16,7 @@ from apps.caches.tiers import tiers
 from apps.caches.wire import Kind as ItemKind
 from apps.ids import author_of, second_of
 from apps.posts.cache import HEADS, REPOSTED
-from apps.posts.content import Picture, PostContent, PostHead, Reposted, State
+from apps.posts.content import NewestIds, Picture, PostContent, PostHead, State
 from apps.posts.models import OPEN, Attachment, Kind, Mention, Post
 
 logger = logging.getLogger(__name__)
@@ -141,19 +141,19 @@ def _told(done: bool, post_id: int) -> None:  # noqa: FBT001 -- the only thing i
 # -- what a viewer reposts -----------------------------------------------------------------------
 
 
-def load_reposted(user_ids: Collection[int]) -> dict[int, Reposted]:
+def load_reposted(user_ids: Collection[int]) -> dict[int, NewestIds]:
     """What users repost, of the newest posts, from PostgreSQL; one query each, of an index alone."""
     return {user_id: _reposted(user_id) for user_id in user_ids}
 
 
-def _reposted(user_id: int) -> Reposted:
+def _reposted(user_id: int) -> NewestIds:
     rows = Post.objects.filter(author=user_id, kind=Kind.REPOST, deleted_at=None)
     ids = [
         source_id
         for source_id in rows.order_by("-source").values_list("source", flat=True)[:REPOSTS_KEPT]
         if source_id is not None
     ]
-    return Reposted(frozenset(ids), ids[-1] if len(ids) == REPOSTS_KEPT else 0)
+    return NewestIds(frozenset(ids), ids[-1] if len(ids) == REPOSTS_KEPT else 0)
 
 
 def is_another_day(counts: UserCounts, post_id: int) -> bool:

@@ -1,7 +1,7 @@
 """What is known of a viewer before a page is put together: asked together with the ids of the page, in its first trip.
 
 It holds whether Memcached may be believed for this page at all (`caches.fence`), the revision of the viewer's relations,
-and what the viewer reposts. Nothing of it is kept beyond the page.
+and what the viewer reposts and which threads the viewer muted. Nothing of it is kept beyond the page.
 """
 
 from collections.abc import Iterator
@@ -11,9 +11,10 @@ from dataclasses import dataclass, field
 from apps.caches.fence import ask_fence
 from apps.caches.together import Together
 from apps.graph.cache import STANDING, load_standing
-from apps.posts.cache import REPOSTED
-from apps.posts.content import Reposted
+from apps.posts.cache import MUTED_THREADS, REPOSTED
+from apps.posts.content import NewestIds
 from apps.posts.heads import load_reposted
+from apps.posts.muted import load_muted_threads
 
 
 @dataclass(slots=True)
@@ -23,7 +24,8 @@ class Standing:
     viewer_id: int | None
     is_believed: bool = False  # else PostgreSQL decides about everything on the page
     revision: int = 0  # of the viewer's relations
-    reposted: Reposted = field(default_factory=Reposted)
+    reposted: NewestIds = field(default_factory=NewestIds)
+    muted: NewestIds = field(default_factory=NewestIds)  # threads
 
 
 @contextmanager
@@ -36,11 +38,15 @@ def standing_of(viewer_id: int | None) -> Iterator[Standing]:
     def revisions_of(user_ids: list[int]) -> dict[int, int]:  # of no use where nothing is believed
         return load_standing(user_ids) if believed() else {}
 
-    def reposts_of(user_ids: list[int]) -> dict[int, Reposted]:
+    def reposts_of(user_ids: list[int]) -> dict[int, NewestIds]:
         return load_reposted(user_ids) if believed() else {}
+
+    def mutes_of(user_ids: list[int]) -> dict[int, NewestIds]:
+        return load_muted_threads(user_ids) if believed() else {}
 
     revisions = trip.entries(STANDING, viewers, revisions_of)
     reposted = trip.entries(REPOSTED, viewers, reposts_of)
+    muted = trip.entries(MUTED_THREADS, viewers, mutes_of)
     trip.depart()
     try:
         yield standing
@@ -49,4 +55,5 @@ def standing_of(viewer_id: int | None) -> Iterator[Standing]:
         standing.is_believed = believed()
         if viewer_id is not None:
             standing.revision = revisions().get(viewer_id, 0)
-            standing.reposted = reposted().get(viewer_id, Reposted())
+            standing.reposted = reposted().get(viewer_id, NewestIds())
+            standing.muted = muted().get(viewer_id, NewestIds())

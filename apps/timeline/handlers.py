@@ -33,6 +33,13 @@ def deliver_edited_post(payload: Payload) -> None:
     fanout.deliver_to_named(payload["post_id"])
 
 
+@handles("post_pinned")
+def keep_pinned_post(payload: Payload) -> None:
+    """A pin is a new version of the post's content."""
+    repair_edited(payload["post_id"])
+    outbox.keep_up(author_of(payload["post_id"]))
+
+
 @handles("post_deleted")
 def bury_deleted_post(payload: Payload) -> None:
     """Stop deliveries of a deleted post and delete its reposts, a batch at a time."""

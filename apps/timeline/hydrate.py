@@ -9,6 +9,7 @@ from apps.engagement.queries import Engaged, Filters, ask_filters, confirmed, en
 from apps.graph.queries import Relations
 from apps.ids import author_of, is_possible
 from apps.posts.gate import SeenPosts, ask_posts
+from apps.posts.muted import muted_threads
 from apps.posts.queries import Known, reposted_ids, visible_posts
 from apps.posts.standing import Standing, standing_of
 from apps.stages import stage
@@ -37,6 +38,7 @@ class _Parts:
     filters: list[Filters] = field(default_factory=list)
     engaged: Engaged = field(default_factory=Engaged)
     reposted: Collection[int] = ()
+    muted: Collection[int] = ()  # threads
 
     def lacking(self) -> tuple[set[int], set[int]]:
         """The posts and the people that the page names as far as it is known, and that were not asked for yet."""
@@ -105,6 +107,9 @@ def _read_caches(parts: _Parts, standing: Standing, known: Known | None) -> None
         parts.engaged = confirmed(standing.viewer_id, parts.filters)
         older = [pk for pk in parts.seen.posts if pk < standing.reposted.floor]
         parts.reposted = standing.reposted.ids | reposted_ids(standing.viewer_id, older).keys()
+        threads = {post.thread_id for post in parts.seen.posts.values()}
+        older_threads = {pk for pk in threads if pk < standing.muted.floor}
+        parts.muted = standing.muted.ids | muted_threads(standing.viewer_id, older_threads)
 
 
 def _read_exactly(parts: _Parts, known: Known | None) -> None:
@@ -128,6 +133,8 @@ def _read_exactly(parts: _Parts, known: Known | None) -> None:
     seen = list(visible.posts)
     parts.engaged = engaged(parts.viewer_id, seen)
     parts.reposted = reposted_ids(parts.viewer_id, seen)
+    threads = {post.thread_id for post in visible.posts.values()}
+    parts.muted = muted_threads(parts.viewer_id, threads)
 
 
 def _item(parts: _Parts, post_id: int, *, nested: bool = False) -> FeedItem | None:
@@ -151,6 +158,7 @@ def _item(parts: _Parts, post_id: int, *, nested: bool = False) -> FeedItem | No
             bookmarked=post_id in parts.engaged.bookmarked,
             reposted=post_id in parts.reposted,
             own=post.author_id == parts.viewer_id,
+            muted=post.thread_id in parts.muted,
             read=post_id in parts.engaged.read and post.author_id != parts.viewer_id,
         ),
         source=source,

@@ -18,6 +18,7 @@ class ViewerFlags:
     bookmarked: bool = False
     reposted: bool = False
     own: bool = False
+    muted: bool = False  # the thread it belongs to
     read: bool = False  # perhaps: the filter behind it is wrong once in a hundred times
 
 

@@ -4,29 +4,90 @@ Ids: the author's last two weeks and the outbox, which is the same for everybody
 viewer, when there can be any.
 """
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 
+from django.conf import settings
+from django.db.models import Exists, OuterRef, Q
+
 from apps.accounts.models import User
-from apps.graph.queries import exact_relations
+from apps.graph.queries import Relations, exact_relations
 from apps.paging import Cursor, Page
+from apps.posts.models import Attachment, Kind, Post, Visibility
 from apps.posts.queries import Known
 from apps.posts.recent import recent_posts
+from apps.posts.text import tags
 from apps.timeline import merge, outbox, pull
+from apps.timeline.hydrate import hydrate
 from apps.timeline.items import FeedItem
-from apps.timeline.pages import anything, fill_page
+from apps.timeline.pages import Source, anything, fill_page
+
+_PICTURES = Attachment.objects.filter(post=OuterRef("pk"))
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Which of an author's posts a page is made of."""
+
+    replies: bool = True
+    reposts: bool = True
+    mentioned: bool = True  # posts for mentioned people
+    only_pictures: bool = False
+    tag: str = ""  # a hashtag without its #
+
+    @property
+    def is_narrow(self) -> bool:
+        """Whether PostgreSQL has to choose the posts: what is kept elsewhere knows only answers from other posts."""
+        return self.only_pictures or not self.reposts or not self.mentioned
 
 
 def profile_timeline(
-    author: User, viewer_id: int | None, cursor: Cursor, *, replies: bool
+    author: User, viewer_id: int | None, cursor: Cursor, wanted: Wanted
 ) -> Page[FeedItem]:
-    """A page of an author's posts and reposts, with or without replies; mutes do not apply here."""
+    """A page of those of an author's posts and reposts that are wanted; mutes do not apply here."""
     known: Known = {}
-    if viewer_id is None:
+    source: Source
+    replies = wanted.replies
+    if wanted.is_narrow:
+        source = partial(_chosen_ids, author, viewer_id, wanted)
+    elif viewer_id is None:
         source = partial(_open_ids, author, known, replies=replies)
     else:
         source = partial(profile_ids, author, viewer_id, replies=replies)
-    return fill_page(source, viewer_id=viewer_id, cursor=cursor, rule=anything, known=known)
+    rule = partial(_has_tag, wanted.tag.casefold()) if wanted.tag else anything
+    return fill_page(source, viewer_id=viewer_id, cursor=cursor, rule=rule, known=known)
+
+
+def pinned_posts(author: User, viewer_id: int | None) -> list[FeedItem]:
+    """What an author pinned, as far as the viewer may see it, the last pinned first."""
+    pinned = Post.objects.filter(author=author, deleted_at=None).exclude(pinned_at=None)
+    ids = pinned.order_by("-pinned_at").values_list("pk", flat=True)[: settings.PINNED_POSTS_MAX]
+    return hydrate(viewer_id, list(ids)).items
+
+
+def _has_tag(tag: str, item: FeedItem, _relations: Relations) -> bool:
+    return tag in map(str.casefold, tags(item.post.body))
+
+
+def _chosen_ids(
+    author: User, viewer_id: int | None, wanted: Wanted, cursor: Cursor, count: int
+) -> list[int]:
+    follows = (
+        viewer_id is not None and author.pk in exact_relations(viewer_id, [author.pk]).following
+    )
+    only = [
+        condition
+        for is_asked, condition in (
+            (wanted.only_pictures, Q(kind=Kind.PICTURE) | Q(Q(kind=Kind.QUOTE), Exists(_PICTURES))),
+            (not wanted.reposts, ~Q(kind=Kind.REPOST)),
+            (not wanted.mentioned, ~Q(visibility=Visibility.MENTIONED)),
+            (not wanted.replies, Q(reply_to=None)),
+        )
+        if is_asked
+    ]
+    return pull.author_ids(
+        author.pk, viewer_id, follows=follows, cursor=cursor, count=count, only=Q(*only)
+    )
 
 
 def _open_ids(

@@ -127,13 +127,13 @@ def author_ids(
     follows: bool,
     cursor: Cursor,
     count: int,
-    replies: bool = True,
+    only: Q | None = None,
 ) -> list[int]:
-    """Up to `count` ids of an author's posts that a reader may see."""
+    """Up to `count` ids of an author's posts that a reader may see, and that `only` admits."""
     rows = Post.objects.filter(author=author_id, deleted_at=None)
     if author_id != reader_id:
         rows = rows.filter(_allowed(reader_id, follows=follows))
-    return _ids(rows if replies else rows.filter(reply_to=None), cursor, count)
+    return _ids(rows.filter(only) if only else rows, cursor, count)
 
 
 def newest_of_author(

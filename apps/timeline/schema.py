@@ -113,6 +113,26 @@ class StatusSchema(serializers.Serializer[Any]):
     feedsite = ExtensionSchema()
 
 
+class StatusVersionSchema(serializers.Serializer[Any]):
+    """A status as it was."""
+
+    content = serializers.CharField()
+    spoiler_text = serializers.CharField()
+    sensitive = serializers.BooleanField()
+    created_at = serializers.DateTimeField(help_text="When this version was written.")
+    account = AccountSchema()
+    media_attachments = MediaSchema(many=True)
+    emojis = serializers.ListField(child=serializers.DictField())
+
+
+class StatusSourceSchema(serializers.Serializer[Any]):
+    """A status as its author wrote it."""
+
+    id = serializers.CharField()
+    text = serializers.CharField()
+    spoiler_text = serializers.CharField()
+
+
 class DeletedStatusSchema(StatusSchema):
     """A status that was just deleted, with its source text."""
 
@@ -154,6 +174,7 @@ class StatusInput(serializers.Serializer[Any]):
         help_text="One of `GET /api/v1/circles`; only with `visibility` `circle`.",
     )
     spoiler_text = serializers.CharField(allow_blank=True, default="", max_length=200)
+    sensitive = serializers.BooleanField(default=False, help_text="Cover its pictures.")
     language = serializers.RegexField(
         r"\A[a-zA-Z]{2,3}(-[a-zA-Z]{2,4})?\Z", allow_null=True, default=None
     )
@@ -182,4 +203,5 @@ class StatusEdit(serializers.Serializer[Any]):
 
     status = serializers.CharField(allow_blank=True, trim_whitespace=False)
     spoiler_text = serializers.CharField(allow_blank=True, required=False, max_length=200)
+    sensitive = serializers.BooleanField(required=False)
     language = serializers.RegexField(r"\A[a-zA-Z]{2,3}(-[a-zA-Z]{2,4})?\Z", required=False)

@@ -2,8 +2,9 @@
 
 from typing import Any
 
+from apps.accounts.models import User
 from apps.accounts.serializers import absolute, account_json, timestamp
-from apps.posts.content import Picture
+from apps.posts.content import Picture, PostContent
 from apps.posts.drafts import Draft
 from apps.posts.models import ScheduledPost
 from apps.posts.text import tags
@@ -26,7 +27,7 @@ def status_json(item: FeedItem) -> Json:
         "account": account_json(item.author),
         "content": shown.post.html_for(absolute("")),
         "visibility": VISIBILITY_NAMES[post.visibility],
-        "sensitive": bool(shown.post.content_warning),
+        "sensitive": shown.post.sensitive or bool(shown.post.content_warning),
         "spoiler_text": shown.post.content_warning,
         "language": shown.post.language or None,
         "in_reply_to_id": str(post.reply_to_id) if post.reply_to_id else None,
@@ -46,14 +47,27 @@ def status_json(item: FeedItem) -> Json:
         "favourited": shown.flags.liked,
         "reblogged": shown.flags.reposted,
         "bookmarked": shown.flags.bookmarked,
-        "muted": False,
-        "pinned": False,
+        "muted": shown.flags.muted,
+        "pinned": shown.post.pinned and shown.flags.own,
         "filtered": [],
         "feedsite": {
             "visibility": post.visibility,
             "circle": _circle(item),
             "reads_count": shown.counts.reads if shown.flags.own else None,
         },
+    }
+
+
+def version_json(post: PostContent, author: User) -> Json:
+    """A post as it was in one of its versions."""
+    return {
+        "content": post.html_for(absolute("")),
+        "spoiler_text": post.content_warning,
+        "sensitive": post.sensitive or bool(post.content_warning),
+        "created_at": timestamp(post.created_at),
+        "account": account_json(author),
+        "media_attachments": [_media(picture) for picture in post.pictures],
+        "emojis": [],
     }
 
 
@@ -104,6 +118,7 @@ def scheduled_json(row: ScheduledPost) -> dict[str, Any]:
         "quoted_status_id": _text(draft.quote_of_id),
         "circle_id": _text(draft.circle_id),
         "spoiler_text": draft.content_warning,
+        "sensitive": draft.sensitive,
         "language": draft.language or None,
         "scheduled_at": None,
         "media_ids": None,

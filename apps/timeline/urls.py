@@ -2,7 +2,7 @@
 
 from django.urls import URLPattern, path, register_converter
 
-from apps.timeline.api import scheduled, statuses, timelines
+from apps.timeline.api import history, reactions, scheduled, statuses, timelines
 from apps.timeline.converters import PostIdConverter
 from apps.timeline.views import acting, reading, writing
 
@@ -35,11 +35,21 @@ endpoints: list[URLPattern] = [
     path("timelines/list/<int:list_id>", timelines.of_list),
     path("bookmarks", timelines.bookmarks),
     path("accounts/<int:account_id>/statuses", timelines.of_account),
-    path("statuses", statuses.create),
+    path("favourites", timelines.favourites),
+    path("statuses", statuses.several),
     path("scheduled_statuses", scheduled.waiting),
     path("scheduled_statuses/<int:number>", scheduled.one),
     path("statuses/<int:status_id>", statuses.one),
     path("statuses/<int:status_id>/context", statuses.context),
+    path("statuses/<int:status_id>/history", history.history),
+    path("statuses/<int:status_id>/source", history.source),
+    path("statuses/<int:status_id>/favourited_by", reactions.favourited_by),
+    path("statuses/<int:status_id>/reblogged_by", reactions.reblogged_by),
+    path("statuses/<int:status_id>/quotes", reactions.quotes),
+    path("statuses/<int:status_id>/pin", statuses.pin),
+    path("statuses/<int:status_id>/unpin", statuses.unpin),
+    path("statuses/<int:status_id>/mute", statuses.mute),
+    path("statuses/<int:status_id>/unmute", statuses.unmute),
     path("statuses/<int:status_id>/favourite", statuses.favourite),
     path("statuses/<int:status_id>/unfavourite", statuses.unfavourite),
     path("statuses/<int:status_id>/reblog", statuses.reblog),

@@ -44,6 +44,8 @@ ENDPOINTS = [
     ("GET", "markers", True),
     ("POST", "markers", True),
     ("GET", "x/activity", True),
+    ("GET", "favourites", True),
+    ("GET", "statuses", False),
     ("POST", "statuses", True),
     ("GET", "scheduled_statuses", True),
     *((method, "scheduled_statuses/<int:number>", True) for method in ("GET", "PUT", "DELETE")),
@@ -52,11 +54,13 @@ ENDPOINTS = [
     ("DELETE", "statuses/<int:status_id>", True),
     ("GET", "statuses/<int:status_id>/context", False),
     *(("POST", f"statuses/<int:status_id>/{act}", True)
-      for act in ("favourite", "unfavourite", "reblog", "unreblog", "bookmark", "unbookmark")),
+      for act in ("favourite", "unfavourite", "reblog", "unreblog", "bookmark", "unbookmark", "pin", "unpin", "mute", "unmute")),
+    *(("GET", f"statuses/<int:status_id>/{what}", False) for what in ("history", "favourited_by", "reblogged_by", "quotes")),
+    ("GET", "statuses/<int:status_id>/source", True),
     ("GET", "x/explain/home", True),
     ("GET", "x/explain/statuses/<int:status_id>", True),
 ]  # fmt: skip
-LISTS = ["timelines/home", "x/explain/home", "timelines/public", "bookmarks", "notifications", "accounts/<int:account_id>/statuses",
+LISTS = ["timelines/home", "x/explain/home", "timelines/public", "bookmarks", "favourites", "notifications", "accounts/<int:account_id>/statuses",
          "accounts/<int:account_id>/followers", "accounts/<int:account_id>/following"]  # fmt: skip
 OF_A_STATUS = [(method, address) for method, address, _needs in ENDPOINTS if "status_id" in address]
 OF_AN_ACCOUNT = [
@@ -196,7 +200,10 @@ def test_a_trailing_slash_is_the_same_address_without_a_redirect(
     alice, bob, api_of, method, address, needs_token
 ):
     number = publish(alice).pk if "status_id" in address else alice.pk
-    owners = address.endswith("/reblog") or method in {"PUT", "DELETE"}
+    owners = address.endswith(("/reblog", "/pin", "/unpin", "/source")) or method in {
+        "PUT",
+        "DELETE",
+    }
     if "<int:number>" in address:
         number, owners = schedule_post(alice, Draft("Later."), in_an_hour()).pk, True
     if "<int:list_id>" in address:

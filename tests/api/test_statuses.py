@@ -3,7 +3,8 @@ import json
 import pytest
 
 from apps.accounts.schema import AccountSchema
-from apps.posts.actions import edit_post, repost
+from apps.posts.actions import repost
+from apps.posts.editing import edit_post
 from apps.posts.models import Post
 from apps.timeline.schema import VISIBILITIES, DeletedStatusSchema, StatusSchema
 from tests.factories import make_user, publish, suspend

@@ -14,7 +14,8 @@ from apps.engagement.actions import like_post, unlike_post
 from apps.engagement.models import Like
 from apps.events import actions as events
 from apps.graph.actions import block_user, follow_user, unblock_user, unfollow_user
-from apps.posts.actions import delete_post, edit_post
+from apps.posts.actions import delete_post
+from apps.posts.editing import edit_post
 from apps.posts.models import Post
 from apps.timeline import fanout
 from runner.services.shape import restart

@@ -20,11 +20,12 @@ from apps.graph.actions import (
     unmute_user,
 )
 from apps.paging import Cursor
-from apps.posts.actions import delete_post, edit_post, repost, unrepost
+from apps.posts.actions import delete_post, repost, unrepost
+from apps.posts.editing import edit_post
 from apps.posts.models import Post
 from apps.refusals import Refusal
 from apps.timeline.home import home_timeline
-from apps.timeline.profile import profile_timeline
+from apps.timeline.profile import Wanted, profile_timeline
 from apps.timeline.public import public_timeline
 from tests.factories import deliver, make_user, publish
 from tests.services import running
@@ -114,7 +115,11 @@ class World:
 
     def _look_at_profile(self, oracle, author, viewer, *, replies):
         as_now = user_by_id(author.pk)  # as a request reads the account
-        page = partial(profile_timeline, as_now, viewer.pk, replies=replies)
+        wanted = Wanted(replies=replies)
+
+        def page(cursor):
+            return profile_timeline(as_now, viewer.pk, cursor, wanted)
+
         found = [item.id for item in walked(page, limit=9)]
         assert found == oracle.profile(author.pk, viewer.pk, replies=replies)
 

@@ -25,7 +25,8 @@ from apps.graph.actions import block_user, follow_user, mute_user, unfollow_user
 from apps.graph.circle_actions import add_to_circle, create_circle, leave_circle
 from apps.graph.models import Follower
 from apps.paging import Cursor
-from apps.posts.actions import delete_post, edit_post, repost
+from apps.posts.actions import delete_post, repost
+from apps.posts.editing import edit_post
 from apps.posts.models import Post
 from apps.refusals import Refusal
 from apps.timeline import fanout

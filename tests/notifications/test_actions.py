@@ -12,6 +12,7 @@ from apps.notifications.actions import mark_read
 from apps.notifications.models import Notification
 from apps.notifications.queries import last_read_id
 from apps.posts.actions import delete_post, repost, unrepost
+from apps.posts.muting import mute_thread, unmute_thread
 from tests.factories import deliver, make_user, publish
 from tests.threads import together
 
@@ -147,3 +148,22 @@ def test_marks_from_many_tabs_at_once_keep_the_highest(transactional_db):
     alice = make_user()
     together(8, lambda index: mark_read(alice, index + 1))
     assert last_read_id(alice) == 8
+
+
+def test_a_muted_thread_tells_nothing_until_it_is_heard_again(alice, bob, carol):
+    post = publish(alice)
+    answer = publish(bob, reply_to_id=post.pk)
+    deliver()
+    mute_thread(alice, answer.pk)
+    before = told(alice)
+    publish(carol, "@alice look", reply_to_id=answer.pk)
+    like_post(carol, post.pk)
+    repost(carol, post.pk)
+    assert told(alice) == before
+    outside = publish(carol, "@alice look")
+    unmute_thread(alice, post.pk)
+    again = publish(carol, "@alice again", reply_to_id=answer.pk)
+    assert told(alice)[len(before) :] == [
+        ("mention", "carol", outside.pk),
+        ("mention", "carol", again.pk),
+    ]

@@ -11,12 +11,12 @@ from apps.ids import author_of, second_of
 from apps.posts.actions import (
     delete_post,
     delete_reposts_of,
-    edit_post,
     publish_post,
     repost,
     unrepost,
 )
 from apps.posts.drafts import MAX_PICTURES, Draft, NewPicture
+from apps.posts.editing import edit_post
 from apps.posts.models import (
     Attachment,
     IdempotencyKey,

@@ -9,7 +9,8 @@ from apps.graph.circle_actions import (
     delete_circle,
     remove_from_circle,
 )
-from apps.posts.actions import edit_post, repost
+from apps.posts.actions import repost
+from apps.posts.editing import edit_post
 from apps.posts.models import Post, Visibility
 from apps.posts.queries import visible_posts
 from apps.refusals import Invalid, NotAllowed, NotFound

@@ -41,6 +41,8 @@ contents = st.builds(
     edited_ms=st.none() | st.integers(1, 2**42),
     pictures=st.lists(pictures, max_size=2).map(tuple),
     mentions=st.dictionaries(st.text(max_size=5), st.integers(1, 2**28 - 1), max_size=3),
+    sensitive=st.booleans(),
+    pinned=st.booleans(),
 )
 
 # What the first release wrote. These bytes never change: what they say must be readable for ever.
@@ -94,9 +96,9 @@ def tomorrow():
     file = descriptor_pb2.FileDescriptorProto()
     wire.DESCRIPTOR.CopyToProto(file)
     file.name = "tomorrow.proto"
-    file.message_type[0].field.add(name="place", number=17, type=9, label=1)
+    file.message_type[0].field.add(name="place", number=901, type=9, label=1)
     file.message_type[0].field.add(name="scores", number=900, type=1, label=3)
-    file.message_type[2].field.add(name="blurred", number=6, type=9, label=1)
+    file.message_type[2].field.add(name="blurred", number=906, type=9, label=1)
     pool = descriptor_pool.DescriptorPool()
     pool.Add(file)
     return message_factory.GetMessageClass(pool.FindMessageTypeByName("feedsite.posts.Post"))

@@ -22,9 +22,10 @@ from apps.graph.actions import (
 )
 from apps.paging import Cursor
 from apps.posts import heads, upkeep
-from apps.posts.actions import delete_post, edit_post, repost, unrepost
+from apps.posts.actions import delete_post, repost, unrepost
 from apps.posts.cache import HEADS, REPOSTED
 from apps.posts.content import State
+from apps.posts.editing import edit_post
 from apps.timeline.home import home_timeline
 from apps.timeline.hydrate import hydrate
 from tests.factories import deliver, publish, suspend

@@ -13,8 +13,9 @@ from apps.caches.servers import timelines
 from apps.caches.topology import Topology
 from apps.paging import Cursor
 from apps.posts import hot, upkeep
-from apps.posts.actions import delete_post, edit_post
+from apps.posts.actions import delete_post
 from apps.posts.cache import RECENT
+from apps.posts.editing import edit_post
 from apps.posts.hot import POSTS_KEPT, HotAuthors, hot_authors
 from apps.posts.recent import recent_posts
 from tests.factories import publish

@@ -9,8 +9,9 @@ from django.utils import timezone
 from apps.accounts.models import User
 from apps.caches.tiers import tiers
 from apps.graph.actions import block_user, follow_user, unfollow_user
-from apps.posts.actions import delete_post, edit_post, repost
+from apps.posts.actions import delete_post, repost
 from apps.posts.cache import HEADS
+from apps.posts.editing import edit_post
 from apps.posts.heads import load_contents, open_contents
 from apps.posts.models import Post
 from apps.posts.queries import MAX_IDS, reposted_ids, visible_posts

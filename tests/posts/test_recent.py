@@ -18,11 +18,12 @@ from apps.caches.weekbucket import WEEK_SECONDS, Week
 from apps.ids import first_id_at, second_of
 from apps.paging import Cursor
 from apps.posts import actions, recent, upkeep
-from apps.posts.actions import delete_post, edit_post, publish_post, repost, unrepost
+from apps.posts.actions import delete_post, publish_post, repost, unrepost
 from apps.posts.cache import RECENT
 from apps.posts.codec import encode
 from apps.posts.content import PostContent
 from apps.posts.drafts import Draft, NewPicture
+from apps.posts.editing import edit_post
 from apps.posts.heads import load_contents
 from apps.posts.models import OPEN, Post, Visibility
 from apps.posts.recent import NOTHING, Recent, recent_posts, weeks_read

@@ -7,7 +7,8 @@ from apps.caches.window import bury
 from apps.events.leases import State
 from apps.graph.actions import follow_user, unfollow_user
 from apps.paging import Cursor
-from apps.posts.actions import delete_post, edit_post
+from apps.posts.actions import delete_post
+from apps.posts.editing import edit_post
 from apps.timeline import fanout
 from apps.timeline.cache import HOME, INBOX
 from apps.timeline.fanout import follow_changed, start_job

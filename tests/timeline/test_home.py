@@ -9,7 +9,8 @@ from apps.graph.actions import block_user, follow_user, mute_user, unfollow_user
 from apps.graph.models import Followee
 from apps.ids import compose
 from apps.paging import Cursor
-from apps.posts.actions import delete_post, edit_post, repost
+from apps.posts.actions import delete_post, repost
+from apps.posts.editing import edit_post
 from apps.posts.models import Post, PostCounts
 from apps.timeline import home
 from apps.timeline.bookmarks import bookmarks_timeline

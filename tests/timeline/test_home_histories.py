@@ -17,7 +17,8 @@ from apps.graph.circle_actions import (
     remove_from_circle,
 )
 from apps.paging import Cursor
-from apps.posts.actions import delete_post, edit_post, repost
+from apps.posts.actions import delete_post, repost
+from apps.posts.editing import edit_post
 from apps.refusals import NotAllowed
 from apps.timeline.cache import HOME, INBOX
 from apps.timeline.home import home_timeline

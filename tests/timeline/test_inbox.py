@@ -18,14 +18,15 @@ from apps.graph.circle_actions import (
     remove_from_circle,
 )
 from apps.paging import Cursor
-from apps.posts.actions import delete_post, edit_post
+from apps.posts.actions import delete_post
+from apps.posts.editing import edit_post
 from apps.timeline import home, outbox, pull
 from apps.timeline.cache import HOME, INBOX
 from apps.timeline.fanout import circle_changed, push_own, start_job
 from apps.timeline.handlers import drop_windows
 from apps.timeline.home import home_timeline, newer_count
 from apps.timeline.models import FanoutChunk
-from apps.timeline.profile import profile_timeline
+from apps.timeline.profile import Wanted, profile_timeline
 from apps.timeline.rebuild import rebuild_home, rebuild_inbox
 from tests.factories import deliver, make_user, publish
 
@@ -100,18 +101,21 @@ def test_it_is_absent_from_the_authors_outbox_for_others(cast, visibility):
     post = say(cast, visibility)
     outsider = make_user()
     for viewer_id in (None, outsider.pk):
-        assert ids(profile_timeline(fresh(cast["alice"]), viewer_id, Cursor(), replies=True)) == []
+        assert (
+            ids(profile_timeline(fresh(cast["alice"]), viewer_id, Cursor(), Wanted(replies=True)))
+            == []
+        )
         assert pull.author_ids(cast["alice"].pk, viewer_id, follows=False, cursor=Cursor(), count=9) == []  # fmt: skip
     assert pull.public_ids(Cursor(), 9) == []
     assert outbox.newest_of_followees(cast["bob"].pk, 9) == []
-    own = profile_timeline(fresh(cast["alice"]), cast["alice"].pk, Cursor(), replies=True)
+    own = profile_timeline(fresh(cast["alice"]), cast["alice"].pk, Cursor(), Wanted(replies=True))
     assert ids(own) == [post.pk]
 
 
 def test_members_find_it_on_the_profile(cast):
     post = say(cast, "circle")
     found = [
-        ids(profile_timeline(fresh(cast["alice"]), cast[name].pk, Cursor(), replies=True))
+        ids(profile_timeline(fresh(cast["alice"]), cast[name].pk, Cursor(), Wanted(replies=True)))
         for name in NAMES
     ]
     assert found == [[post.pk], [], [post.pk], []]

@@ -13,7 +13,8 @@ from apps.caches.layers import Layer
 from apps.caches.tiers import tiers
 from apps.caches.vector import IdVector
 from apps.paging import Cursor
-from apps.posts.actions import delete_post, edit_post, repost, unrepost
+from apps.posts.actions import delete_post, repost, unrepost
+from apps.posts.editing import edit_post
 from apps.posts.models import Post
 from apps.timeline import outbox, pull
 from apps.timeline.cache import LONG_OUTBOXES, SHORT_OUTBOXES, Outboxes

@@ -6,12 +6,13 @@ import pytest
 from apps.accounts.queries import user_by_id
 from apps.graph.actions import block_user, follow_user, mute_user
 from apps.paging import Cursor
-from apps.posts.actions import delete_post, edit_post, repost
+from apps.posts.actions import delete_post, repost
 from apps.posts.cache import HEADS
+from apps.posts.editing import edit_post
 from apps.posts.models import Post
 from apps.posts.recent import NOTHING
 from apps.timeline import outbox
-from apps.timeline.profile import profile_ids, profile_timeline
+from apps.timeline.profile import Wanted, profile_ids, profile_timeline
 from tests.factories import make_user, publish
 from tests.timeline.outboxes import fresh, inside, truth, write
 
@@ -19,14 +20,14 @@ pytestmark = pytest.mark.django_db
 
 
 def ids(author, viewer, *, replies=True, **cursor):
-    page = profile_timeline(author, viewer and viewer.pk, Cursor(**cursor), replies=replies)
+    page = profile_timeline(author, viewer and viewer.pk, Cursor(**cursor), Wanted(replies=replies))
     return [item.id for item in page.items]
 
 
 def walk(author, viewer, limit):
     seen, cursor = [], Cursor(limit=limit)
     while True:
-        page = profile_timeline(author, viewer and viewer.pk, cursor, replies=True)
+        page = profile_timeline(author, viewer and viewer.pk, cursor, Wanted(replies=True))
         seen += [item.id for item in page.items]
         if page.older is None:
             return seen
@@ -152,7 +153,7 @@ def test_a_long_profile_is_walked_over_both_borders_while_posts_are_deleted(
     left = [post.pk for post in posts if replies or post.reply_to_id is None]
     seen, cursor = [], Cursor(limit=90, min_id=0 if ascending else None)
     while True:
-        page = profile_timeline(fresh(alice), bob.pk, cursor, replies=replies)
+        page = profile_timeline(fresh(alice), bob.pk, cursor, Wanted(replies=replies))
         new = [item.id for item in page.items]
         assert new == inside(left, cursor, 90)[:: -1 if ascending else 1]
         if not new:
@@ -182,13 +183,13 @@ def test_a_visitor_reads_the_last_two_weeks_with_their_contents_and_the_outbox_b
         return names(self, keys, cache)
 
     author = user_by_id(alice.pk)
-    profile_timeline(author, None, Cursor(), replies=True)  # the weeks are built
+    profile_timeline(author, None, Cursor(), Wanted(replies=True))  # the weeks are built
     monkeypatch.setattr(type(HEADS), "names", counted)
-    page = profile_timeline(author, None, Cursor(limit=3), replies=True)
+    page = profile_timeline(author, None, Cursor(limit=3), Wanted(replies=True))
     assert [item.post.body for item in page.items] == ["Edited.", "Number 3", "Number 2"]
     assert asked == []
     monkeypatch.setattr("apps.timeline.profile.recent_posts", lambda *_args, **_options: NOTHING)
-    below = profile_timeline(author, None, Cursor(limit=3), replies=True)
+    below = profile_timeline(author, None, Cursor(limit=3), Wanted(replies=True))
     assert [item.post.body for item in below.items] == ["Edited.", "Number 3", "Number 2"]
     assert len(asked) > 0
 

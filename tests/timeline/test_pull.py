@@ -1,4 +1,5 @@
 import pytest
+from django.db.models import Q
 
 from apps.graph.actions import follow_user
 from apps.ids import MAX_ID
@@ -90,7 +91,7 @@ def test_replies_can_be_left_out(alice):
         root,
     ]
     assert pull.author_ids(
-        alice.pk, None, follows=False, cursor=Cursor(), count=9, replies=False
+        alice.pk, None, follows=False, cursor=Cursor(), count=9, only=Q(reply_to=None)
     ) == [root]
 
 

@@ -24,21 +24,21 @@ _sym_db = _symbol_database.Default()
 
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1a\x61pps/posts/wire/post.proto\x12\x0e\x66\x65\x65\x64site.posts\"\x81\x03\n\x04Post\x12\n\n\x02id\x18\x01 \x01(\x06\x12\x0f\n\x07version\x18\x02 \x01(\r\x12\x11\n\tauthor_id\x18\x03 \x01(\r\x12\"\n\x04kind\x18\x04 \x01(\x0e\x32\x14.feedsite.posts.Kind\x12.\n\nvisibility\x18\x05 \x01(\x0e\x32\x1a.feedsite.posts.Visibility\x12\x12\n\ncreated_ms\x18\x06 \x01(\x03\x12\x0c\n\x04\x62ody\x18\x07 \x01(\t\x12\x10\n\x08language\x18\x08 \x01(\t\x12\x17\n\x0f\x63ontent_warning\x18\t \x01(\t\x12\x11\n\tsource_id\x18\n \x01(\x06\x12\x13\n\x0breply_to_id\x18\x0b \x01(\x06\x12\x11\n\tthread_id\x18\x0c \x01(\x06\x12)\n\x08mentions\x18\r \x03(\x0b\x32\x17.feedsite.posts.Mention\x12)\n\x08pictures\x18\x0e \x03(\x0b\x32\x17.feedsite.posts.Picture\x12\x11\n\tedited_ms\x18\x10 \x01(\x03J\x04\x08\x0f\x10\x10\"*\n\x07Mention\x12\x0e\n\x06handle\x18\x01 \x01(\t\x12\x0f\n\x07user_id\x18\x02 \x01(\r\"N\n\x07Picture\x12\n\n\x02id\x18\x01 \x01(\x03\x12\x0b\n\x03url\x18\x02 \x01(\t\x12\r\n\x05width\x18\x03 \x01(\r\x12\x0e\n\x06height\x18\x04 \x01(\r\x12\x0b\n\x03\x61lt\x18\x05 \x01(\t*n\n\x04Kind\x12\x14\n\x10KIND_UNSPECIFIED\x10\x00\x12\r\n\tKIND_TEXT\x10\x01\x12\x10\n\x0cKIND_PICTURE\x10\x02\x12\x0e\n\nKIND_VIDEO\x10\x03\x12\x0f\n\x0bKIND_REPOST\x10\x04\x12\x0e\n\nKIND_QUOTE\x10\x05*\xa3\x01\n\nVisibility\x12\x1a\n\x16VISIBILITY_UNSPECIFIED\x10\x00\x12\x15\n\x11VISIBILITY_PUBLIC\x10\x01\x12\x17\n\x13VISIBILITY_UNLISTED\x10\x02\x12\x18\n\x14VISIBILITY_FOLLOWERS\x10\x03\x12\x18\n\x14VISIBILITY_MENTIONED\x10\x04\x12\x15\n\x11VISIBILITY_CIRCLE\x10\x05\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1a\x61pps/posts/wire/post.proto\x12\x0e\x66\x65\x65\x64site.posts\"\xa4\x03\n\x04Post\x12\n\n\x02id\x18\x01 \x01(\x06\x12\x0f\n\x07version\x18\x02 \x01(\r\x12\x11\n\tauthor_id\x18\x03 \x01(\r\x12\"\n\x04kind\x18\x04 \x01(\x0e\x32\x14.feedsite.posts.Kind\x12.\n\nvisibility\x18\x05 \x01(\x0e\x32\x1a.feedsite.posts.Visibility\x12\x12\n\ncreated_ms\x18\x06 \x01(\x03\x12\x0c\n\x04\x62ody\x18\x07 \x01(\t\x12\x10\n\x08language\x18\x08 \x01(\t\x12\x17\n\x0f\x63ontent_warning\x18\t \x01(\t\x12\x11\n\tsource_id\x18\n \x01(\x06\x12\x13\n\x0breply_to_id\x18\x0b \x01(\x06\x12\x11\n\tthread_id\x18\x0c \x01(\x06\x12)\n\x08mentions\x18\r \x03(\x0b\x32\x17.feedsite.posts.Mention\x12)\n\x08pictures\x18\x0e \x03(\x0b\x32\x17.feedsite.posts.Picture\x12\x11\n\tedited_ms\x18\x10 \x01(\x03\x12\x11\n\tsensitive\x18\x11 \x01(\x08\x12\x0e\n\x06pinned\x18\x12 \x01(\x08J\x04\x08\x0f\x10\x10\"*\n\x07Mention\x12\x0e\n\x06handle\x18\x01 \x01(\t\x12\x0f\n\x07user_id\x18\x02 \x01(\r\"N\n\x07Picture\x12\n\n\x02id\x18\x01 \x01(\x03\x12\x0b\n\x03url\x18\x02 \x01(\t\x12\r\n\x05width\x18\x03 \x01(\r\x12\x0e\n\x06height\x18\x04 \x01(\r\x12\x0b\n\x03\x61lt\x18\x05 \x01(\t*n\n\x04Kind\x12\x14\n\x10KIND_UNSPECIFIED\x10\x00\x12\r\n\tKIND_TEXT\x10\x01\x12\x10\n\x0cKIND_PICTURE\x10\x02\x12\x0e\n\nKIND_VIDEO\x10\x03\x12\x0f\n\x0bKIND_REPOST\x10\x04\x12\x0e\n\nKIND_QUOTE\x10\x05*\xa3\x01\n\nVisibility\x12\x1a\n\x16VISIBILITY_UNSPECIFIED\x10\x00\x12\x15\n\x11VISIBILITY_PUBLIC\x10\x01\x12\x17\n\x13VISIBILITY_UNLISTED\x10\x02\x12\x18\n\x14VISIBILITY_FOLLOWERS\x10\x03\x12\x18\n\x14VISIBILITY_MENTIONED\x10\x04\x12\x15\n\x11VISIBILITY_CIRCLE\x10\x05\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'apps.posts.wire.post_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
-  _globals['_KIND']._serialized_start=558
-  _globals['_KIND']._serialized_end=668
-  _globals['_VISIBILITY']._serialized_start=671
-  _globals['_VISIBILITY']._serialized_end=834
+  _globals['_KIND']._serialized_start=593
+  _globals['_KIND']._serialized_end=703
+  _globals['_VISIBILITY']._serialized_start=706
+  _globals['_VISIBILITY']._serialized_end=869
   _globals['_POST']._serialized_start=47
-  _globals['_POST']._serialized_end=432
-  _globals['_MENTION']._serialized_start=434
-  _globals['_MENTION']._serialized_end=476
-  _globals['_PICTURE']._serialized_start=478
-  _globals['_PICTURE']._serialized_end=556
+  _globals['_POST']._serialized_end=467
+  _globals['_MENTION']._serialized_start=469
+  _globals['_MENTION']._serialized_end=511
+  _globals['_PICTURE']._serialized_start=513
+  _globals['_PICTURE']._serialized_end=591
 # @@protoc_insertion_point(module_scope)

@@ -38,7 +38,7 @@ VISIBILITY_MENTIONED: Visibility
 VISIBILITY_CIRCLE: Visibility
 
 class Post(_message.Message):
-    __slots__ = ("id", "version", "author_id", "kind", "visibility", "created_ms", "body", "language", "content_warning", "source_id", "reply_to_id", "thread_id", "mentions", "pictures", "edited_ms")
+    __slots__ = ("id", "version", "author_id", "kind", "visibility", "created_ms", "body", "language", "content_warning", "source_id", "reply_to_id", "thread_id", "mentions", "pictures", "edited_ms", "sensitive", "pinned")
     ID_FIELD_NUMBER: _ClassVar[int]
     VERSION_FIELD_NUMBER: _ClassVar[int]
     AUTHOR_ID_FIELD_NUMBER: _ClassVar[int]
@@ -54,6 +54,8 @@ class Post(_message.Message):
     MENTIONS_FIELD_NUMBER: _ClassVar[int]
     PICTURES_FIELD_NUMBER: _ClassVar[int]
     EDITED_MS_FIELD_NUMBER: _ClassVar[int]
+    SENSITIVE_FIELD_NUMBER: _ClassVar[int]
+    PINNED_FIELD_NUMBER: _ClassVar[int]
     id: int
     version: int
     author_id: int
@@ -69,7 +71,9 @@ class Post(_message.Message):
     mentions: _containers.RepeatedCompositeFieldContainer[Mention]
     pictures: _containers.RepeatedCompositeFieldContainer[Picture]
     edited_ms: int
-    def __init__(self, id: _Optional[int] = ..., version: _Optional[int] = ..., author_id: _Optional[int] = ..., kind: _Optional[_Union[Kind, str]] = ..., visibility: _Optional[_Union[Visibility, str]] = ..., created_ms: _Optional[int] = ..., body: _Optional[str] = ..., language: _Optional[str] = ..., content_warning: _Optional[str] = ..., source_id: _Optional[int] = ..., reply_to_id: _Optional[int] = ..., thread_id: _Optional[int] = ..., mentions: _Optional[_Iterable[_Union[Mention, _Mapping]]] = ..., pictures: _Optional[_Iterable[_Union[Picture, _Mapping]]] = ..., edited_ms: _Optional[int] = ...) -> None: ...
+    sensitive: bool
+    pinned: bool
+    def __init__(self, id: _Optional[int] = ..., version: _Optional[int] = ..., author_id: _Optional[int] = ..., kind: _Optional[_Union[Kind, str]] = ..., visibility: _Optional[_Union[Visibility, str]] = ..., created_ms: _Optional[int] = ..., body: _Optional[str] = ..., language: _Optional[str] = ..., content_warning: _Optional[str] = ..., source_id: _Optional[int] = ..., reply_to_id: _Optional[int] = ..., thread_id: _Optional[int] = ..., mentions: _Optional[_Iterable[_Union[Mention, _Mapping]]] = ..., pictures: _Optional[_Iterable[_Union[Picture, _Mapping]]] = ..., edited_ms: _Optional[int] = ..., sensitive: _Optional[bool] = ..., pinned: _Optional[bool] = ...) -> None: ...
 
 class Mention(_message.Message):
     __slots__ = ("handle", "user_id")

@@ -16,12 +16,16 @@ from apps.accounts.models import User
 from apps.accounts.schema import ProblemSchema
 from apps.accounts.visitors import viewer_id_of
 from apps.engagement import actions as engagement
+from apps.graph.api import asked_ids
 from apps.posts import actions as posts
 from apps.posts.drafts import Draft
+from apps.posts.editing import edit_post, pin_post, unpin_post
+from apps.posts.muting import mute_thread, unmute_thread
 from apps.posts.scheduled import schedule_post
 from apps.scopes import scopes
 from apps.timeline import outbox
 from apps.timeline.fanout import push_own
+from apps.timeline.hydrate import hydrate
 from apps.timeline.schema import (
     WRITABLE_VISIBILITIES,
     ContextSchema,
@@ -35,10 +39,21 @@ from apps.timeline.serializers import scheduled_json, status_json
 from apps.timeline.thread import one_item, thread
 
 REFUSALS = {400: ProblemSchema, 401: ProblemSchema, 404: ProblemSchema}
+ACT_REFUSALS = {**REFUSALS, 403: ProblemSchema, 422: ProblemSchema, 429: ProblemSchema}
+STATUSES_MOST = 100  # shown at once
 
 
-@scopes(POST="write:statuses")
+@scopes(GET="read:statuses", POST="write:statuses")
 @extend_schema(
+    methods=["GET"],
+    operation_id="show_statuses",
+    tags=["statuses"],
+    summary="Several posts",
+    parameters=[OpenApiParameter("id[]", str, many=True)],
+    responses={200: StatusSchema(many=True), 400: ProblemSchema},
+)
+@extend_schema(
+    methods=["POST"],
     operation_id="create_status",
     tags=["statuses"],
     summary="Publish a post",
@@ -54,9 +69,19 @@ REFUSALS = {400: ProblemSchema, 401: ProblemSchema, 404: ProblemSchema}
         429: ProblemSchema,
     },
 )
-@api_view(["POST"])
-def create(request: Request) -> Response:
-    """Publish a post. The same Idempotency-Key gives the same post, however often it is sent."""
+@api_view(["GET", "POST"])
+@permission_classes([AllowAny])
+def several(request: Request) -> Response:
+    """Show posts, or publish one. The same Idempotency-Key gives the same post, however often it is sent."""
+    if request.method == "GET":
+        items = hydrate(viewer_id_of(request), asked_ids(request, most=STATUSES_MOST)).items
+        return Response([status_json(item) for item in items])
+    if not isinstance(request.user, User):
+        raise NotAuthenticated
+    return _publish(request)
+
+
+def _publish(request: Request) -> Response:
     fields = _valid(StatusInput(data=request.data))
     viewer = viewer_of(request)
     draft = Draft(
@@ -66,6 +91,7 @@ def create(request: Request) -> Response:
         reply_to_id=_id(fields["in_reply_to_id"]),
         quote_of_id=_id(fields["quoted_status_id"]),
         content_warning=fields["spoiler_text"],
+        sensitive=fields["sensitive"],
         language=fields["language"] or "",
     )
     if fields["scheduled_at"] is not None:
@@ -121,11 +147,12 @@ def _show(request: Request, status_id: int) -> Response:
 def _edit(request: Request, status_id: int) -> Response:
     viewer = viewer_of(request)
     fields = _valid(StatusEdit(data=request.data))
-    edited = posts.edit_post(
+    edited = edit_post(
         viewer,
         status_id,
         body=fields["status"],
         content_warning=fields.get("spoiler_text"),
+        sensitive=fields.get("sensitive"),
         language=fields.get("language"),
     )
     outbox.stay(edited)
@@ -167,7 +194,7 @@ def _act(
         tags=["statuses"],
         summary=summary,
         request=None,
-        responses={200: StatusSchema, **REFUSALS, 403: ProblemSchema, 429: ProblemSchema},
+        responses={200: StatusSchema, **ACT_REFUSALS},
     )
     @api_view(["POST"])
     def endpoint(request: Request, status_id: int) -> Response:
@@ -194,6 +221,10 @@ unreblog = _act(
     posts.unrepost,
     scope="write:statuses",
 )
+pin = _act("pin", "Put your post at the top of your profile", pin_post, scope="write:accounts")
+unpin = _act("unpin", "Take it from there", unpin_post, scope="write:accounts")
+mute = _act("mute", "Hear nothing more of a post's thread", mute_thread, scope="write:mutes")
+unmute = _act("unmute", "Hear of it again", unmute_thread, scope="write:mutes")
 
 
 @scopes(POST="write:statuses")

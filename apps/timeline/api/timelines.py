@@ -15,16 +15,18 @@ from apps.lists.queries import own_list
 from apps.paging import Cursor, Page
 from apps.scopes import scopes
 from apps.stages import stage
-from apps.timeline.bookmarks import bookmarks_timeline
+from apps.timeline.bookmarks import bookmarks_timeline, favourites_timeline
 from apps.timeline.home import home_timeline
 from apps.timeline.items import FeedItem
 from apps.timeline.listed import list_timeline
-from apps.timeline.profile import profile_timeline
+from apps.timeline.profile import Wanted, pinned_posts, profile_timeline
 from apps.timeline.public import public_timeline
 from apps.timeline.schema import ActivitySchema, StatusSchema
 from apps.timeline.serializers import status_json
 from apps.timeline.unread import get_activity
 
+PROFILE_FLAGS = ["only_media", "pinned", "exclude_replies", "exclude_reblogs", "exclude_direct"]
+TAG_MAX_CHARACTERS = 101  # with its #
 RESPONSES = {200: StatusSchema(many=True), 400: ProblemSchema}
 
 
@@ -66,17 +68,52 @@ def public(request: Request) -> Response:
     operation_id="account_statuses",
     tags=["accounts"],
     summary="What an account published",
-    parameters=[*CURSOR_PARAMETERS, OpenApiParameter("exclude_replies", bool)],
+    description="`pinned` gives all that is pinned, the last pinned first, and heeds nothing else.",
+    parameters=[
+        *CURSOR_PARAMETERS,
+        *(OpenApiParameter(name, bool) for name in PROFILE_FLAGS),
+        OpenApiParameter("tagged", str, description="Only with this hashtag, without its #."),
+    ],
     responses={**RESPONSES, 404: ProblemSchema},
 )
 @api_view(["GET"])
 @permission_classes([AllowAny])
 def of_account(request: Request, account_id: int) -> Response:
     """An account's posts as the viewer may see them."""
-    replies = request.query_params.get("exclude_replies", "").lower() not in {"1", "true", "on"}
+    author, viewer_id = user_by_id(account_id), viewer_id_of(request)
+    flags = {name: is_true(request.query_params.get(name)) for name in PROFILE_FLAGS}
     cursor = Cursor.from_query(request.query_params)
-    page = profile_timeline(user_by_id(account_id), viewer_id_of(request), cursor, replies=replies)
-    return statuses(request, page)
+    if flags["pinned"]:
+        return statuses(request, Page(pinned_posts(author, viewer_id)))
+    wanted = Wanted(
+        replies=not flags["exclude_replies"],
+        reposts=not flags["exclude_reblogs"],
+        mentioned=not flags["exclude_direct"],
+        only_pictures=flags["only_media"],
+        tag=request.query_params.get("tagged", "")[:TAG_MAX_CHARACTERS].removeprefix("#"),
+    )
+    return statuses(request, profile_timeline(author, viewer_id, cursor, wanted))
+
+
+def is_true(text: str | None) -> bool:
+    """A flag in a query, in any of the forms that clients send."""
+    return (text or "").lower() in {"1", "true", "t", "on", "yes"}
+
+
+@scopes(GET="read:favourites")
+@extend_schema(
+    operation_id="favourites",
+    tags=["timelines"],
+    summary="What you like",
+    parameters=CURSOR_PARAMETERS,
+    responses={**RESPONSES, 401: ProblemSchema},
+)
+@api_view(["GET"])
+def favourites(request: Request) -> Response:
+    """The posts that the viewer likes; follow the `Link` header, the cursor is not a status id."""
+    return statuses(
+        request, favourites_timeline(viewer_of(request), Cursor.from_query(request.query_params))
+    )
 
 
 @scopes(GET="read:bookmarks")

@@ -1,4 +1,4 @@
-"""What a reader does with a post: like, repost, bookmark, and the way back."""
+"""What a reader does with a post: like, repost, bookmark, pin, mute its thread, and the way back."""
 
 from collections.abc import Callable
 
@@ -10,6 +10,8 @@ from apps.accounts.models import User
 from apps.accounts.visitors import MemberVisit, SeeOther, next_address, signed_in_only
 from apps.engagement.actions import bookmark_post, like_post, unbookmark_post, unlike_post
 from apps.posts.actions import repost, unrepost
+from apps.posts.editing import pin_post, unpin_post
+from apps.posts.muting import mute_thread, unmute_thread
 from apps.timeline.fanout import push_own
 from apps.timeline.thread import one_item
 
@@ -25,6 +27,10 @@ ACTS: dict[str, Callable[[User, int], object]] = {
     "unrepost": unrepost,
     "bookmark": bookmark_post,
     "unbookmark": unbookmark_post,
+    "pin": pin_post,
+    "unpin": unpin_post,
+    "mute_thread": mute_thread,
+    "unmute_thread": unmute_thread,
 }
 
 

@@ -21,7 +21,7 @@ from apps.timeline.forms import ComposeForm, composer_context
 from apps.timeline.home import home_timeline
 from apps.timeline.items import FeedItem
 from apps.timeline.listed import list_timeline
-from apps.timeline.profile import profile_timeline
+from apps.timeline.profile import Wanted, profile_timeline
 from apps.timeline.public import public_timeline
 from apps.timeline.thread import Thread, one_item, thread
 from apps.timeline.unread import Place, get_activity, may_have_news
@@ -111,7 +111,9 @@ def profile(request: Visit, handle: str, *, replies: bool = False) -> HttpRespon
     owner, viewer_id = user_by_handle(handle), viewer_id_of(request)
     if handle != owner.handle:
         return redirect(owner.url, permanent=True)
-    page = profile_timeline(owner, viewer_id, Cursor.from_query(request.GET), replies=replies)
+    page = profile_timeline(
+        owner, viewer_id, Cursor.from_query(request.GET), Wanted(replies=replies)
+    )
     context = {"profile": owner, "here": "profile", "replies": replies, "feed_url": request.path}
     return _feed(request, "timeline/profile.html", page, **context, **_standing(viewer_id, owner))
 

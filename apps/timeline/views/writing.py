@@ -12,7 +12,8 @@ from apps.accounts.forms import show_refusal
 from apps.accounts.visitors import MemberVisit, SeeOther, next_address, signed_in_only
 from apps.graph.circle_queries import circles_to_post_to
 from apps.paging import Cursor
-from apps.posts.actions import delete_post, edit_post, publish_post
+from apps.posts.actions import delete_post, publish_post
+from apps.posts.editing import edit_post
 from apps.refusals import NotFound, Refusal, TooMany
 from apps.timeline import outbox
 from apps.timeline.fanout import push_own

@@ -1,4 +1,4 @@
-"""Posts, their counts, mentions and attachments."""
+"""Posts, their counts, mentions and earlier texts; muted threads; posts that are to come."""
 
 from django.conf import settings
 from django.db import models
@@ -47,6 +47,7 @@ class Post(models.Model):
     kind = models.CharField(_("kind"), max_length=8, choices=Kind.choices, default=Kind.TEXT)
     body = models.TextField(_("text"), blank=True)
     content_warning = models.CharField(_("content warning"), max_length=200, blank=True)
+    sensitive = models.BooleanField(_("sensitive"), default=False, db_default=False)
     language = models.CharField(_("language"), max_length=10, blank=True)
     visibility = models.CharField(
         _("visibility"), max_length=9, choices=Visibility.choices, default=Visibility.PUBLIC
@@ -66,6 +67,7 @@ class Post(models.Model):
     version = models.PositiveIntegerField(_("version"), default=1)
     created_at = models.DateTimeField(_("created at"), default=timezone.now)
     edited_at = models.DateTimeField(_("edited at"), null=True, blank=True)
+    pinned_at = models.DateTimeField(_("pinned at"), null=True, blank=True)
     deleted_at = models.DateTimeField(_("deleted at"), null=True, blank=True)
 
     # No column: the author's outbox revision that publishing or deleting this very instance made; None when it made none.
@@ -119,6 +121,11 @@ class Post(models.Model):
             models.Index(
                 fields=["source", "id"], condition=~models.Q(source=None), name="post_source"
             ),
+            models.Index(
+                fields=["author", "-pinned_at"],
+                condition=models.Q(deleted_at=None) & ~models.Q(pinned_at=None),
+                name="post_pinned",
+            ),
         ]
 
     def __str__(self) -> str:
@@ -162,22 +169,42 @@ class Mention(models.Model):
         return f"{self.post_id} @ {self.user_id}"
 
 
-class Attachment(models.Model):
-    """A picture of a post. Width and height are stored, so that a page never moves when it loads."""
+class Revision(models.Model):
+    """How a post was before one of its edits. Deleted with the post: its tombstone keeps no text.
 
-    post = models.ForeignKey(Post, models.CASCADE, related_name="attachments", db_index=False)
-    position = models.PositiveSmallIntegerField(_("position"), default=0)
-    file = models.FileField(_("file"), upload_to="pictures/")
-    width = models.PositiveIntegerField(_("width"), editable=False)
-    height = models.PositiveIntegerField(_("height"), editable=False)
-    alt = models.TextField(_("description"), max_length=1500, blank=True)
+    `pictures` holds `[id, description]` of each, in order: one that was taken out since is in no version any more.
+    """
+
+    post = models.ForeignKey(Post, models.CASCADE, related_name="revisions", db_index=False)
+    version = models.PositiveIntegerField(_("version"))
+    body = models.TextField(_("text"), blank=True)
+    content_warning = models.CharField(_("content warning"), max_length=200, blank=True)
+    sensitive = models.BooleanField(_("sensitive"), default=False)
+    pictures = models.JSONField(_("pictures"), default=list)
+    created_at = models.DateTimeField(_("since"))
 
     class Meta:
-        verbose_name, verbose_name_plural = _("attachment"), _("attachments")
-        constraints = [models.UniqueConstraint("post", "position", name="attachment_position")]
+        verbose_name, verbose_name_plural = _("revision"), _("revisions")
+        constraints = [models.UniqueConstraint("post", "version", name="revision_once")]
 
     def __str__(self) -> str:
-        return self.alt or str(self.file)
+        return f"{self.post_id} v{self.version}"
+
+
+class ThreadMute(models.Model):
+    """`user` wants to hear nothing more of a thread; it is shown as before."""
+
+    user = models.ForeignKey(
+        settings.AUTH_USER_MODEL, models.CASCADE, related_name="+", db_index=False
+    )
+    thread_id = models.BigIntegerField(_("thread"))
+
+    class Meta:
+        verbose_name, verbose_name_plural = _("muted thread"), _("muted threads")
+        constraints = [models.UniqueConstraint("user", "thread_id", name="thread_mute_once")]
+
+    def __str__(self) -> str:
+        return f"{self.user_id} mutes {self.thread_id}"
 
 
 class IdempotencyKey(models.Model):

@@ -1,0 +1,31 @@
+"""The tables of posts."""
+
+from apps.posts.models.media import Attachment
+from apps.posts.models.posts import (
+    OPEN,
+    RESTRICTED,
+    IdempotencyKey,
+    Kind,
+    Mention,
+    Post,
+    PostCounts,
+    Revision,
+    ScheduledPost,
+    ThreadMute,
+    Visibility,
+)
+
+__all__ = [
+    "OPEN",
+    "RESTRICTED",
+    "Attachment",
+    "IdempotencyKey",
+    "Kind",
+    "Mention",
+    "Post",
+    "PostCounts",
+    "Revision",
+    "ScheduledPost",
+    "ThreadMute",
+    "Visibility",
+]

@@ -1,0 +1,52 @@
+"""What others did with a post: who likes it, who reposted it, who quotes it."""
+
+from collections.abc import Sequence
+
+from apps.accounts.models import User
+from apps.accounts.queries import users_by_id
+from apps.engagement.queries import likers_page
+from apps.graph.queries import exact_relations
+from apps.paging import Cursor, Page, page_of_rows
+from apps.posts.models import Kind, Post
+from apps.timeline.items import FeedItem
+from apps.timeline.pages import fill_page, not_muted
+from apps.timeline.thread import one_item
+
+
+def likers(viewer_id: int | None, post_id: int, cursor: Cursor) -> Page[User]:
+    """Who likes a post, the last first; of a repost, what it shares. The cursor is the like's id. NotFound."""
+    shown = one_item(viewer_id, post_id).shown
+    page = likers_page(shown.id, cursor)
+    return page.mapped(_people(viewer_id, [like.user_id for like in page.items]))
+
+
+def reposters(viewer_id: int | None, post_id: int, cursor: Cursor) -> Page[User]:
+    """Who reposted a post, the last first; the cursor is the repost's id. NotFound."""
+    shown = one_item(viewer_id, post_id).shown
+    reposts = Post.objects.filter(source=shown.id, kind=Kind.REPOST, deleted_at=None)
+    page: Page[Post] = page_of_rows(reposts, cursor)
+    return page.mapped(_people(viewer_id, [post.author_id for post in page.items]))
+
+
+def quotes_timeline(viewer_id: int | None, post_id: int, cursor: Cursor) -> Page[FeedItem]:
+    """The posts that quote a post, as far as the viewer may see them, newest first. NotFound."""
+    shown = one_item(viewer_id, post_id).shown
+
+    def quotes(walk: Cursor, count: int) -> Sequence[int]:
+        rows = Post.objects.filter(source=shown.id, kind=Kind.QUOTE, deleted_at=None)
+        rows = rows.filter(pk__gt=walk.floor).order_by("pk" if walk.ascending else "-pk")
+        if walk.max_id is not None:
+            rows = rows.filter(pk__lt=walk.max_id)
+        return list(rows.values_list("pk", flat=True)[:count])
+
+    return fill_page(quotes, viewer_id=viewer_id, cursor=cursor, rule=not_muted)
+
+
+def _people(viewer_id: int | None, user_ids: list[int]) -> list[User]:
+    """In that order, without those who are suspended, and those whom the viewer muted or is cut off from."""
+    hidden = set[int]()
+    if viewer_id is not None:
+        related = exact_relations(viewer_id, user_ids)
+        hidden = set(related.severed | related.muting)
+    people = users_by_id(user_ids)
+    return [people[pk] for pk in user_ids if pk in people and pk not in hidden]

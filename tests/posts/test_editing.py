@@ -1,0 +1,99 @@
+import pytest
+from django.db import connection
+
+from apps.posts.actions import delete_post, repost
+from apps.posts.editing import edit_post, pin_post, unpin_post
+from apps.posts.history import source_of, versions_of
+from apps.posts.models import Post, Revision
+from apps.posts.queries import visible_posts
+from apps.refusals import Invalid, NotFound
+from tests.factories import publish
+from tests.threads import together
+
+pytestmark = pytest.mark.django_db
+
+
+def content(viewer, post):
+    return visible_posts(viewer.pk, [post.pk]).posts[post.pk]
+
+
+def test_every_edit_keeps_what_it_replaces(alice, bob):
+    post = publish(alice, "One @bob", content_warning="cw")
+    edit_post(alice, post.pk, body="Two", content_warning="")
+    edit_post(alice, post.pk, body="Three", sensitive=True)
+    versions = versions_of(content(bob, post))
+    assert [(one.body, one.content_warning, one.sensitive) for one in versions] == [
+        ("One @bob", "cw", False), ("Two", "", False), ("Three", "", True),
+    ]  # fmt: skip
+    assert versions[0].created_at == content(bob, post).created_at
+    assert sorted(one.created_at for one in versions) == [one.created_at for one in versions]
+    assert 'href="/@bob"' in versions[0].html
+
+
+def test_a_refused_edit_leaves_no_revision(alice):
+    post = publish(alice)
+    with pytest.raises(Invalid):
+        edit_post(alice, post.pk, body="")
+    assert not Revision.objects.exists()
+
+
+def test_a_deleted_post_has_no_earlier_texts(alice):
+    post = publish(alice, "A secret.")
+    edit_post(alice, post.pk, body="Nothing.")
+    delete_post(post.pk, by=alice)
+    with connection.cursor() as sql:
+        sql.execute("SELECT count(*) FROM posts_revision")
+        assert sql.fetchone() == (0,)
+
+
+def test_the_source_is_for_the_author_alone(alice, bob):
+    post = publish(alice, "**as** written", content_warning="cw")
+    shared = repost(bob, post.pk)
+    assert source_of(alice, post.pk).body == "**as** written"
+    for user, number in ((bob, post.pk), (bob, shared.pk), (alice, 5)):
+        with pytest.raises(NotFound):
+            source_of(user, number)
+
+
+@pytest.mark.parametrize("visibility", ["public", "unlisted", "followers"])
+def test_a_pin_is_seen_at_the_next_read_and_is_no_edit(alice, visibility):
+    post = publish(alice, "Look @bob", visibility=visibility)
+    assert not content(alice, post).pinned
+    pin_post(alice, post.pk)
+    pin_post(alice, post.pk)
+    found = content(alice, post)
+    assert (found.pinned, found.edited_at, found.body) == (True, None, "Look @bob")
+    assert not Revision.objects.exists()
+    unpin_post(alice, post.pk)
+    unpin_post(alice, post.pk)
+    assert not content(alice, post).pinned
+
+
+def test_what_cannot_be_pinned(alice, bob, settings):
+    settings.PINNED_POSTS_MAX = 2
+    foreign, addressed = publish(bob), publish(alice, "@bob hello", visibility="mentioned")
+    for number in (foreign.pk, repost(alice, foreign.pk).pk, 5):
+        with pytest.raises(NotFound):
+            pin_post(alice, number)
+    with pytest.raises(Invalid):
+        pin_post(alice, addressed.pk)
+    for _ in range(2):
+        pin_post(alice, publish(alice).pk)
+    with pytest.raises(Invalid, match="At most 2"):
+        pin_post(alice, publish(alice).pk)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_pins_at_the_same_time_keep_to_the_limit(alice, settings):
+    settings.PINNED_POSTS_MAX = 3
+    posts = [publish(alice) for _ in range(8)]
+
+    def pin(index):
+        try:
+            pin_post(alice, posts[index].pk)
+        except Invalid:
+            return False
+        return True
+
+    assert sum(together(8, pin)) == 3
+    assert Post.objects.exclude(pinned_at=None).count() == 3
