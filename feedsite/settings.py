@@ -44,6 +44,7 @@ INSTALLED_APPS = [
     "apps.engagement",
     "apps.timeline",
     "apps.notifications",
+    "apps.streaming",
     "apps.audit",
     "apps.demo",
 ]
@@ -137,6 +138,7 @@ REDIS_COUNTERS_URL = env.str("REDIS_COUNTERS_URL", REDIS_URL)  # counters
 REDIS_EXISTENCE_URL = env.str("REDIS_EXISTENCE_URL", REDIS_URL)  # existence filters
 REDIS_LIMITS_URL = env.str("REDIS_LIMITS_URL", REDIS_URL)  # rate limits
 REDIS_CACHE_URL = env.str("REDIS_CACHE_URL", REDIS_URL)  # Django's cache: sessions
+REDIS_BROADCAST_URL = env.str("REDIS_BROADCAST_URL", REDIS_CACHE_URL)  # news for streams
 REDIS_TIMEOUT_SECONDS = env.float(
     "REDIS_TIMEOUT_SECONDS", 0.5
 )  # what does not answer in time is a miss
@@ -210,6 +212,14 @@ AUDIT_SAMPLE_RATE = env.int("AUDIT_SAMPLE_RATE", 50)  # one home page in so many
 AUDIT_GRACE_SECONDS = env.float("AUDIT_GRACE_SECONDS", 5.0)  # until what differs is looked at again
 AUDIT_PROMISE_SECONDS = env.float("AUDIT_PROMISE_SECONDS", 30.0)  # deliveries may take so long
 AUDIT_KEEP_DAYS = env.int("AUDIT_KEEP_DAYS", 30)  # reports
+
+# --- streaming: a process of its own, at an address of its own -------------------------------------
+STREAMING_URL = env.str("STREAMING_URL", SITE_URL).rstrip("/")  # http(s); what clients connect to
+STREAMING_CONNECTIONS = env.int("STREAMING_CONNECTIONS", 5000)  # of one process
+STREAMING_CONNECTIONS_PER_USER = env.int("STREAMING_CONNECTIONS_PER_USER", 10)
+STREAMING_HEARTBEAT_SECONDS = env.float("STREAMING_HEARTBEAT_SECONDS", 15.0)
+STREAMING_CHECK_SECONDS = env.float("STREAMING_CHECK_SECONDS", 15.0)  # are the tokens still good?
+STREAMING_QUEUE = env.int("STREAMING_QUEUE", 200)  # events a slow client may be behind
 
 # --- hot authors: their newest posts are kept inside every process ---------------------------------
 HOT_AUTHOR_FOLLOWERS = env.int("HOT_AUTHOR_FOLLOWERS", 10_000)  # from so many on

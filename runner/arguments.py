@@ -63,7 +63,9 @@ def parse(arguments: Sequence[str]) -> Request:
         _parser().error(f"{verb!r} is not a verb; choose from {', '.join(VERBS)}")
     parsed = _parser().parse_args(_with_verb(arguments))
     if parsed.verb == "serve":
-        options = ServeOptions(parsed.host, parsed.port, parsed.demo, parsed.workers)
+        options = ServeOptions(
+            parsed.host, parsed.port, parsed.demo, parsed.workers, parsed.streaming_port
+        )
         return Request("serve", serve=options, data_dir=parsed.data_dir)
     return Request(
         parsed.verb,
@@ -112,6 +114,12 @@ def _add_serve_options(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--host", default="127.0.0.1", help="address to listen on (default: 127.0.0.1)"
+    )
+    parser.add_argument(
+        "--streaming-port",
+        type=_port,
+        metavar="PORT",
+        help="TCP port of the streams (default: a free one from PORT + 100 on)",
     )
     _add_data_dir(parser)
     parser.add_argument(

@@ -13,9 +13,9 @@ from runner.problems import LaunchError
 SITE_SETTINGS = (
     "DATABASE_URL", "REDIS_URL", "REDIS_GRAPH_URL", "REDIS_GRAPH_REPLICA_URLS", "REDIS_COUNTERS_URL",
     "REDIS_EXISTENCE_URL", "REDIS_LIMITS_URL",
-    "REDIS_CACHE_URL", "CELERY_BROKER_URL", "MEMCACHED_URLS", "MEMCACHED_BACKUP_URLS", "MEMCACHED_L1_URLS",
+    "REDIS_CACHE_URL", "REDIS_BROADCAST_URL", "CELERY_BROKER_URL", "MEMCACHED_URLS", "MEMCACHED_BACKUP_URLS", "MEMCACHED_L1_URLS",
     "MEMCACHED_MAIN_MEGABYTES", "MEMCACHED_BACKUP_MEGABYTES", "MEMCACHED_L1_MEGABYTES",
-    "SECRET_KEY", "ALLOWED_HOSTS", "SITE_URL", "MEDIA_ROOT", "STATIC_ROOT", "SECURE_COOKIES", "DEBUG", "STATICFILES_BACKEND",
+    "SECRET_KEY", "ALLOWED_HOSTS", "SITE_URL", "STREAMING_URL", "MEDIA_ROOT", "STATIC_ROOT", "SECURE_COOKIES", "DEBUG", "STATICFILES_BACKEND",
 )  # fmt: skip
 # Settings of the web server and of libpq that a shell may hold for something else.
 WEB_SERVER_PREFIX = "GRANIAN_"
@@ -30,12 +30,18 @@ ADDRESSES = (
     "REDIS_EXISTENCE_URL",
     "REDIS_LIMITS_URL",
     "REDIS_CACHE_URL",
+    "REDIS_BROADCAST_URL",
     "CELERY_BROKER_URL",
 )
 
 
 def site_environment(
-    data: DataDir, services: Mapping[str, str], *, host: str = "127.0.0.1", port: int = 8000
+    data: DataDir,
+    services: Mapping[str, str],
+    *,
+    host: str = "127.0.0.1",
+    port: int = 8000,
+    streaming_port: int | None = None,
 ) -> dict[str, str]:
     """All variables for Django, Celery and the web server; what the caller's environment sets, wins.
 
@@ -43,6 +49,7 @@ def site_environment(
     """
     defaults = {
         "SITE_URL": site_address(host, port),
+        "STREAMING_URL": site_address(host, streaming_port or port),
         "ALLOWED_HOSTS": allowed_hosts(host),
         "MEDIA_ROOT": str(data.media),
         "STATIC_ROOT": str(data.static),

@@ -32,6 +32,15 @@ def check_port(host: str, port: int) -> None:
     )
 
 
+def free_port(host: str, first: int) -> int:
+    """The first free port from one on, among a hundred. Raises LaunchError when all are in use."""
+    last = min(first + TRIED, 65536)
+    found = next((port for port in range(first, last) if _listen_failure(host, port) is None), None)
+    if found is None:
+        raise LaunchError(f"No port from {first} on is free; say one with --streaming-port")
+    return found
+
+
 def site_address(host: str, port: int) -> str:
     """The address a browser on this machine uses, such as http://127.0.0.1:8000."""
     if host in WILDCARDS:

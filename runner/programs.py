@@ -17,6 +17,15 @@ def web(*, host: str, port: int) -> list[str]:
     ]  # fmt: skip
 
 
+def streaming(*, host: str, port: int) -> list[str]:
+    """The streaming server: one event loop, server-sent events and WebSockets."""
+    return [
+        *_program("granian"), "--interface", "asgi", "feedsite.streaming:application", "--host", host,
+        "--port", str(port), "--workers", "1", "--respawn-failed-workers", "--workers-kill-timeout", "5",
+        "--backlog", "8192",
+    ]  # fmt: skip
+
+
 def worker(*, concurrency: int) -> list[str]:
     """The Celery worker for all queues."""
     return [

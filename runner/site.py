@@ -7,7 +7,7 @@ from runner import preparation, programs
 from runner.datadir import DataDir, in_use
 from runner.environment import site_environment, to_save
 from runner.leftovers import end_leftovers
-from runner.ports import answers, check_port, site_address
+from runner.ports import answers, check_port, free_port, site_address
 from runner.problems import LaunchError
 from runner.processes import MARK, Child, spawn
 from runner.says import complain, say
@@ -21,6 +21,8 @@ SERVICE_STOP_SECONDS = 15
 WEB_STOP_SECONDS = 10
 WORKER_STOP_SECONDS = 12  # then running tasks are killed; late acknowledgement delivers them again
 BEAT_STOP_SECONDS = 5
+STREAMING_STOP_SECONDS = 10
+STREAMING_OFFSET = 100
 DEMO_LOGINS = "alice, bob, carol, admin"
 DEMO_PASSWORD = "rill-demo"  # noqa: S105 -- printed for everybody to use
 
@@ -33,6 +35,7 @@ class ServeOptions:
     port: int = 8000
     demo: str | None = None  # None: the small one for new data, else what is there
     workers: int = 2
+    streaming_port: int | None = None  # None: the first free one from a hundred above `port`
 
 
 def serve(data: DataDir, options: ServeOptions) -> int:
@@ -59,6 +62,8 @@ def _check_free(data: DataDir, options: ServeOptions) -> None:
     if holder is not None:
         raise LaunchError(in_use(holder, data.path))
     check_port(options.host, options.port)
+    if options.streaming_port is not None:
+        check_port(options.host, options.streaming_port)
 
 
 class _Site:
@@ -68,6 +73,9 @@ class _Site:
         self.data = data
         self.options = options
         self.url = site_address(options.host, options.port)
+        self.streaming_port = options.streaming_port or free_port(
+            options.host, options.port + STREAMING_OFFSET
+        )
         self.supervisor = Supervisor([])
         self.environment: dict[str, str] = {}
 
@@ -89,7 +97,7 @@ class _Site:
         self._greet(has_demo=has_demo)
 
     def stop(self) -> None:
-        """Stop what was started: web, worker, beat, then the servers."""
+        """Stop what was started: web, streaming, worker, beat, then the servers."""
         begin = time.monotonic()
         killed = self.supervisor.stop()
         note = f" (killed, not having stopped in time: {', '.join(killed)})" if killed else ""
@@ -115,7 +123,11 @@ class _Site:
         if services.memcached_missing:
             say("Memcached is not installed: pages come from PostgreSQL, which is slower")
         self.environment = site_environment(
-            data, services.settings(), host=self.options.host, port=self.options.port
+            data,
+            services.settings(),
+            host=self.options.host,
+            port=self.options.port,
+            streaming_port=self.streaming_port,
         )
 
     def _own_processes(self) -> list[Unit]:
@@ -123,10 +135,12 @@ class _Site:
         options = self.options
         beat = programs.beat(schedule=self.data.beat / "schedule")
         worker = programs.worker(concurrency=options.workers)
+        streaming = programs.streaming(host=options.host, port=self.streaming_port)
         web = programs.web(host=options.host, port=options.port)
         return [
             self._unit("beat", beat, BEAT_STOP_SECONDS),
             self._unit("worker", worker, WORKER_STOP_SECONDS),
+            self._unit("streaming", streaming, STREAMING_STOP_SECONDS),
             self._unit("web", web, WEB_STOP_SECONDS),
         ]
 
@@ -156,6 +170,7 @@ class _Site:
             *(demo if has_demo else []),
             f"  Staff pages    {self.url}/admin/",
             f"  API reference  {self.url}/api/docs",
+            f"  Streams        {self.environment['STREAMING_URL']}",
             f"  Data, logs     {self.data.path}",
             "  Stop           Ctrl-C",
         ]

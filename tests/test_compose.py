@@ -64,6 +64,7 @@ def test_every_node_is_a_service_with_the_memory_that_is_told():
         "REDIS_EXISTENCE_URL",
         "REDIS_LIMITS_URL",
         "REDIS_CACHE_URL",
+        "REDIS_BROADCAST_URL",
         "CELERY_BROKER_URL",
     ],
 )

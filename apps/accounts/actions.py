@@ -28,6 +28,7 @@ from apps.accounts.models import (
 )
 from apps.accounts.pictures import avatar_file
 from apps.events.actions import record
+from apps.events.live import announce
 from apps.refusals import Invalid, NotAllowed
 from apps.scopes import ALL, NAMES
 
@@ -157,6 +158,7 @@ def revoke_token(user: User, token_id: int) -> None:
     """End one of a user's tokens; nothing happens when it is somebody else's."""
     own = AccessToken.objects.filter(pk=token_id, user=user, revoked_at=None)
     own.update(revoked_at=timezone.now())
+    announce("tokens_ended", user_id=user.pk)
 
 
 def suspend_user(user: User, *, by: User, reason: str) -> None:
@@ -166,6 +168,7 @@ def suspend_user(user: User, *, by: User, reason: str) -> None:
         user.suspended_at, user.suspension_reason, user.is_active = timezone.now(), reason, False
         _save_card(user, "suspended_at", "suspension_reason", "is_active")
         AccessToken.objects.filter(user=user, revoked_at=None).update(revoked_at=timezone.now())
+        announce("tokens_ended", user_id=user.pk)
 
 
 def restore_user(user: User, *, by: User) -> None:

@@ -11,6 +11,7 @@ from functools import cache
 from typing import Any, NamedTuple, cast
 
 import redis
+import redis.asyncio
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 from pymemcache.client.base import Client
@@ -85,6 +86,27 @@ def limits() -> redis.Redis:
     return _redis(settings.REDIS_LIMITS_URL)
 
 
+@cache
+def broadcasts() -> redis.Redis:
+    """The Redis of news for those who listen at this moment. One server, never a cluster."""
+    return _redis(settings.REDIS_BROADCAST_URL)
+
+
+def broadcasts_to_hear() -> Any:
+    """The same server, for an event loop that listens; the caller closes it."""
+    if settings.REDIS_BROADCAST_URL.startswith(SCHEME):
+        raise ImproperlyConfigured(
+            "REDIS_BROADCAST_URL: the broadcasts need one server, not a cluster"
+        )
+    return redis.asyncio.Redis.from_url(
+        settings.REDIS_BROADCAST_URL,
+        socket_timeout=settings.REDIS_TIMEOUT_SECONDS,
+        socket_connect_timeout=settings.REDIS_TIMEOUT_SECONDS,
+        retry=None,
+        protocol=2,
+    )
+
+
 def _redis(url: str, *, pool: type[redis.BlockingConnectionPool] | None = None) -> redis.Redis:
     if url.startswith(SCHEME):
         return cast("redis.Redis", Cluster(url, timeout_seconds=settings.REDIS_TIMEOUT_SECONDS))
@@ -105,7 +127,8 @@ def _redis(url: str, *, pool: type[redis.BlockingConnectionPool] | None = None) 
 
 def trust_again() -> None:
     """Forget that servers did not answer; for who has just brought them back."""
-    servers = [timelines(), graph(), counters(), existence(), limits(), *graph_replicas()]
+    servers = [timelines(), graph(), counters(), existence(), limits(), broadcasts()]
+    servers += graph_replicas()
     for server in servers:
         pool = getattr(server, "connection_pool", None)
         if isinstance(pool, RedisConnections):

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from django.db import connection
 
 from apps.accounts.models import User
+from apps.events.live import announce
 from apps.graph.queries import exact_relations
 from apps.ids import author_of
 from apps.notifications.models import Notification, NotificationKind, ReadMarker
@@ -42,6 +43,7 @@ def tell(
         [Notification(user_id=user_id, kind=kind, actor_id=actor_id, post_id=post_id)],
         ignore_conflicts=True,
     )
+    announce("notified", user_id=user_id)
 
 
 def tell_of_post(post_id: int) -> None:

@@ -69,6 +69,12 @@ def markers_of(viewer: User) -> dict[str, ReadMarker]:
     return {marker.timeline: marker for marker in ReadMarker.objects.filter(user=viewer)}
 
 
+def latest_notification_id(user: User) -> int:
+    """The id of a user's newest notification, shown or not; 0 when there is none."""
+    newest = Notification.objects.filter(user=user).order_by("-pk")
+    return newest.values_list("pk", flat=True).first() or 0
+
+
 def last_read_id(viewer: User) -> int:
     """The id of the notification up to which the viewer has read."""
     return _marked(viewer).values_list("last_read_id", flat=True).first() or 0

@@ -30,7 +30,7 @@ def start_worker(directory, app="feedsite"):
 
 def start_web(directory):
     """Start a web server on the test database; the process and its address once it answers."""
-    log, port = directory / "web.log", _free_port()
+    log, port = directory / "web.log", free_port()
     command = [sys.executable, "-m", "granian", "--interface", "wsgi", "--host", "127.0.0.1", "--port", str(port),
                "--workers", "1", "--blocking-threads", "4", "feedsite.wsgi:application"]  # fmt: skip
     with log.open("ab") as output:
@@ -42,7 +42,7 @@ def start_web(directory):
     return process, address
 
 
-def _free_port():
+def free_port():
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return probe.getsockname()[1]

@@ -1,0 +1,64 @@
+"""One client that listens: what it listens to, and the news that it has not been sent yet. Of one event loop."""
+
+import asyncio
+from dataclasses import dataclass
+
+from apps.streaming.queries import News
+from apps.streaming.streams import Stream
+
+
+class EndedError(Exception):
+    """The connection is at its end; the text says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """One event for one stream of a connection."""
+
+    labels: list[str]  # how the client wrote the stream
+    event: str
+    payload: str
+
+
+class Connection:
+    """A client. Its queue is bounded: one that reads too slowly is cut off, and finds on its pages what it missed."""
+
+    def __init__(self, listener_id: int, token: str, *, most: int) -> None:
+        self.listener_id = listener_id
+        self.token = token
+        self.streams: dict[Stream, list[str]] = {}
+        self._most = most
+        self._waiting: asyncio.Queue[Told | None] = asyncio.Queue()  # None wakes whoever waits
+        self._why = ""
+
+    def add(self, stream: Stream, labels: list[str]) -> None:
+        """Listen to a stream, from now on."""
+        self.streams[stream] = labels
+
+    def drop(self, stream: Stream) -> None:
+        """Listen to it no longer."""
+        self.streams.pop(stream, None)
+
+    def tell(self, news: News) -> None:
+        """Queue what concerns the streams of this connection."""
+        for stream in self.streams.keys() & news.streams:
+            if self._waiting.qsize() >= self._most:
+                self.end("too slow")
+                return
+            self._waiting.put_nowait(Told(self.streams[stream], news.event, news.payload))
+
+    def end(self, why: str) -> None:
+        """Cut the connection; what is still queued is not sent any more."""
+        if not self._why:
+            self._why = why
+            self._waiting.put_nowait(None)
+
+    async def next(self, *, seconds: float) -> Told | None:
+        """The next event; None when none has come for so long. EndedError at the end."""
+        try:
+            told = await asyncio.wait_for(self._waiting.get(), seconds)
+        except TimeoutError:
+            told = None
+        if self._why:
+            raise EndedError(self._why)
+        return told

@@ -1,0 +1,182 @@
+"""The ASGI application of the streaming process: who may listen to what, over which wire."""
+
+from collections.abc import Mapping
+from http import HTTPStatus
+from typing import Any
+from urllib.parse import parse_qsl
+
+import orjson
+
+from apps.accounts.models import User
+from apps.accounts.queries import user_of_token
+from apps.refusals import BadRequest, NotFound, Refusal, TooMany, Unavailable
+from apps.streaming import sockets, sse
+from apps.streaming.hub import Hub
+from apps.streaming.sse import Receive, Send
+from apps.streaming.streams import Stream, StreamError
+
+ROOT = "/api/v1/streaming"
+TOKEN_MAX_CHARACTERS = 200
+QUERY_MAX_BYTES = 2048
+COMMON = [
+    (b"access-control-allow-origin", b"*"),
+    (b"access-control-allow-headers", b"Authorization, Cache-Control, Last-Event-ID"),
+    (b"access-control-allow-methods", b"GET, OPTIONS"),
+    (b"cache-control", b"private, no-store"),
+    (b"x-content-type-options", b"nosniff"),
+]
+
+Scope = Mapping[str, Any]
+
+
+class NoTokenError(Refusal):
+    """Streams are for those who show a token that is good."""
+
+    code, status = "unauthorized", 401
+
+
+class Server:
+    """One for each process; its hub begins to listen with the first connection, or when the server starts."""
+
+    def __init__(self) -> None:
+        self.hub = Hub()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one connection."""
+        if scope["type"] == "lifespan":
+            await self._live(receive, send)
+            return
+        self.hub.start()
+        if scope["type"] == "websocket":
+            await self._websocket(scope, receive, send)
+        else:
+            await self._http(scope, receive, send)
+
+    async def _live(self, receive: Receive, send: Send) -> None:
+        while True:
+            step = (await receive())["type"]
+            if step == "lifespan.startup":
+                self.hub.start()
+            else:
+                await self.hub.stop()
+            await send({"type": f"{step}.complete"})
+            if step == "lifespan.shutdown":
+                return
+
+    async def _http(self, scope: Scope, receive: Receive, send: Send) -> None:
+        path = scope["path"].rstrip("/")
+        if scope["method"] == "OPTIONS":
+            await _answer(send, 204, b"", b"text/plain")
+        elif scope["method"] != "GET":
+            await _refuse(scope, send, _wrong_method())
+        elif path == f"{ROOT}/health":
+            await _answer(send, 200, b"OK", b"text/plain")
+        else:
+            await self._events(scope, receive, send)
+
+    async def _events(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            query = _query(scope)
+            stream = _stream(scope["path"], query)
+            token = _token(scope, query)
+            connection = await self.hub.join(await self._listener(token), token)
+        except Refusal as refusal:
+            await _refuse(scope, send, refusal)
+            return
+        connection.add(stream, stream.labels_of(query))
+        try:
+            await sse.serve(connection, receive, send, COMMON)
+        finally:
+            self.hub.leave(connection)
+
+    async def _websocket(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await receive()  # websocket.connect
+        offered = next(iter(scope.get("subprotocols") or ()), None)
+        try:
+            if scope["path"].rstrip("/") != ROOT:
+                raise NotFound("There is no such stream.")
+            query = _query(scope)
+            token = _token(scope, query) or offered or ""
+            connection = await self.hub.join(await self._listener(token), token)
+        except Refusal:
+            await send({"type": "websocket.close", "code": sockets.POLICY})
+            return
+        try:
+            if "stream" in query:
+                stream = Stream.parse(query["stream"], query)
+                connection.add(stream, stream.labels_of(query))
+            await sockets.serve(connection, receive, send, protocol=offered)
+        except StreamError:
+            await send({"type": "websocket.close", "code": sockets.POLICY})
+        finally:
+            self.hub.leave(connection)
+
+    async def _listener(self, token: str) -> User:
+        fits = 0 < len(token) <= TOKEN_MAX_CHARACTERS
+        listener = await self.hub.ask(user_of_token, token) if fits else None
+        if listener is None:
+            raise NoTokenError("The access token is missing or invalid.")
+        return listener
+
+
+def _query(scope: Scope) -> dict[str, str]:
+    """The parameters of the address. BadRequest for what is not text."""
+    raw: bytes = scope["query_string"]
+    if len(raw) > QUERY_MAX_BYTES:
+        raise BadRequest("The address is too long.")
+    try:
+        return dict(parse_qsl(raw.decode("ascii"), keep_blank_values=True, errors="strict"))
+    except ValueError:
+        raise BadRequest("The address contains characters that are not text.") from None
+
+
+def _stream(path: str, query: Mapping[str, str]) -> Stream:
+    """The stream of an address: `/api/v1/streaming/hashtag/local?tag=x`. NotFound, BadRequest."""
+    name = path.rstrip("/").removeprefix(f"{ROOT}/").replace("/", ":")
+    try:
+        return Stream.parse(name, query)
+    except StreamError as error:
+        known = path.startswith(ROOT) and Stream.exists(name)
+        raise (BadRequest if known else NotFound)(str(error)) from None
+
+
+def _token(scope: Scope, query: Mapping[str, str]) -> str:
+    """The token of a header, or else of the address: browsers cannot set headers on streams."""
+    header = next((value for name, value in scope["headers"] if name == b"authorization"), b"")
+    scheme, _blank, token = header.decode("latin-1").partition(" ")
+    return token if scheme.lower() == "bearer" else query.get("access_token", "")
+
+
+def _wrong_method() -> Refusal:
+    refusal = Refusal("This address takes GET only.", code="method_not_allowed")
+    refusal.status = HTTPStatus.METHOD_NOT_ALLOWED
+    return refusal
+
+
+async def _refuse(scope: Scope, send: Send, refusal: Refusal) -> None:
+    """A problem as the rest of the API words it."""
+    body = {
+        "error": refusal.message,
+        "type": "about:blank",
+        "title": HTTPStatus(refusal.status).phrase,
+        "status": refusal.status,
+        "code": refusal.code,
+        "detail": refusal.message,
+        "instance": scope["path"],
+        "errors": [],
+    }
+    more: list[tuple[bytes, bytes]] = []
+    if isinstance(refusal, TooMany | Unavailable):
+        more.append((b"retry-after", str(refusal.retry_after).encode()))
+    if refusal.status == HTTPStatus.UNAUTHORIZED:
+        more.append((b"www-authenticate", b'Bearer realm="api"'))
+    await _answer(send, refusal.status, orjson.dumps(body), b"application/json", more)
+
+
+async def _answer(
+    send: Send, status: int, body: bytes, kind: bytes, more: list[tuple[bytes, bytes]] | None = None
+) -> None:
+    headers = [*COMMON, (b"content-type", kind), (b"content-length", b"%d" % len(body))]
+    start = {"type": "http.response.start", "status": status, "headers": headers + (more or [])}
+    await send(start)
+    await send({"type": "http.response.body", "body": body})

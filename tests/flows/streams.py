@@ -1,0 +1,110 @@
+"""The streaming server in a process of its own, and a client that reads its events as they come."""
+
+import http.client
+import json
+import socket
+import subprocess
+import sys
+import threading
+from contextlib import contextmanager, suppress
+from urllib.parse import urlsplit
+
+from tests.flows.processes import START_SECONDS, environment, free_port, stop, wait_for
+
+
+@contextmanager
+def streaming_server(directory, **settings):
+    """Start a streaming server on the test database; its address."""
+    log, port = directory / "streaming.log", free_port()
+    command = [sys.executable, "-m", "granian", "--interface", "asgi", "--host", "127.0.0.1", "--port", str(port),
+               "--workers", "1", "feedsite.streaming:application"]  # fmt: skip
+    with log.open("ab") as output:
+        process = subprocess.Popen(
+            command, env=environment() | settings, stdout=output, stderr=output, start_new_session=True
+        )  # fmt: skip
+    try:
+        assert wait_for(lambda: _is_healthy(port), START_SECONDS), log.read_text()
+        yield f"http://127.0.0.1:{port}"
+    finally:
+        stop(process)
+
+
+def _is_healthy(port):
+    try:
+        return get(f"http://127.0.0.1:{port}", "health")[0] == 200
+    except OSError:
+        return False
+
+
+def get(address, path, token=None, **headers):
+    """Status, headers and body of an answer that ends by itself."""
+    connection = http.client.HTTPConnection(urlsplit(address).netloc, timeout=10)
+    try:
+        connection.request("GET", f"/api/v1/streaming/{path}", headers=_headers(token) | headers)
+        answer = connection.getresponse()
+        return answer.status, answer.headers, answer.read()
+    finally:
+        connection.close()
+
+
+def _headers(token):
+    return {"Authorization": f"Bearer {token}"} if token else {}
+
+
+class RefusedError(Exception):
+    """The stream did not open; the status."""
+
+
+class Listening:
+    """A stream that is read by a thread: `events` are (event, data) as they came."""
+
+    def __init__(self, address, path, token):
+        self.events, self.comments, self.ended = [], 0, threading.Event()
+        self._connection = http.client.HTTPConnection(urlsplit(address).netloc, timeout=60)
+        self._connection.request("GET", f"/api/v1/streaming/{path}", headers=_headers(token))
+        self._socket = self._connection.sock
+        self._answer = self._connection.getresponse()
+        if self._answer.status != 200:
+            self._answer.close()
+            self._connection.close()
+            raise RefusedError(self._answer.status)
+        self.headers = self._answer.headers
+        self._thread = threading.Thread(target=self._read, daemon=True)
+        self._thread.start()
+
+    def _read(self):
+        name = ""
+        try:
+            for line in self._answer:
+                field, _colon, value = line.decode().rstrip("\n").partition(": ")
+                if field == "event":
+                    name = value
+                elif field == "data":
+                    self.events.append((name, json.loads(value)))
+                elif field.startswith(":"):
+                    self.comments += 1
+        except (OSError, http.client.HTTPException, ValueError):
+            pass
+        self.ended.set()
+
+    def wait(self, number, seconds=15):
+        """The first events, once there are so many."""
+        wait_for(lambda: len(self.events) >= number or self.ended.is_set(), seconds)
+        return self.events[:number]
+
+    def close(self):
+        with suppress(OSError):  # the server may have been first
+            self._socket.shutdown(socket.SHUT_RDWR)
+        self._thread.join(10)
+        self._answer.close()
+        self._connection.close()
+
+
+@contextmanager
+def listening(address, path, token):
+    """Listen to a stream."""
+    listener = Listening(address, path, token)
+    try:
+        yield listener
+    finally:
+        listener.close()

@@ -1,0 +1,152 @@
+"""Streams end to end: a worker tells the streaming server, which tells real connections."""
+
+import json
+
+import pytest
+
+from apps.accounts.actions import issue_token, revoke_token
+from apps.accounts.models import AccessToken
+from apps.engagement.actions import like_post
+from apps.graph.actions import block_user, follow_user
+from apps.posts.actions import delete_post, edit_post
+from tests.factories import deliver, make_user, publish, suspend
+from tests.flows.processes import wait_for
+from tests.flows.streams import RefusedError, get, listening, streaming_server
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture(scope="module")
+def server(django_db_setup, tmp_path_factory):
+    settings = {
+        "STREAMING_HEARTBEAT_SECONDS": "0.5",
+        "STREAMING_CHECK_SECONDS": "1",
+        "STREAMING_CONNECTIONS_PER_USER": "2",
+    }
+    with streaming_server(tmp_path_factory.mktemp("streaming"), **settings) as found:
+        yield found
+
+
+@pytest.fixture
+def address(server, transactional_db):
+    return server
+
+
+def token_of(user):
+    return issue_token(user, name="test")
+
+
+def test_a_follower_hears_of_a_post_its_edit_and_its_end(address, alice, bob):
+    with listening(address, "user", token_of(bob)) as stream:
+        post = publish(alice, "Hello #river.")
+        deliver()
+        assert [(name, data["id"]) for name, data in stream.wait(1)] == [("update", str(post.pk))]
+        edit_post(alice, post.pk, body="Goodbye.")
+        deliver()
+        name, status = stream.wait(2)[1]
+        assert (name, status["content"]) == ("status.update", "<p>Goodbye.</p>")
+        delete_post(post.pk, by=alice)
+        deliver()
+        assert stream.wait(3)[2] == ("delete", post.pk)
+
+
+def test_a_stream_lives_and_says_so(address, bob):
+    with listening(address, "user", token_of(bob)) as stream:
+        assert stream.headers["Content-Type"] == "text/event-stream"
+        assert stream.headers["Access-Control-Allow-Origin"] == "*"
+        assert wait_for(lambda: stream.comments >= 3, 10)
+
+
+def test_notifications_come_to_both_streams_of_their_reader(address, alice, bob, carol):
+    post = publish(alice)
+    deliver()
+    with (
+        listening(address, "user", token_of(alice)) as everything,
+        listening(address, "user/notification", token_of(alice)) as only,
+        listening(address, "user", token_of(carol)) as other,
+    ):
+        like_post(bob, post.pk)
+        deliver()
+        for stream in (everything, only):
+            [(name, notification)] = stream.wait(1)
+            assert (name, notification["type"]) == ("notification", "favourite")
+            assert notification["account"]["acct"] == "bob"
+        assert other.events == []
+
+
+def test_who_may_not_see_a_post_hears_nothing_of_it(address, alice, bob, carol):
+    enemy = make_user()
+    follow_user(enemy, alice)
+    deliver()
+    block_user(alice, enemy)
+    deliver()
+    with (
+        listening(address, "user", token_of(bob)) as follower,
+        listening(address, "user", token_of(enemy)) as blocked,
+        listening(address, "public", token_of(enemy)) as blocked_in_public,
+        listening(address, "public", token_of(carol)) as public,
+        listening(address, "hashtag?tag=RIVER", token_of(carol)) as tagged,
+    ):
+        secret = publish(alice, "For you. #river", visibility="followers")
+        unlisted = publish(alice, "Quiet. #river", visibility="unlisted")
+        plain = publish(alice, "For all. #River")
+        deliver()
+        told = [int(data["id"]) for _name, data in follower.wait(3)]
+        assert told == [secret.pk, unlisted.pk, plain.pk]
+        for stream in (public, tagged):
+            assert [int(data["id"]) for _name, data in stream.wait(1)] == [plain.pk]
+        last = publish(carol, "By another one. #river")
+        deliver()
+        assert [int(data["id"]) for _name, data in blocked_in_public.wait(1)] == [last.pk]
+        assert blocked.events == []
+        assert len(public.wait(2)) == 2
+
+
+def test_a_stream_ends_with_its_token(address, alice, bob):
+    tokens = {user: token_of(user) for user in (alice, bob)}
+    with (
+        listening(address, "user", tokens[alice]) as revoked,
+        listening(address, "user", tokens[bob]) as suspended,
+    ):
+        revoke_token(alice, AccessToken.objects.get(user=alice).pk)
+        suspend(bob)
+        assert revoked.ended.wait(10)
+        assert suspended.ended.wait(10)
+    assert {get(address, "user", token)[0] for token in tokens.values()} == {401}
+
+
+def test_a_lost_announcement_costs_the_time_between_two_looks(address, bob):
+    token = token_of(bob)
+    with listening(address, "user", token) as stream:
+        AccessToken.objects.filter(user=bob).delete()  # nobody is told
+        assert stream.ended.wait(10)
+
+
+def test_one_user_may_open_so_many_streams(address, alice, bob):
+    token = token_of(bob)
+    with listening(address, "user", token), listening(address, "public", token) as second:
+        status, headers, _body = get(address, "user", token)
+        assert (status, headers["Retry-After"]) == (429, "5")
+        assert _opens(address, token_of(alice))
+        second.close()
+        assert wait_for(lambda: _opens(address, token), 10)
+
+
+def _opens(address, token):
+    try:
+        with listening(address, "user", token):
+            return True
+    except RefusedError:
+        return False
+
+
+REFUSED = {"user": 401, "nothing": 404, "hashtag": 400, "hashtag?tag=": 400, "list?list=x": 400, "": 404,
+           "list?list=" + "9" * 2000: 400, "hashtag?tag=%FF": 400, "user?access_token=wrong": 401}  # fmt: skip
+
+
+def test_bad_addresses_are_refused_as_problems(address):
+    for path, status in REFUSED.items():
+        found, headers, body = get(address, path)
+        assert (path, found) == (path, status)
+        assert headers["Content-Type"] == "application/json"
+        assert json.loads(body)["status"] == status

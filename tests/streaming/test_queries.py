@@ -1,0 +1,117 @@
+"""What a stream tells is what the listener's own page would show."""
+
+import json
+
+import pytest
+
+from apps.accounts.queries import user_by_id
+from apps.engagement.actions import like_post
+from apps.graph.actions import block_user, follow_user, mute_user
+from apps.graph.circle_actions import add_to_circle, create_circle
+from apps.notifications.queries import latest_notification_id
+from apps.paging import Cursor
+from apps.posts.actions import delete_post, repost
+from apps.streaming.queries import news_of_delete, news_of_notifications, news_of_post
+from apps.streaming.streams import Stream
+from apps.timeline.home import home_timeline
+from apps.timeline.public import public_timeline
+from tests.factories import deliver, make_user, publish, suspend
+
+pytestmark = pytest.mark.django_db
+HOME, PUBLIC = Stream("user"), Stream("public")
+
+
+@pytest.fixture
+def people(alice, bob, carol):
+    """Everybody whose view of alice's posts differs."""
+    muting, enemy, named, member = (
+        make_user(name) for name in ("muting", "enemy", "named", "member")
+    )
+    for user in (muting, enemy, named, member):
+        follow_user(user, alice)
+    mute_user(muting, alice)
+    block_user(alice, enemy)
+    deliver()
+    return [alice, bob, carol, muting, enemy, named, member]
+
+
+def written(alice, people):
+    """One post of every kind of alice's."""
+    circle = create_circle(alice, name="Close")
+    add_to_circle(alice, circle.pk, [people[-1]])
+    source = publish(people[2], "By carol.")
+    posts = [
+        publish(alice, "Hello @named.", visibility=one)
+        for one in ("public", "unlisted", "followers", "mentioned")
+    ]
+    posts += [
+        publish(alice, "Us.", visibility="circle", circle_id=circle.pk),
+        repost(alice, source.pk),
+    ]
+    posts += [publish(alice, "Look.", quote_of_id=source.pk), publish(people[2], "Not followed.")]
+    deliver()
+    return posts
+
+
+def test_streams_tell_exactly_what_pages_show(alice, people):
+    posts = written(alice, people)
+    heard = {stream: [user.pk for user in people] for stream in (HOME, PUBLIC)}
+    told = {
+        (stream, news.listener_id, int(json.loads(news.payload)["id"]))
+        for post in posts
+        for news in news_of_post(post.pk, "update", heard)
+        for stream in news.streams
+    }
+    shown = set()
+    for user in map(user_by_id, (one.pk for one in people)):
+        shown |= {(HOME, user.pk, item.id) for item in home_timeline(user, Cursor()).items}
+        shown |= {(PUBLIC, user.pk, item.id) for item in public_timeline(user.pk, Cursor()).items}
+    ids = {post.pk for post in posts}
+    assert told == {one for one in shown if one[2] in ids}
+    assert len(told) > 30
+
+
+def test_deletes_are_told_to_those_who_could_see_the_post_and_to_nobody_else(alice, people):
+    posts = written(alice, people)
+    heard = {stream: [user.pk for user in people] for stream in (HOME, PUBLIC)}
+    for post in posts:
+        could = {
+            (news.listener_id, stream)
+            for news in news_of_post(post.pk, "update", heard)
+            for stream in news.streams
+        }
+        delete_post(post.pk, by=post.author)
+        told = {
+            (news.listener_id, stream)
+            for news in news_of_delete(post.pk, heard)
+            for stream in news.streams
+        }
+        assert could <= told
+        if post.visibility not in {"public", "unlisted"}:
+            muting = (people[3].pk, HOME)  # may see it, does not want to
+            assert told <= could | {muting}
+
+
+def test_a_deleted_post_and_one_of_a_suspended_author_are_no_news(alice, bob):
+    gone, left = publish(alice), publish(alice)
+    delete_post(gone.pk, by=alice)
+    assert list(news_of_post(gone.pk, "update", {HOME: [bob.pk]})) == []
+    assert list(news_of_delete(left.pk, {HOME: [bob.pk]})) == []
+    suspend(alice)
+    assert list(news_of_post(left.pk, "update", {HOME: [bob.pk]})) == []
+
+
+def test_notifications_are_told_once_oldest_first_and_without_those_who_are_muted(
+    alice, bob, carol
+):
+    post = publish(alice)
+    deliver()
+    before = latest_notification_id(alice)
+    mute_user(alice, carol)
+    like_post(carol, post.pk)
+    like_post(bob, post.pk)
+    publish(bob, "@alice hello")
+    deliver()
+    newest, news = news_of_notifications(alice.pk, before)
+    assert [json.loads(one.payload)["type"] for one in news] == ["favourite", "mention"]
+    assert news_of_notifications(alice.pk, newest) == (newest, [])

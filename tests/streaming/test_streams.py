@@ -1,0 +1,87 @@
+"""Names of streams, and what a client may say over a WebSocket."""
+
+import asyncio
+
+import pytest
+
+from apps.streaming.connections import Connection, EndedError
+from apps.streaming.queries import News
+from apps.streaming.sockets import change, message
+from apps.streaming.streams import Stream, StreamError
+
+
+def test_names_are_mastodons():
+    assert Stream.parse("user", {}) == Stream("user")
+    assert Stream.parse("public", {"only_media": "true"}) == Stream("public:media")
+    assert Stream.parse("public:local", {"only_media": "0"}) == Stream("public:local")
+    assert Stream.parse("hashtag", {"tag": "#River"}) == Stream("hashtag", "river")
+    assert Stream.parse("list", {"list": "12"}) == Stream("list", "12")
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [("", {}), ("users", {}), ("public:media:media", {}), ("hashtag", {}), ("hashtag", {"tag": "#"}),
+     ("hashtag", {"tag": "x" * 101}), ("list", {}), ("list", {"list": "٣"}), ("list", {"list": "9" * 30})],
+)  # fmt: skip
+def test_what_is_no_stream_is_refused(name, arguments):
+    with pytest.raises(StreamError):
+        Stream.parse(name, arguments)
+
+
+def connection(most=3):
+    return Connection(1, "token", most=most)
+
+
+def news(event="update", *streams):
+    return News(1, frozenset(streams or {Stream("user")}), event, "{}")
+
+
+def next_of(one):
+    return asyncio.run(one.next(seconds=0))
+
+
+def test_a_client_adds_and_drops_streams_and_hears_them_as_it_wrote_them():
+    async def scene():
+        one = connection()
+        change(one, '{"type":"subscribe","stream":"hashtag","tag":"River"}')
+        one.tell(news("update", Stream("hashtag", "river"), Stream("user")))
+        told = await one.next(seconds=1)
+        assert message(told) == {"stream": ["hashtag", "River"], "event": "update", "payload": "{}"}
+        change(one, '{"type":"unsubscribe","stream":"hashtag","tag":"RIVER"}')
+        one.tell(news("update", Stream("hashtag", "river")))
+        assert await one.next(seconds=0.01) is None
+
+    asyncio.run(scene())
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "x", "[]", "{}", '{"type":"subscribe"}', '{"type":"subscribe","stream":"nothing"}', "1" * 5000,
+     '{"type":"shout","stream":"user"}', '{"type":"subscribe","stream":"list","list":{"a":1}}',
+     '{"type":["subscribe"],"stream":"user"}'],
+)  # fmt: skip
+def test_other_messages_are_refused(text):
+    one = connection()
+    with pytest.raises(StreamError):
+        change(one, text)
+    assert one.streams == {}
+
+
+def test_one_connection_has_so_many_streams():
+    one = connection()
+    for number in range(50):
+        change(one, f'{{"type":"subscribe","stream":"hashtag","tag":"t{number}"}}')
+    with pytest.raises(StreamError):
+        change(one, '{"type":"subscribe","stream":"user"}')
+
+
+def test_who_does_not_read_is_cut_off_and_keeps_nothing_in_memory():
+    async def scene():
+        one = connection(most=3)
+        one.add(Stream("user"), ["user"])
+        for _ in range(10):
+            one.tell(news())
+        with pytest.raises(EndedError, match="too slow"):
+            await one.next(seconds=1)
+
+    asyncio.run(scene())
