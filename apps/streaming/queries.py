@@ -8,17 +8,19 @@ import orjson
 from apps.accounts.models import User
 from apps.accounts.queries import user_of_token, users_by_id
 from apps.graph.circle_queries import circle_audience
-from apps.graph.queries import exact_relations
+from apps.graph.queries import Relations, exact_relations
+from apps.lists.models import RepliesPolicy, UserList
 from apps.notifications.queries import latest_notification_id, notifications_page
 from apps.notifications.serializers import notification_json
 from apps.paging import Cursor
-from apps.posts.models import Kind, Mention, Post, Visibility
+from apps.posts.models import OPEN, Kind, Mention, Post, Visibility
 from apps.posts.text import tags
 from apps.streaming.streams import Stream, fold_tag
-from apps.timeline.home import belongs
+from apps.timeline.home import rule_of
 from apps.timeline.hydrate import hydrate
 from apps.timeline.items import FeedItem
 from apps.timeline.pages import not_muted
+from apps.timeline.pull import list_ids
 from apps.timeline.serializers import status_json
 
 MOST_NOTIFICATIONS = 40  # told at once; whoever gets more than that will look at the page
@@ -44,15 +46,11 @@ def news_of_post(post_id: int, event: str, heard: Heard) -> Iterator[News]:
     post = Post.objects.filter(pk=post_id, deleted_at=None).first()
     if post is None:
         return
-    for listener_id, streams in _concerned(post, heard).items():
-        found = hydrate(listener_id, [post_id])
-        for item in found.items:  # one, or none for whom the gate hides it
-            at_home = belongs(item, found.relations, viewer_id=listener_id)
-            elsewhere = not_muted(item, found.relations)
-            told = {one for one in streams if (at_home if one == USER else elsewhere)}
-            told = {one for one in told if _has_what_is_asked(item, one)}
-            if told:
-                yield News(listener_id, frozenset(told), event, _text(status_json(item)))
+    concerned = _concerned(post, heard)
+    listeners = users_by_id(concerned)
+    for listener_id, streams in concerned.items():
+        if listener_id in listeners:
+            yield from _told(listeners[listener_id], streams, post_id, event)
 
 
 def news_of_delete(post_id: int, heard: Heard) -> Iterator[News]:
@@ -88,6 +86,21 @@ def ended_tokens(tokens: Iterable[str]) -> set[str]:
     return {token for token in tokens if user_of_token(token) is None}
 
 
+def _told(listener: User, streams: Collection[Stream], post_id: int, event: str) -> Iterator[News]:
+    found = hydrate(listener.pk, [post_id])
+    for item in found.items:  # one, or none when the gate hides it
+        shown = {one for one in streams if _belongs(one, listener, item, found.relations)}
+        if shown:
+            yield News(listener.pk, frozenset(shown), event, _text(status_json(item)))
+
+
+def _belongs(stream: Stream, listener: User, item: FeedItem, relations: Relations) -> bool:
+    if stream.is_media_only and not item.shown.post.pictures:
+        return False
+    rule = rule_of(listener) if stream == USER else not_muted
+    return rule(item, relations)
+
+
 def _concerned(post: Post, heard: Heard) -> dict[int, set[Stream]]:
     """Who may have to be told of a post, on which of their streams; the gate has not been asked yet."""
     found: dict[int, set[Stream]] = {}
@@ -96,7 +109,9 @@ def _concerned(post: Post, heard: Heard) -> dict[int, set[Stream]]:
     for stream, listeners in heard.items():
         if stream == USER:
             told: Collection[int] = _at_home(post, listeners)
-        elif stream.is_public or stream.name.startswith("hashtag"):
+        elif stream.name == "list":
+            told = [one for one in listeners if _in_list(post, one, int(stream.argument))]
+        elif stream.is_public or stream.is_tag:
             tagged = stream.is_public or stream.argument in named or post.deleted_at is not None
             told = listeners if is_public and tagged else ()
         else:
@@ -120,8 +135,14 @@ def _at_home(post: Post, listeners: Collection[int]) -> set[int]:
     return found | {post.author_id}.intersection(listeners)
 
 
-def _has_what_is_asked(item: FeedItem, stream: Stream) -> bool:
-    return bool(item.shown.post.pictures) or not stream.is_media_only
+def _in_list(post: Post, owner_id: int, list_id: int) -> bool:
+    """Whether a post is on the timeline of somebody's list; of a deleted one, whether its author is in the list."""
+    found = UserList.objects.filter(pk=list_id, owner=owner_id, members__member=post.author_id)
+    user_list = found.first()
+    if user_list is None or post.deleted_at is not None:
+        return user_list is not None and post.visibility in OPEN
+    just_it = Cursor(min_id=post.pk - 1, max_id=post.pk + 1)
+    return bool(list_ids(owner_id, list_id, RepliesPolicy(user_list.replies_policy), just_it, 1))
 
 
 def _text(body: object) -> str:

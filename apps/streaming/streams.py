@@ -53,6 +53,11 @@ class Stream:
         return self.name.startswith("public") and "remote" not in self.name
 
     @property
+    def is_tag(self) -> bool:
+        """Whether it tells of public posts with a hashtag."""
+        return self.name.startswith("hashtag")
+
+    @property
     def is_media_only(self) -> bool:
         """Whether only posts with pictures are told."""
         return self.name.endswith(":media")

@@ -63,6 +63,7 @@ def test_the_end_of_a_token_is_announced(alice, bob):
 
 def test_without_redis_nobody_is_told_and_nothing_fails():
     redis = running().redis
+    assert redis is not None
     redis.stop()
     try:
         announce("post_published", post_id=1)

@@ -8,12 +8,14 @@ from apps.accounts.queries import user_by_id
 from apps.engagement.actions import like_post
 from apps.graph.actions import block_user, follow_user, mute_user
 from apps.graph.circle_actions import add_to_circle, create_circle
+from apps.lists.actions import add_to_list, create_list
 from apps.notifications.queries import latest_notification_id
 from apps.paging import Cursor
 from apps.posts.actions import delete_post, repost
 from apps.streaming.queries import news_of_delete, news_of_notifications, news_of_post
 from apps.streaming.streams import Stream
 from apps.timeline.home import home_timeline
+from apps.timeline.listed import list_timeline
 from apps.timeline.public import public_timeline
 from tests.factories import deliver, make_user, publish, suspend
 
@@ -69,6 +71,27 @@ def test_streams_tell_exactly_what_pages_show(alice, people):
     ids = {post.pk for post in posts}
     assert told == {one for one in shown if one[2] in ids}
     assert len(told) > 30
+
+
+def test_a_list_tells_its_owner_what_its_people_say_and_nobody_else(alice, bob, carol):
+    mine = create_list(bob, title="Mine")
+    add_to_list(bob, mine.pk, [alice.pk])
+    stream = Stream("list", str(mine.pk))
+    open_to_all, answer = publish(alice), publish(alice, reply_to_id=publish(carol).pk)
+    secret = publish(alice, visibility="followers")
+    other = publish(carol)
+    deliver()
+    heard = {stream: [bob.pk, carol.pk]}
+    told = [
+        (news.listener_id, int(json.loads(news.payload)["id"]))
+        for post in (open_to_all, answer, secret, other)
+        for news in news_of_post(post.pk, "update", heard)
+    ]
+    shown = [item.id for item in list_timeline(bob, mine, Cursor()).items]
+    assert sorted(told) == sorted((bob.pk, post_id) for post_id in shown)
+    assert open_to_all.pk in shown
+    delete_post(open_to_all.pk, by=alice)
+    assert [news.listener_id for news in news_of_delete(open_to_all.pk, heard)] == [bob.pk]
 
 
 def test_deletes_are_told_to_those_who_could_see_the_post_and_to_nobody_else(alice, people):
