@@ -12,6 +12,7 @@ from django.utils.translation import gettext as _
 from oauth2_provider.models import AccessToken, Grant, RefreshToken
 
 from apps.accounts.actions import single_line
+from apps.events.live import announce
 from apps.oauth.models import OUT_OF_BAND, Application
 from apps.refusals import Invalid
 from apps.scopes import NAMES
@@ -83,11 +84,17 @@ def end_all_access(user_id: int) -> None:
     _end(user_id=user_id)
 
 
+def tell_ended(user_id: int) -> None:
+    """Tell the streams of a user to look at their tokens at once; they do so from time to time besides."""
+    announce("tokens_ended", user_id=user_id)
+
+
 @transaction.atomic
-def _end(**whose: Any) -> None:
+def _end(*, user_id: int, **whose: Any) -> None:
+    tell_ended(user_id)
     # codes first, then what renews tokens: none of them can make a new one in between
     for model in (Grant, RefreshToken, AccessToken):
-        model.objects.filter(**whose).delete()
+        model.objects.filter(user_id=user_id, **whose).delete()
 
 
 def _may_redirect_to(address: str) -> bool:

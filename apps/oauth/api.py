@@ -16,9 +16,9 @@ from rest_framework.response import Response
 from apps.accounts.limits import count_or_refuse
 from apps.accounts.schema import ProblemSchema
 from apps.accounts.visitors import client_address
-from apps.oauth.actions import register_application
+from apps.oauth.actions import register_application, tell_ended
 from apps.oauth.models import Application
-from apps.oauth.queries import Bearer
+from apps.oauth.queries import Bearer, bearer_of
 from apps.oauth.schema import (
     ApplicationSchema,
     ApplicationWithSecretSchema,
@@ -117,7 +117,10 @@ def token(request: Request) -> Response:
 @permission_classes([AllowAny])
 def revoke(request: Request) -> Response:
     """End a token of the application that asks, and what renews it; one that is not known is ended already."""
+    bearer = bearer_of(str(request.data.get("token", "")))
     _uri, headers, body, status = get_oauthlib_core().create_revocation_response(request)
+    if bearer and bearer.user:
+        tell_ended(bearer.user.pk)
     return Response(json.loads(body) if body else {}, status=status, headers=_kept(headers))
 
 

@@ -3,6 +3,7 @@
 import asyncio
 from dataclasses import dataclass
 
+from apps.refusals import NotAllowed
 from apps.streaming.queries import News
 from apps.streaming.streams import Stream
 
@@ -23,16 +24,19 @@ class Told:
 class Connection:
     """A client. Its queue is bounded: one that reads too slowly is cut off, and finds on its pages what it missed."""
 
-    def __init__(self, listener_id: int, token: str, *, most: int) -> None:
+    def __init__(self, listener_id: int, token: str, scopes: frozenset[str], *, most: int) -> None:
         self.listener_id = listener_id
         self.token = token
+        self._scopes = scopes
         self.streams: dict[Stream, list[str]] = {}
         self._most = most
         self._waiting: asyncio.Queue[Told | None] = asyncio.Queue()  # None wakes whoever waits
         self._why = ""
 
     def add(self, stream: Stream, labels: list[str]) -> None:
-        """Listen to a stream, from now on."""
+        """Listen to a stream, from now on. NotAllowed when the token is not for it."""
+        if not self._scopes.issuperset(stream.scopes):
+            raise NotAllowed("The access token is not for this stream.", code="insufficient_scope")
         self.streams[stream] = labels
 
     def drop(self, stream: Stream) -> None:

@@ -66,8 +66,8 @@ class Hub:
 
         return await asyncio.get_running_loop().run_in_executor(self._threads, answered)
 
-    async def join(self, listener: User, token: str) -> Connection:
-        """A new connection of somebody whose token is good.
+    async def join(self, listener: User, token: str, scopes: frozenset[str]) -> Connection:
+        """A new connection of somebody whose token is good, and for these scopes.
 
         TooMany or Unavailable when there are too many of them; Unavailable too while Redis does not answer.
         """
@@ -76,7 +76,7 @@ class Hub:
             raise TooMany("Too many streams are open.", retry_after=RETRY_AFTER_SECONDS)
         if len(self._connections()) >= settings.STREAMING_CONNECTIONS:
             raise Unavailable("Too many streams are open.", retry_after=RETRY_AFTER_SECONDS)
-        connection = Connection(listener.pk, token, most=settings.STREAMING_QUEUE)
+        connection = Connection(listener.pk, token, scopes, most=settings.STREAMING_QUEUE)
         self._by_listener[listener.pk].add(connection)
         try:
             await asyncio.wait_for(self._is_hearing.wait(), PAUSE_SECONDS * 2)

@@ -6,12 +6,13 @@ from dataclasses import dataclass
 import orjson
 
 from apps.accounts.models import User
-from apps.accounts.queries import user_of_token, users_by_id
+from apps.accounts.queries import users_by_id
 from apps.graph.circle_queries import circle_audience
 from apps.graph.queries import Relations, exact_relations
 from apps.lists.models import RepliesPolicy, UserList
 from apps.notifications.queries import latest_notification_id, notifications_page
 from apps.notifications.serializers import notification_json
+from apps.oauth.queries import Bearer, bearer_of
 from apps.paging import Cursor
 from apps.posts.models import OPEN, Kind, Mention, Post, Visibility
 from apps.posts.text import tags
@@ -83,7 +84,13 @@ def newest_notification(listener: User) -> int:
 
 def ended_tokens(tokens: Iterable[str]) -> set[str]:
     """Those of the tokens that are no longer good."""
-    return {token for token in tokens if user_of_token(token) is None}
+    return {token for token in tokens if listener_of(token) is None}
+
+
+def listener_of(token: str) -> Bearer | None:
+    """Who is behind a token, and what it may hear; None when it is not good, or no person's."""
+    bearer = bearer_of(token)
+    return bearer if bearer and bearer.user else None
 
 
 def _told(listener: User, streams: Collection[Stream], post_id: int, event: str) -> Iterator[News]:

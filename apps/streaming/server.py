@@ -7,11 +7,11 @@ from urllib.parse import parse_qsl
 
 import orjson
 
-from apps.accounts.models import User
-from apps.accounts.queries import user_of_token
-from apps.refusals import BadRequest, NotFound, Refusal, TooMany, Unavailable
+from apps.refusals import BadRequest, NotAllowed, NotFound, Refusal, TooMany, Unavailable
 from apps.streaming import sockets, sse
+from apps.streaming.connections import Connection
 from apps.streaming.hub import Hub
+from apps.streaming.queries import listener_of
 from apps.streaming.sse import Receive, Send
 from apps.streaming.streams import Stream, StreamError
 
@@ -78,14 +78,15 @@ class Server:
         try:
             query = _query(scope)
             stream = _stream(scope["path"], query)
-            token = _token(scope, query)
-            connection = await self.hub.join(await self._listener(token), token)
+            connection = await self._join(_token(scope, query))
         except Refusal as refusal:
             await _refuse(scope, send, refusal)
             return
-        connection.add(stream, stream.labels_of(query))
         try:
+            connection.add(stream, stream.labels_of(query))
             await sse.serve(connection, receive, send, COMMON)
+        except NotAllowed as refusal:
+            await _refuse(scope, send, refusal)
         finally:
             self.hub.leave(connection)
 
@@ -96,8 +97,7 @@ class Server:
             if scope["path"].rstrip("/") != ROOT:
                 raise NotFound("There is no such stream.")
             query = _query(scope)
-            token = _token(scope, query) or offered or ""
-            connection = await self.hub.join(await self._listener(token), token)
+            connection = await self._join(_token(scope, query) or offered or "")
         except Refusal:
             await send({"type": "websocket.close", "code": sockets.POLICY})
             return
@@ -106,17 +106,17 @@ class Server:
                 stream = Stream.parse(query["stream"], query)
                 connection.add(stream, stream.labels_of(query))
             await sockets.serve(connection, receive, send, protocol=offered)
-        except StreamError:
+        except (StreamError, NotAllowed):
             await send({"type": "websocket.close", "code": sockets.POLICY})
         finally:
             self.hub.leave(connection)
 
-    async def _listener(self, token: str) -> User:
+    async def _join(self, token: str) -> Connection:
         fits = 0 < len(token) <= TOKEN_MAX_CHARACTERS
-        listener = await self.hub.ask(user_of_token, token) if fits else None
-        if listener is None:
+        bearer = await self.hub.ask(listener_of, token) if fits else None
+        if bearer is None or bearer.user is None:
             raise NoTokenError("The access token is missing or invalid.")
-        return listener
+        return await self.hub.join(bearer.user, token, bearer.scopes)
 
 
 def _query(scope: Scope) -> dict[str, str]:

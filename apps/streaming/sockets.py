@@ -8,6 +8,7 @@ from typing import Any
 import orjson
 from django.conf import settings
 
+from apps.refusals import BadRequest, NotAllowed
 from apps.streaming.connections import Connection, EndedError, Told
 from apps.streaming.streams import Stream, StreamError
 
@@ -60,12 +61,13 @@ async def _obey(connection: Connection, receive: Receive, send: Send) -> None:
             return
         try:
             change(connection, received.get("text") or "")
-        except StreamError as error:
-            await _send(send, {"error": str(error), "status": 400})
+        except (StreamError, NotAllowed) as error:
+            status = NotAllowed.status if isinstance(error, NotAllowed) else BadRequest.status
+            await _send(send, {"error": str(error), "status": status})
 
 
 def change(connection: Connection, text: str) -> None:
-    """Do what a message of the client asks for. StreamError when it asks for nothing that there is."""
+    """Do what a message of the client asks for. StreamError when there is no such thing, NotAllowed."""
     command = _command(text)
     arguments = {key: str(value) for key, value in command.items()}
     stream = Stream.parse(arguments.get("stream", ""), arguments)

@@ -48,6 +48,16 @@ class Stream:
         return [self.name, arguments[wanted]] if wanted else [self.name]
 
     @property
+    def scopes(self) -> tuple[str, ...]:
+        """What a token needs to hear it: all of these."""
+        if self.name == "user:notification":
+            return ("read:notifications",)
+        if self.name == "list":
+            return ("read:lists",)
+        both = ("read:statuses", "read:notifications")
+        return both if self.name == "user" else both[:1]
+
+    @property
     def is_public(self) -> bool:
         """Whether it tells of public posts, whoever wrote them. All are local: there is no federation."""
         return self.name.startswith("public") and "remote" not in self.name

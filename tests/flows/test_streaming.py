@@ -144,6 +144,14 @@ REFUSED = {"user": 401, "nothing": 404, "hashtag": 400, "hashtag?tag=": 400, "li
            "list?list=" + "9" * 2000: 400, "hashtag?tag=%FF": 400, "user?access_token=wrong": 401}  # fmt: skip
 
 
+def test_a_token_opens_what_its_scopes_let_it(address, bob):
+    token = issue_token(bob, name="test", scopes="read:notifications")
+    status, _headers, body = get(address, "user", token)
+    assert (status, json.loads(body)["code"]) == (403, "insufficient_scope")
+    with listening(address, "user/notification", token):
+        pass
+
+
 def test_bad_addresses_are_refused_as_problems(address):
     for path, status in REFUSED.items():
         found, headers, body = get(address, path)

@@ -4,6 +4,8 @@ import asyncio
 
 import pytest
 
+from apps.refusals import NotAllowed
+from apps.scopes import covered_by
 from apps.streaming.connections import Connection, EndedError
 from apps.streaming.queries import News
 from apps.streaming.sockets import change, message
@@ -28,8 +30,8 @@ def test_what_is_no_stream_is_refused(name, arguments):
         Stream.parse(name, arguments)
 
 
-def connection(most=3):
-    return Connection(1, "token", most=most)
+def connection(most=3, granted="read"):
+    return Connection(1, "token", covered_by([granted]), most=most)
 
 
 def news(event="update", *streams):
@@ -65,6 +67,20 @@ def test_other_messages_are_refused(text):
     with pytest.raises(StreamError):
         change(one, text)
     assert one.streams == {}
+
+
+NEEDED = {"user": {"read:statuses", "read:notifications"}, "user:notification": {"read:notifications"},
+          "public": {"read:statuses"}, "hashtag": {"read:statuses"}, "list": {"read:lists"}}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", NEEDED)
+def test_a_token_hears_what_its_scopes_let_it(name):
+    stream = Stream.parse(name, {"tag": "x", "list": "1"})
+    assert set(stream.scopes) == NEEDED[name]
+    connection().add(stream, [name])
+    for scope in ("write", "read:accounts", *(NEEDED[name] if len(NEEDED[name]) > 1 else ())):
+        with pytest.raises(NotAllowed):
+            connection(granted=scope).add(stream, [name])
 
 
 def test_one_connection_has_so_many_streams():
