@@ -117,7 +117,8 @@ def token(request: Request) -> Response:
 @permission_classes([AllowAny])
 def revoke(request: Request) -> Response:
     """End a token of the application that asks, and what renews it; one that is not known is ended already."""
-    bearer = bearer_of(str(request.data.get("token", "")))
+    said: Any = request.data
+    bearer = bearer_of(str(said.get("token", "")))
     _uri, headers, body, status = get_oauthlib_core().create_revocation_response(request)
     if bearer and bearer.user:
         tell_ended(bearer.user.pk)
