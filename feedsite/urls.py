@@ -16,6 +16,7 @@ from apps.lists.urls import pages as list_pages
 from apps.notifications.urls import endpoints as notification_endpoints
 from apps.notifications.urls import pages as notification_pages
 from apps.oauth.urls import endpoints as oauth_endpoints
+from apps.oauth.urls import pages as oauth_pages
 from apps.oauth.urls import protocol as oauth_protocol
 from apps.timeline.urls import endpoints as timeline_endpoints
 from apps.timeline.urls import extensions as timeline_extensions
@@ -39,6 +40,7 @@ urlpatterns = [
         include(
             [
                 *account_pages,
+                *oauth_pages,
                 *notification_pages,
                 *timeline_pages,
                 *graph_pages,

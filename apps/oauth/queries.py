@@ -1,7 +1,9 @@
 """Reads of applications and tokens."""
 
 from dataclasses import dataclass
+from datetime import datetime
 from hashlib import sha256
+from typing import Any
 
 from django.db.models import Q
 from django.utils import timezone
@@ -13,6 +15,7 @@ from apps.oauth.models import Application
 from apps.scopes import covered_by
 
 APP_TOKEN_PREFIX = "rillapp_"  # noqa: S105 -- lets secret scanners and us tell tokens of applications from personal ones
+CONNECTIONS_MOST = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +31,36 @@ class Bearer:
     def may(self, needed: tuple[str, ...]) -> bool:
         """Whether the token has one of these scopes; none asked for is always there."""
         return not needed or not self.scopes.isdisjoint(needed)
+
+
+@dataclass(frozen=True, slots=True)
+class Connection:
+    """What an application may do for a user, by all the tokens it has."""
+
+    application: Application
+    scopes: str
+    since: datetime
+
+
+def connections_of(user_id: int) -> list[Connection]:
+    """The applications that may act for a user, the newest first; the newest 100 tokens are looked at."""
+    tokens = (
+        AccessToken.objects.filter(user_id=user_id, expires__gt=timezone.now())
+        .exclude(application=None)
+        .select_related("application")
+        .order_by("-pk")[:CONNECTIONS_MOST]
+    )
+    of: dict[int, list[Any]] = {}
+    for token in tokens:
+        of.setdefault(token.application_id, []).append(token)
+    return [
+        Connection(
+            application=some[0].application,
+            scopes=" ".join(sorted({name for token in some for name in token.scope.split()})),
+            since=some[-1].created,
+        )
+        for some in of.values()
+    ]
 
 
 def bearer_of(token: str) -> Bearer | None:

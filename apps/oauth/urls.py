@@ -1,10 +1,20 @@
-"""Routes of the oauth app: OAuth 2 itself, and endpoints about applications."""
+"""Routes of the oauth app: OAuth 2 itself, pages for people, endpoints for programs."""
 
 from django.urls import URLPattern, path
 
-from apps.oauth import api
+from apps.oauth import api, views
+
+pages: list[URLPattern] = [
+    path("settings/applications", views.applications, name="settings_applications"),
+    path(
+        "settings/applications/<int:application_id>/revoke",
+        views.revoke,
+        name="application_revoke",
+    ),
+]
 
 protocol: list[URLPattern] = [
+    path("oauth/authorize", views.authorize),
     path("oauth/token", api.token),
     path("oauth/revoke", api.revoke),
 ]

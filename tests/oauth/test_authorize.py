@@ -1,0 +1,217 @@
+"""The consent page: who gets a code, where it is sent, and what it is worth."""
+
+import base64
+import hashlib
+from urllib.parse import parse_qs, urlencode, urlsplit
+
+import pytest
+from django.test import Client
+from oauth2_provider.models import AccessToken, Grant
+
+from apps.oauth.actions import register_application
+from apps.oauth.models import OUT_OF_BAND
+from tests.factories import PASSWORD
+
+pytestmark = pytest.mark.django_db
+
+BACK = "https://elephant.example/back"
+
+
+def address(program, **more):
+    asked = {
+        "response_type": "code", "client_id": program.application.client_id, "redirect_uri": BACK,
+        "scope": "read write:statuses", "state": "a state", **more,
+    }  # fmt: skip
+    return "/oauth/authorize?" + urlencode(
+        {name: text for name, text in asked.items() if text is not None}
+    )
+
+
+def code_of(answer):
+    assert answer.status_code == 302
+    return parse_qs(urlsplit(answer.headers["Location"]).query)["code"][0]
+
+
+def exchange(program, code, **more):
+    said = {
+        "grant_type": "authorization_code", "client_id": program.application.client_id, "client_secret": program.secret,
+        "code": code, "redirect_uri": BACK, **more,
+    }  # fmt: skip
+    return Client().post("/oauth/token", said, content_type="application/json")
+
+
+def test_visitors_log_in_first_and_come_back(alice, program):
+    browser, asked = Client(), address(program)
+    answer = browser.get(asked)
+    assert answer.status_code == 302
+    answer = browser.post(answer.headers["Location"], {"username": "alice", "password": PASSWORD})
+    assert (answer.status_code, answer.headers["Location"]) == (303, asked)
+
+
+def test_the_page_says_who_wants_what(alice, page_of, program):
+    answer = page_of(alice).get(address(program))
+    text = answer.content.decode()
+    assert "Elephant" in text
+    assert "@alice" in text
+    assert "write:statuses" in text
+    assert "elephant.example" in text
+    assert answer.headers["Cache-Control"] == "no-store"
+    assert (
+        "form-action 'self' https://elephant.example" in answer.headers["Content-Security-Policy"]
+    )
+    assert not Grant.objects.exists()
+
+
+def test_an_allowed_program_gets_a_code_that_is_worth_one_token(alice, page_of, program):
+    answer = page_of(alice).post(address(program), {"allow": "1"})
+    query = parse_qs(urlsplit(answer.headers["Location"]).query)
+    assert answer.headers["Location"].startswith(BACK + "?")
+    assert query["state"] == ["a state"]
+    body = exchange(program, query["code"][0]).json()
+    assert body["scope"] == "read write:statuses"
+    me = Client().get(
+        "/api/v1/accounts/verify_credentials",
+        headers={"Authorization": f"Bearer {body['access_token']}"},
+    )
+    assert me.json()["username"] == "alice"
+    assert exchange(program, query["code"][0]).json()["error"] == "invalid_grant"
+
+
+def test_a_code_without_an_address_is_shown_on_a_page(alice, page_of, program):
+    answer = page_of(alice).post(address(program, redirect_uri=OUT_OF_BAND), {"allow": "1"})
+    assert (answer.status_code, answer.headers["Cache-Control"]) == (200, "no-store")
+    code = Grant.objects.get().code
+    assert code in answer.content.decode()
+    assert exchange(program, code, redirect_uri=OUT_OF_BAND).status_code == 200
+
+
+def test_programs_on_phones_are_sent_to_their_own_kind_of_address(alice, page_of):
+    phone = register_application(
+        name="Tusk", redirect_uris=["oauth2redirect://tusk/"], scopes="read"
+    )
+    asked = address(phone, redirect_uri="oauth2redirect://tusk/", scope="read")
+    assert (
+        "form-action 'self' oauth2redirect://tusk"
+        in page_of(alice).get(asked).headers["Content-Security-Policy"]
+    )
+    assert (
+        page_of(alice)
+        .post(asked, {"allow": "1"})
+        .headers["Location"]
+        .startswith("oauth2redirect://tusk/?code=")
+    )
+
+
+def test_a_refusal_is_told_to_the_program(alice, page_of, program):
+    answer = page_of(alice).post(address(program), {"deny": "1"})
+    assert parse_qs(urlsplit(answer.headers["Location"]).query)["error"] == ["access_denied"]
+    answer = page_of(alice).post(address(program, redirect_uri=OUT_OF_BAND), {})
+    assert answer.status_code == 200
+    assert not Grant.objects.exists()
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"client_id": "nobody"}, {"client_id": None}, {"client_id": "a\x00b"},
+        *({"redirect_uri": to} for to in (
+            "https://evil.example/back", "https://elephant.example/back/more", "https://elephant.example/back?x=1",
+            "https://elephant.example@evil.example/back", "http://elephant.example/back", "https://elephant.example:99999/back",
+            "https://elephant.example\\@evil.example/back", "javascript:alert(1)", "//elephant.example/back", "https://[::1",
+            "https://elephant.example/back#x", "", None, "\n")),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("method", ["get", "post"])
+def test_nobody_is_sent_where_the_program_did_not_register(alice, page_of, program, wrong, method):
+    answer = getattr(page_of(alice), method)(
+        address(program, **wrong), {} if method == "get" else {"allow": "1"}
+    )
+    if method == "get":
+        answer = page_of(alice).get(address(program, **wrong))
+    assert answer.status_code == 400
+    assert "Location" not in answer.headers
+    assert not Grant.objects.exists()
+
+
+@pytest.mark.parametrize(
+    ("wrong", "error"),
+    [
+        ({"scope": "read everything"}, "invalid_scope"),
+        ({"response_type": "token"}, "unauthorized_client"),
+        ({"response_type": "nonsense"}, "unsupported_response_type"),
+        ({"code_challenge": "x" * 43, "code_challenge_method": "nonsense"}, "invalid_request"),
+    ],
+)  # fmt: skip
+def test_what_a_known_program_asks_wrongly_is_told_to_it(alice, page_of, program, wrong, error):
+    answer = page_of(alice).get(address(program, **wrong))
+    assert answer.headers["Location"].startswith(BACK)
+    assert f"error={error}" in answer.headers["Location"]
+
+
+def test_a_code_belongs_to_who_began(alice, page_of, program):
+    """A code that was stolen on its way is worth nothing without what only the program knows."""
+    verifier = "v" * 50
+    challenge = (
+        base64.urlsafe_b64encode(hashlib.sha256(verifier.encode()).digest()).rstrip(b"=").decode()
+    )
+    asked = address(program, code_challenge=challenge, code_challenge_method="S256")
+    browser = page_of(alice)
+    code = code_of(browser.post(asked, {"allow": "1"}))
+    assert exchange(program, code).status_code == 400
+    assert exchange(program, code, code_verifier="w" * 50).json()["error"] == "invalid_grant"
+    assert exchange(program, code, client_secret="wrong").status_code == 401
+    assert exchange(program, code, redirect_uri="https://evil.example").status_code == 400
+    other = register_application(name="Other", redirect_uris=[BACK], scopes="read write")
+    assert exchange(other, code, code_verifier=verifier).json()["error"] == "invalid_grant"
+    assert not AccessToken.objects.exists()
+    assert exchange(program, code, code_verifier=verifier).status_code == 200
+
+
+def test_a_plain_challenge_is_none(alice, page_of, program):
+    asked = address(program, code_challenge="v" * 50, code_challenge_method="plain")
+    answer = page_of(alice).post(asked, {"allow": "1"})
+    assert "error=invalid_request" in answer.headers["Location"]
+
+
+def test_a_code_ends_after_ten_minutes(alice, page_of, program):
+    code = code_of(page_of(alice).post(address(program), {"allow": "1"}))
+    Grant.objects.update(expires="2020-01-01T00:00:00Z")
+    assert exchange(program, code).json()["error"] == "invalid_grant"
+
+
+def test_consent_is_protected_against_forged_requests(alice, program):
+    browser = Client(enforce_csrf_checks=True)
+    browser.force_login(alice)
+    assert browser.post(address(program), {"allow": "1"}).status_code == 403
+    assert not Grant.objects.exists()
+
+
+def test_a_program_that_is_let_in_is_on_the_page_of_applications_until_it_is_put_out(
+    alice, bob, page_of, program
+):
+    token = exchange(
+        program, code_of(page_of(alice).post(address(program), {"allow": "1"}))
+    ).json()["access_token"]
+    shown = page_of(alice).get("/settings/applications").content.decode()
+    assert "Elephant" in shown
+    assert "read write:statuses" in shown
+    assert "Elephant" not in page_of(bob).get("/settings/applications").content.decode()
+    put_out = f"/settings/applications/{program.application.pk}/revoke"
+
+    def me():
+        headers = {"Authorization": f"Bearer {token}"}
+        return Client().get("/api/v1/accounts/verify_credentials", headers=headers).status_code
+
+    page_of(bob).post(put_out)
+    assert me() == 200
+    assert page_of(alice).post(put_out).status_code == 303
+    assert me() == 401
+    assert "Elephant" not in page_of(alice).get("/settings/applications").content.decode()
+
+
+def test_the_name_of_a_program_is_text(alice, page_of):
+    bad = register_application(
+        name="<script>alert(1)</script>", redirect_uris=[BACK], scopes="read"
+    )
+    text = page_of(alice).get(address(bad, scope="read")).content.decode()
+    assert "<script>alert" not in text
