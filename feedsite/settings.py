@@ -31,6 +31,7 @@ INSTALLED_APPS = [
     "django.contrib.staticfiles",
     "django_htmx",
     "rest_framework",
+    "corsheaders",
     "drf_spectacular",
     "drf_spectacular_sidecar",
     "oauth2_provider",
@@ -51,6 +52,7 @@ INSTALLED_APPS = [
 
 MIDDLEWARE = [
     "feedsite.requestid.RequestIdMiddleware",
+    "corsheaders.middleware.CorsMiddleware",  # above all that may refuse: programs read refusals too
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "csp.middleware.CSPMiddleware",
@@ -444,6 +446,14 @@ CONTENT_SECURITY_POLICY = {
         "base-uri": ["'none'"],
     }
 }
+# Programs in browsers: tokens go in a header, so any site may ask. Pages, and the consent page first of all, may not.
+CORS_URLS_REGEX = r"^/(api|oauth/(token|revoke)|\.well-known|nodeinfo)(/|$)"
+CORS_ALLOW_ALL_ORIGINS = True
+CORS_ALLOW_HEADERS = ("accept", "authorization", "content-type", "idempotency-key", "if-none-match")
+CORS_EXPOSE_HEADERS = (
+    "ETag", "Idempotency-Replayed", "Link", "Retry-After", "Server-Timing", "X-RateLimit-Limit",
+    "X-RateLimit-Remaining", "X-RateLimit-Reset", "X-Request-Id",
+)  # fmt: skip
 CSRF_FAILURE_VIEW = "feedsite.errors.csrf_failure"
 
 # --- texts and time -------------------------------------------------------------------------------

@@ -21,7 +21,7 @@ from apps.oauth.urls import protocol as oauth_protocol
 from apps.timeline.urls import endpoints as timeline_endpoints
 from apps.timeline.urls import extensions as timeline_extensions
 from apps.timeline.urls import pages as timeline_pages
-from feedsite import health, media, plain
+from feedsite import health, instance, media, plain
 
 # The viewer draws with inline styles; its script comes as a file of its own.
 api_docs = csp_update({"style-src": ["'unsafe-inline'"]})(
@@ -49,10 +49,15 @@ urlpatterns = [
             ]
         ),
     ),
+    path(".well-known/nodeinfo", instance.nodeinfo_links),
+    path("nodeinfo/2.0", instance.nodeinfo),
+    path("api/v2/instance", instance.instance),
     path(
         "api/v1/",
         include(
             [
+                path("instance", instance.instance_v1),
+                path("custom_emojis", instance.custom_emojis),
                 *account_endpoints,
                 *oauth_endpoints,
                 *graph_endpoints,

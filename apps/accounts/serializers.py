@@ -26,7 +26,7 @@ def absolute(path: str) -> str:
 
 
 @cache
-def _fallback(name: str) -> str:
+def picture_address(name: str) -> str:
     """A picture of the site's own; its address does not change while a process lives."""
     return absolute(static(name))
 
@@ -34,8 +34,8 @@ def _fallback(name: str) -> str:
 def account_json(user: User) -> Json:
     """An account as others see it; the user's counts must be loaded."""
     address = absolute(user.url)
-    picture = absolute(user.avatar_url) if user.avatar_url else _fallback("img/avatar.svg")
-    banner = _fallback("img/banner.svg")
+    picture = absolute(user.avatar_url) if user.avatar_url else picture_address("img/avatar.svg")
+    banner = picture_address("img/banner.svg")
     return {
         "id": str(user.pk),
         "username": user.handle,

@@ -34,6 +34,13 @@ class Application(AbstractApplication):
         """Mastodon's clients ask for a token in several ways with one registration."""
         return not _GRANTS.isdisjoint(grant_types)
 
+    def redirect_uri_allowed(self, uri: str) -> bool:
+        """Whether a code may be sent to an address: one that was registered, on a loopback with any port."""
+        try:
+            return bool(super().redirect_uri_allowed(uri))
+        except ValueError:  # an address whose port or host is none
+            return False
+
     def get_allowed_schemes(self) -> list[str]:
         """The schemes of the addresses that were registered: programs on phones have their own."""
         return sorted({urlsplit(address).scheme for address in self.redirect_uris.split()})

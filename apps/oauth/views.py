@@ -98,10 +98,10 @@ def _refused(
 ) -> HttpResponseBase:
     """Tell the program, if it is known and its address is one it registered; else tell the reader."""
     reason: Any = error.oauthlib_error
-    address = reason.redirect_uri
+    address = reason.redirect_uri or ""
     if application is None and not isinstance(error, FatalClientError):
-        application = getattr(reason, "request", None) and reason.request.client
-    if application is None or not address or address == OUT_OF_BAND:
+        application = Application.objects.filter(client_id=reason.client_id or "").first()
+    if address == OUT_OF_BAND or not (application and application.redirect_uri_allowed(address)):
         denied = reason.error == "access_denied"
         context = {"reason": "" if denied else reason.description or reason.error}
         return render(request, "oauth/refused.html", context, status=200 if denied else 400)

@@ -22,6 +22,7 @@ ENDPOINTS = [
     ("GET", "accounts/lookup", False),
     ("POST", "apps", False),
     ("GET", "apps/verify_credentials", True),
+    *(("GET", what, False) for what in ("instance", "v2/instance", "custom_emojis")),
     ("GET", "accounts/<int:account_id>", False),
     ("GET", "accounts/<int:account_id>/statuses", False),
     ("GET", "accounts/<int:account_id>/followers", False),
@@ -74,7 +75,7 @@ BODY = {
 
 def base(address):
     """Mastodon's endpoints, or those that it has no word for."""
-    return "/api/" if address.startswith("x/") else "/api/v1/"
+    return "/api/" if address.startswith(("x/", "v2/")) else "/api/v1/"
 
 
 def in_an_hour():
@@ -86,7 +87,7 @@ def routes(patterns, prefix=""):
         address = prefix + str(pattern.pattern)
         if isinstance(pattern, URLResolver):
             yield from routes(pattern.url_patterns, address)
-        elif address.startswith(("api/v1/", "api/x/")):
+        elif address.startswith(("api/v1/", "api/v2/", "api/x/")):
             yield bare_path(f"/{address}")
 
 
@@ -261,6 +262,6 @@ def test_the_schema_describes_every_endpoint(client, db):
         (method.upper(), bare_path(path).replace("{", "<int:").replace("}", ">"))
         for path, methods in document["paths"].items()
         for method in methods
-        if path.startswith(("/api/v1/", "/api/x/"))
+        if path.startswith(("/api/v1/", "/api/v2/", "/api/x/"))
     }
     assert described == {(method, address) for method, address, _needs in ENDPOINTS}

@@ -2,7 +2,8 @@
 
 import pytest
 
-from tests.flows.processes import start_worker, stop
+from tests.factories import PASSWORD
+from tests.flows.processes import start_web, start_worker, stop
 
 
 @pytest.fixture
@@ -11,3 +12,20 @@ def worker(transactional_db, tmp_path):
     process = start_worker(tmp_path)
     yield process
     stop(process)
+
+
+@pytest.fixture
+def served(transactional_db, tmp_path):
+    """The address of a web server of its own, on the database of the test."""
+    process, address = start_web(tmp_path)
+    yield address
+    stop(process)
+
+
+@pytest.fixture
+def with_password(alice, settings):
+    """alice, whose password is hashed as the server on its own hashes it."""
+    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.Argon2PasswordHasher"]
+    alice.set_password(PASSWORD)
+    alice.save()
+    return alice

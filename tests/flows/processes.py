@@ -33,11 +33,12 @@ def start_web(directory):
     log, port = directory / "web.log", free_port()
     command = [sys.executable, "-m", "granian", "--interface", "wsgi", "--host", "127.0.0.1", "--port", str(port),
                "--workers", "1", "--blocking-threads", "4", "feedsite.wsgi:application"]  # fmt: skip
+    address = f"http://127.0.0.1:{port}"
+    env = {**environment(), "SITE_URL": address}
     with log.open("ab") as output:
         process = subprocess.Popen(
-            command, env=environment(), stdout=output, stderr=output, start_new_session=True
+            command, env=env, stdout=output, stderr=output, start_new_session=True
         )
-    address = f"http://127.0.0.1:{port}"
     assert wait_for(lambda: _answers(address), START_SECONDS), log.read_text()
     return process, address
 
