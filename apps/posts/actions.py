@@ -14,28 +14,27 @@ from apps.accounts.limits import count_or_refuse
 from apps.accounts.models import User, UserCounts
 from apps.events.actions import record
 from apps.ids import next_post_id, second_of
-from apps.posts import upkeep
+from apps.posts import repeats, upkeep
 from apps.posts.attachments import attach, detach
 from apps.posts.audience import audience
 from apps.posts.author import lock_author, mentioned, next_revision
 from apps.posts.content import PostContent
 from apps.posts.counts import change_post_counts
-from apps.posts.drafts import Draft, NewPicture, check_labels, checked_body, invalid
+from apps.posts.drafts import Draft, NewPicture, check_labels, checked_body
 from apps.posts.models import IdempotencyKey, Kind, Mention, Post, PostCounts, Revision
 from apps.posts.queries import visible_posts
 from apps.refusals import NotAllowed, NotFound
-
-IDEMPOTENCY_KEY_MAX_CHARACTERS = 200
 
 
 def publish_post(author: User, draft: Draft, *, idempotency_key: str = "") -> Post:
     """Publish a post: id, row, mentions, counts and event in one transaction, constant work whoever follows.
 
-    The same idempotency key of the same author gives the post that was made first. Invalid, NotFound, TooMany.
+    The same idempotency key of the same author gives the post that was made first (`repeats`). Invalid, NotFound, TooMany.
     """
     body = checked_body(draft.body, required=not draft.pictures)
     check_labels(draft.visibility, draft.content_warning, len(draft.pictures))
-    if idempotency_key and (earlier := _made_before(author, idempotency_key, body)):
+    request = repeats.Request(author, idempotency_key, draft)
+    if (earlier := _post_of(repeats.made_before(request))) is not None:
         return earlier
     count_or_refuse("publish", str(author.pk))
     parent = _target(author, draft.reply_to_id, _("The post you reply to is not there any more."))
@@ -44,9 +43,9 @@ def publish_post(author: User, draft: Draft, *, idempotency_key: str = "") -> Po
         raise NotAllowed(_("Only public posts can be quoted."))
     named = mentioned(body)
     with transaction.atomic():
-        counts = lock_author(author)
-        if idempotency_key and (earlier := _made_before(author, idempotency_key, body)):
+        if (earlier := _post_of(repeats.claim(request))) is not None:
             return earlier
+        counts = lock_author(author)
         visibility, circle_id = audience(author.pk, draft, parent)
         post = Post(
             id=_next_id(counts),
@@ -69,8 +68,7 @@ def publish_post(author: User, draft: Draft, *, idempotency_key: str = "") -> Po
         pictures = attach(post, draft.pictures)
         content = PostContent.of(post, pictures=pictures, mentions=named)
         upkeep.published(counts, content, quoted)
-        if idempotency_key:
-            IdempotencyKey.objects.create(user=author, key=idempotency_key, post=post)
+        repeats.note(request, post=post)
     return post
 
 
@@ -171,16 +169,12 @@ def _next_id(counts: UserCounts) -> int:
     return next_post_id(counts.pk, last_id=counts.last_post_id, now=int(time()))
 
 
-def _made_before(author: User, key: str, body: str) -> Post | None:
-    if len(key) > IDEMPOTENCY_KEY_MAX_CHARACTERS:
-        raise invalid("Idempotency-Key", _("The Idempotency-Key is too long."), "too_long")
-    row = IdempotencyKey.objects.filter(user=author, key=key).select_related("post").first()
-    if row is None:
+def _post_of(made: IdempotencyKey | None) -> Post | None:
+    """The post that a key stands for, marked as made before."""
+    if made is None or made.post is None:
         return None
-    if row.post.version == 1 and row.post.body != body:
-        message = _("This Idempotency-Key was used for another text.")
-        raise invalid("Idempotency-Key", message, "idempotency_key_reused")
-    return row.post
+    made.post.is_repeated = True
+    return made.post
 
 
 def _target(author: User, post_id: int | None, missing: str) -> PostContent | None:

@@ -18,6 +18,7 @@ from django.utils.translation import gettext as _
 from apps.accounts.models import User
 from apps.events import leases
 from apps.paging import Cursor, Page, page_of_rows
+from apps.posts import repeats
 from apps.posts.actions import publish_post
 from apps.posts.audience import audience
 from apps.posts.drafts import Draft, check_labels, checked_body, invalid
@@ -28,8 +29,16 @@ EARLIEST = timedelta(minutes=5)
 LATEST = timedelta(days=366)
 
 
-def schedule_post(author: User, draft: Draft, at: datetime) -> ScheduledPost:
-    """Keep a draft until its time comes; pictures cannot be kept. Invalid when it could not be published now either."""
+def schedule_post(
+    author: User, draft: Draft, at: datetime, *, idempotency_key: str = ""
+) -> ScheduledPost:
+    """Keep a draft until its time comes; pictures cannot be kept. Invalid when it could not be published now either.
+
+    The same idempotency key of the same author gives what was kept first (`repeats`).
+    """
+    request = repeats.Request(author, idempotency_key, draft, at)
+    if (made := repeats.made_before(request)) is not None and made.scheduled is not None:
+        return made.scheduled
     _check_time(at)
     if draft.pictures:
         raise invalid("media_ids", _("Pictures cannot be scheduled."), "not_allowed")
@@ -37,13 +46,17 @@ def schedule_post(author: User, draft: Draft, at: datetime) -> ScheduledPost:
     check_labels(draft.visibility, draft.content_warning, 0)
     audience(author.pk, draft, None)
     with transaction.atomic():
+        if (made := repeats.claim(request)) is not None and made.scheduled is not None:
+            return made.scheduled
         User.objects.select_for_update().get(pk=author.pk)  # two requests must not pass the limit
         if _waiting(author).count() >= settings.SCHEDULED_POSTS_MAX:
             text = _("At most %(count)d posts can wait.") % {"count": settings.SCHEDULED_POSTS_MAX}
             raise invalid("scheduled_at", text, "too_many")
         kept = {**asdict(draft), "body": body}
         kept.pop("pictures")
-        return ScheduledPost.objects.create(author=author, scheduled_at=at, due_at=at, draft=kept)
+        waits = ScheduledPost.objects.create(author=author, scheduled_at=at, due_at=at, draft=kept)
+        repeats.note(request, scheduled=waits)
+        return waits
 
 
 def scheduled_posts(author: User, cursor: Cursor) -> Page[ScheduledPost]:

@@ -72,6 +72,7 @@ class Post(models.Model):
 
     # No column: the author's outbox revision that publishing or deleting this very instance made; None when it made none.
     outbox_revision: int | None = None
+    is_repeated = False  # no column either: it was made by an equal request before
 
     class Meta:
         verbose_name, verbose_name_plural = _("post"), _("posts")
@@ -208,17 +209,29 @@ class ThreadMute(models.Model):
 
 
 class IdempotencyKey(models.Model):
-    """A publish request that was done; the same key of the same author gives the same post."""
+    """A publish request that was done; the same key of the same author gives what was made of it (`repeats`)."""
 
     user = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.CASCADE, related_name="+", db_index=False
     )
     key = models.CharField(max_length=200)
-    post = models.ForeignKey(Post, models.CASCADE, related_name="+", db_index=False)
+    # of the request; empty for keys from before there were any
+    fingerprint = models.CharField(max_length=32, default="", db_default="")
+    post = models.ForeignKey(Post, models.CASCADE, null=True, related_name="+", db_index=False)
+    scheduled = models.ForeignKey(
+        "ScheduledPost", models.CASCADE, null=True, related_name="+", db_index=False
+    )
     created_at = models.DateTimeField(default=timezone.now)
 
     class Meta:
         constraints = [models.UniqueConstraint("user", "key", name="idempotency_key_once")]
+        indexes = [
+            models.Index(
+                fields=["scheduled"],
+                condition=~models.Q(scheduled=None),
+                name="idempotency_scheduled",
+            )
+        ]
 
     def __str__(self) -> str:
         return self.key

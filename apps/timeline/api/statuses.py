@@ -65,6 +65,7 @@ STATUSES_MOST = 100  # shown at once
         ),
         **REFUSALS,
         403: ProblemSchema,
+        409: ProblemSchema,
         422: ProblemSchema,
         429: ProblemSchema,
     },
@@ -95,12 +96,20 @@ def _publish(request: Request) -> Response:
         language=fields["language"] or "",
     )
     if fields["scheduled_at"] is not None:
-        return Response(scheduled_json(schedule_post(viewer, draft, fields["scheduled_at"])))
-    post = posts.publish_post(
-        viewer, draft, idempotency_key=request.headers.get("Idempotency-Key", "")
-    )
+        waits = schedule_post(viewer, draft, fields["scheduled_at"], idempotency_key=_key(request))
+        return Response(scheduled_json(waits))
+    post = posts.publish_post(viewer, draft, idempotency_key=_key(request))
     push_own(post)
-    return _status(viewer, post.pk)
+    answer = _status(viewer, post.pk)
+    if post.is_repeated:
+        answer.headers["Idempotency-Replayed"] = "true"
+    return answer
+
+
+def _key(request: Request) -> str:
+    """The client's key, apart from those that the site gives its own requests."""
+    key = request.headers.get("Idempotency-Key", "")
+    return f"client:{key}" if key else ""
 
 
 @scopes(GET="read:statuses", PUT="write:statuses", DELETE="write:statuses")
