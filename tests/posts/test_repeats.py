@@ -62,9 +62,8 @@ def send(client, text, key="k", **more):
 
 
 def test_fifty_parallel_requests_are_one_post_and_one_answer(transactional_db, api_of):
-    client_of = api_of
     alice = make_user("alice")
-    clients = [client_of(alice) for _ in range(50)]
+    clients = [api_of(alice) for _ in range(50)]
     answers = together(50, lambda number: send(clients[number], "hello @nobody"))
     assert Post.objects.count() == IdempotencyKey.objects.count() == 1
     assert {answer.status_code for answer in answers} <= {200, 409}
