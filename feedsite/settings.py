@@ -373,6 +373,11 @@ CELERY_BEAT_SCHEDULE = {
         "schedule": 10.0,
         "options": {"expires": 10},
     },
+    "end-due-mutes": {
+        "task": "apps.graph.tasks.end_due_mutes",
+        "schedule": 5.0,
+        "options": {"expires": 5},
+    },
     "publish-topology": {
         "task": "apps.topology.tasks.publish",
         "schedule": 5.0,

@@ -14,6 +14,7 @@ from apps.graph.urls import pages as graph_pages
 from apps.lists.urls import endpoints as list_endpoints
 from apps.lists.urls import pages as list_pages
 from apps.notifications.urls import endpoints as notification_endpoints
+from apps.notifications.urls import endpoints_v2 as notification_endpoints_v2
 from apps.notifications.urls import pages as notification_pages
 from apps.oauth.urls import endpoints as oauth_endpoints
 from apps.oauth.urls import pages as oauth_pages
@@ -67,6 +68,7 @@ urlpatterns = [
             ]
         ),
     ),
+    path("api/v2/", include([*notification_endpoints_v2])),
     # what Mastodon has no word for
     path("api/x/", include([*timeline_extensions, *audit_endpoints])),
     path("api/schema", SpectacularAPIView.as_view(), name="schema"),

@@ -69,6 +69,7 @@ class Way(TextChoices):
     NOT_FOLLOWED = "not_followed", gettext_lazy("You do not follow @%(who)s.")
     LISTED = "listed", gettext_lazy("@%(who)s is in a list of yours that is read by itself.")
     MUTED = "muted", gettext_lazy("You mute @%(who)s.")
+    UNSHARED = "unshared", gettext_lazy("You hide what @%(who)s reposts.")
     WAITING = "waiting", gettext_lazy("It is on its way to you; the next try: %(when)s.")
     FAILED = "failed", gettext_lazy("Its delivery failed, and has to be started again.")
     LOST = "lost", gettext_lazy("It belongs there and is missing. The next check brings it back.")
@@ -165,6 +166,8 @@ def _stayed_away(item: FeedItem, viewer: User, delivery: Row, relations: Relatio
         way = Way.LISTED
     elif muted:
         way, who = Way.MUTED, muted[0].handle
+    elif item.is_repost and author.pk in relations.hiding_reposts:
+        way = Way.UNSHARED
     elif "dead" in (delivery["state"], delivery["job"]):
         way = Way.FAILED
     elif delivery["job"] != "done" or delivery["state"] == "pending":

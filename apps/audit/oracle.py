@@ -51,6 +51,9 @@ class Oracle:
             self.circles = _by_id(rows("SELECT * FROM graph_circle"))
             self.suspended = _ids("SELECT id FROM accounts_user WHERE suspended_at IS NOT NULL")
             self.follows = pairs("SELECT owner_id, followee_id FROM graph_followee")
+            self.unshared = pairs(
+                "SELECT owner_id, followee_id FROM graph_followee WHERE NOT shows_reposts"
+            )
             self.blocks = pairs("SELECT owner_id, blocked_id FROM graph_block")
             self.mutes = pairs("SELECT owner_id, muted_id FROM graph_mute")
             self.elsewhere = pairs(_ELSEWHERE)
@@ -105,6 +108,10 @@ class Oracle:
         mine = "owner_id = %(viewer)s AND {} = ANY(%(authors)s)"
         self.follows = pairs(
             f"SELECT owner_id, followee_id FROM graph_followee WHERE {mine.format('followee_id')}",  # noqa: S608 -- constants
+            values,
+        )
+        self.unshared = pairs(
+            f"SELECT owner_id, followee_id FROM graph_followee WHERE NOT shows_reposts AND {mine.format('followee_id')}",  # noqa: S608 -- constants
             values,
         )
         self.blocks = pairs(
@@ -165,7 +172,8 @@ class Oracle:
         if not self.is_shown(viewer, post_id):
             return False
         post = self.posts[post_id]
-        if post["author_id"] in self.elsewhere[viewer]:
+        shared = post["kind"] == "repost" and post["author_id"] in self.unshared[viewer]
+        if shared or post["author_id"] in self.elsewhere[viewer]:
             return False
         known = post["author_id"] == viewer or post["author_id"] in self.follows[viewer]
         return (known or post["visibility"] == "circle") and not self.is_muted(viewer, post)

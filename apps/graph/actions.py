@@ -1,77 +1,86 @@
-"""Writes of the graph. Locks are taken in one order everywhere: the counts rows, lower user id first."""
+"""Writes of the graph: follow, block, mute, note. Locks are taken as `edges` says."""
 
-from functools import partial
+from datetime import datetime, timedelta
 
 from django.db import transaction
-from django.db.models import F
+from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from apps.accounts.counts import change_user_counts
 from apps.accounts.limits import count_or_refuse
-from apps.accounts.models import User, UserCounts
+from apps.accounts.models import User
 from apps.events.actions import record
-from apps.graph.cache import (
-    BLOCKED_BY,
-    BLOCKING,
-    FOLLOWED,
-    FOLLOWING,
-    MUTING,
-    RELATIONS,
-    Moved,
-    bring_on,
-    renew_standing,
-)
+from apps.graph import edges
+from apps.graph.cache import BLOCKED_BY, BLOCKING, MUTING, Moved
 from apps.graph.circle_actions import part_circles
-from apps.graph.models import Block, Followee, Follower, Mute
+from apps.graph.edges import Options
+from apps.graph.models import AccountNote, Block, Followee, FollowRequest, Mute
 from apps.refusals import Invalid, NotAllowed
+
+NOTE_MAX_CHARACTERS = 2000
+MUTE_LONGEST = timedelta(days=366)
 
 
 @transaction.atomic
-def follow_user(follower: User, followee: User) -> None:
-    """Follow an account: both rows, both counts and the event in one transaction. Twice is once.
+def follow_user(
+    follower: User, followee: User, *, reposts: bool | None = None, notify: bool | None = None
+) -> None:
+    """Follow an account, or ask to when it is locked: rows, counts and the event in one transaction. Twice is once.
 
-    NotAllowed across a block; TooMany when somebody follows in bulk.
+    `reposts` (else yes) says whether its reposts come along, `notify` (else no) whether every new post is told; None leaves
+    them as they are. NotAllowed across a block; TooMany when somebody follows in bulk.
     """
     _require_other(follower, followee)
-    counts = _lock(follower, followee)
-    if _blocked_between(follower, followee):
+    said = {"reposts": reposts, "notify": notify}
+    wanted = {name: value for name, value in said.items() if value is not None}
+    counts = edges.lock(follower, followee)
+    if edges.blocked_between(follower, followee):
         raise NotAllowed(_("You can't follow this account."))
-    if Followee.objects.filter(owner=follower, followee=followee).exists():
-        return
-    count_or_refuse("follow", str(follower.pk))
-    edge = Followee.objects.create(owner=follower, followee=followee)
-    mirror = Follower.objects.create(owner=followee, follower=follower)
-    _count(follower, followee, +1)
-    _move(
-        counts,
-        Moved(follower.pk, FOLLOWING, followee.pk, edge.pk),
-        Moved(followee.pk, FOLLOWED, follower.pk, mirror.pk),
-    )
-    record("followed", follower_id=follower.pk, followee_id=followee.pk)
+    edge = Followee.objects.filter(owner=follower, followee=followee).first()
+    if edge is not None:
+        known = Options(edge.shows_reposts, edge.notifies)
+        edges.move(counts, *edges.change_options(edge, known._replace(**wanted)))
+    elif User.objects.filter(pk=followee.pk, is_locked=True).exists():
+        _ask(follower, followee, wanted)
+    else:
+        count_or_refuse("follow", str(follower.pk))
+        asked = edges.drop_request(follower, followee)  # of the time when the account was locked
+        known = Options(asked.shows_reposts, asked.notifies) if asked else Options()
+        edges.move(counts, *edges.connect(follower, followee, known._replace(**wanted)))
 
 
 @transaction.atomic
 def unfollow_user(follower: User, followee: User) -> None:
-    """Stop following an account; nothing happens when it was not followed."""
+    """Stop following an account, or asking to; nothing happens when it was neither followed nor asked."""
     _require_other(follower, followee)
-    counts = _lock(follower, followee)
-    _move(counts, *_cut(follower, followee))
+    counts = edges.lock(follower, followee)
+    edges.drop_request(follower, followee)
+    edges.move(counts, *edges.cut(follower, followee))
+
+
+@transaction.atomic
+def remove_follower(owner: User, follower: User) -> None:
+    """End somebody's following of oneself; they are not told, and may follow again."""
+    _require_other(owner, follower)
+    counts = edges.lock(owner, follower)
+    edges.move(counts, *edges.cut(follower, owner))
 
 
 @transaction.atomic
 def block_user(owner: User, other: User) -> None:
-    """Block an account: both follow directions and memberships in each other's circles end, and neither sees the other's posts from the next read on."""
+    """Block an account: both follow directions, requests and memberships in each other's circles end, and neither sees the other's posts from the next read on."""
     _require_other(owner, other)
-    counts = _lock(owner, other)
+    counts = edges.lock(owner, other)
     if Block.objects.filter(owner=owner, blocked=other).exists():
         return
     block = Block.objects.create(owner=owner, blocked=other)
-    _move(
+    edges.drop_request(owner, other)
+    edges.drop_request(other, owner)
+    edges.move(
         counts,
         Moved(owner.pk, BLOCKING, other.pk, block.pk),
         Moved(other.pk, BLOCKED_BY, owner.pk, block.pk),
-        *_cut(owner, other),
-        *_cut(other, owner),
+        *edges.cut(owner, other),
+        *edges.cut(other, owner),
     )
     part_circles(owner, other)
     record("blocked", owner_id=owner.pk, blocked_id=other.pk)
@@ -80,10 +89,10 @@ def block_user(owner: User, other: User) -> None:
 @transaction.atomic
 def unblock_user(owner: User, other: User) -> None:
     """End a block; follows do not come back."""
-    counts = _lock(owner, other)
+    counts = edges.lock(owner, other)
     deleted, _by_model = Block.objects.filter(owner=owner, blocked=other).delete()
     if deleted:
-        _move(
+        edges.move(
             counts,
             Moved(owner.pk, BLOCKING, other.pk),
             Moved(other.pk, BLOCKED_BY, owner.pk),
@@ -92,70 +101,87 @@ def unblock_user(owner: User, other: User) -> None:
 
 
 @transaction.atomic
-def mute_user(owner: User, other: User) -> None:
-    """Hide an account's posts from one's timelines and notifications."""
+def mute_user(
+    owner: User, other: User, *, notifications: bool = True, seconds: int | None = None
+) -> None:
+    """Hide an account's posts from one's timelines, and its `notifications`. Again changes the terms.
+
+    For so many `seconds`, at most a year; None and 0 for good. Invalid.
+    """
     _require_other(owner, other)
-    counts = _lock(owner)
-    mute, created = Mute.objects.get_or_create(owner=owner, muted=other)
+    terms = {"hides_notifications": notifications, "expires_at": _end_of_mute(seconds)}
+    counts = edges.lock(owner)
+    mute, created = Mute.objects.update_or_create(owner=owner, muted=other, defaults=terms)
     if created:
-        _move(counts, Moved(owner.pk, MUTING, other.pk, mute.pk))
+        edges.move(counts, Moved(owner.pk, MUTING, other.pk, mute.pk))
         record("relations_moved", user_ids=[owner.pk])
 
 
 @transaction.atomic
 def unmute_user(owner: User, other: User) -> None:
     """End a mute."""
-    counts = _lock(owner)
+    _unmute(owner, other)
+
+
+def end_due_mutes(*, limit: int) -> int:
+    """End mutes whose time is over, the oldest first; how many were due."""
+    due = Mute.objects.filter(expires_at__lte=timezone.now()).order_by("expires_at")
+    rows = list(due.select_related("owner", "muted")[:limit])
+    for row in rows:
+        _end_if_due(row)
+    return len(rows)
+
+
+@transaction.atomic
+def _end_if_due(row: Mute) -> None:
+    edges.lock(row.owner)
+    # somebody may have made it longer meanwhile
+    if Mute.objects.filter(pk=row.pk, expires_at__lte=timezone.now()).exists():
+        _unmute(row.owner, row.muted)
+
+
+@transaction.atomic
+def note_about(owner: User, other: User, text: str) -> None:
+    """Note something about an account for oneself, at most 2,000 characters; an empty text takes the note away. Invalid."""
+    _require_other(owner, other)
+    text = text.strip()
+    if len(text) > NOTE_MAX_CHARACTERS:
+        message = _("At most %(count)d characters.") % {"count": NOTE_MAX_CHARACTERS}
+        raise Invalid(message, errors={"comment": message})
+    if text:
+        AccountNote.objects.update_or_create(owner=owner, about=other, defaults={"text": text})
+    else:
+        AccountNote.objects.filter(owner=owner, about=other).delete()
+
+
+def _ask(follower: User, followee: User, wanted: dict[str, bool]) -> None:
+    request = FollowRequest.objects.filter(requester=follower, owner=followee).first()
+    if request is None:
+        count_or_refuse("follow", str(follower.pk))
+        request = FollowRequest(requester=follower, owner=followee)
+        record("follow_requested", requester_id=follower.pk, owner_id=followee.pk)
+    known = Options(request.shows_reposts, request.notifies)
+    request.shows_reposts, request.notifies = known._replace(**wanted)
+    request.save()
+
+
+def _unmute(owner: User, other: User) -> None:
+    counts = edges.lock(owner)
     deleted, _by_model = Mute.objects.filter(owner=owner, muted=other).delete()
     if deleted:
-        _move(counts, Moved(owner.pk, MUTING, other.pk))
+        edges.move(counts, Moved(owner.pk, MUTING, other.pk))
         record("relations_moved", user_ids=[owner.pk])
+
+
+def _end_of_mute(seconds: int | None) -> datetime | None:
+    if not seconds:
+        return None
+    if not 0 < seconds <= MUTE_LONGEST.total_seconds():
+        message = _("Choose a time of at most a year.")
+        raise Invalid(message, errors={"duration": message})
+    return timezone.now() + timedelta(seconds=seconds)
 
 
 def _require_other(one: User, other: User) -> None:
     if one.pk == other.pk:
         raise Invalid(_("This doesn't work with your own account."), code="self")
-
-
-def _lock(*users: User) -> dict[int, UserCounts]:
-    rows = UserCounts.objects.select_for_update().filter(pk__in=[user.pk for user in users])
-    return {counts.pk: counts for counts in rows.order_by("pk")}
-
-
-def _blocked_between(one: User, other: User) -> bool:
-    pairs = [(one.pk, other.pk), (other.pk, one.pk)]
-    return any(
-        Block.objects.filter(owner=owner, blocked=blocked).exists() for owner, blocked in pairs
-    )
-
-
-def _cut(follower: User, followee: User) -> list[Moved]:
-    deleted, _by_model = Followee.objects.filter(owner=follower, followee=followee).delete()
-    if not deleted:
-        return []
-    Follower.objects.filter(owner=followee, follower=follower).delete()
-    _count(follower, followee, -1)
-    record("unfollowed", follower_id=follower.pk, followee_id=followee.pk)
-    return [
-        Moved(follower.pk, FOLLOWING, followee.pk),
-        Moved(followee.pk, FOLLOWED, follower.pk),
-    ]
-
-
-def _move(counts: dict[int, UserCounts], *moved: Moved) -> None:
-    """Raise the revisions of those whose relations moved, once each; Redis takes the change over after the commit."""
-    standing = {each.owner_id for each in moved if each.name in RELATIONS.names}
-    followed = {each.owner_id for each in moved if each.name == FOLLOWED}
-    for column, owner_ids in (("graph_revision", standing), ("followers_revision", followed)):
-        if owner_ids:
-            UserCounts.objects.filter(pk__in=owner_ids).update(**{column: F(column) + 1})
-    if moved:
-        transaction.on_commit(partial(bring_on, counts, moved))
-    if standing:
-        revisions = {owner_id: counts[owner_id].graph_revision + 1 for owner_id in standing}
-        transaction.on_commit(lambda: renew_standing(revisions), robust=True)
-
-
-def _count(follower: User, followee: User, delta: int) -> None:
-    change_user_counts(follower.pk, {"following": delta})
-    change_user_counts(followee.pk, {"followers": delta})

@@ -1,4 +1,4 @@
-"""The API's relations: follow, block, mute, and the lists of people."""
+"""The API's reads of the graph: how one stands to accounts, the lists of people, circles."""
 
 from collections.abc import Callable
 from typing import Any
@@ -16,10 +16,10 @@ from apps.accounts.queries import user_by_id, users_by_id
 from apps.accounts.schema import AccountSchema, ProblemSchema
 from apps.accounts.serializers import account_json
 from apps.accounts.visitors import viewer_id_of
-from apps.graph import actions
 from apps.graph.circle_queries import circles_to_post_to
 from apps.graph.familiar import common_followers
-from apps.graph.queries import exact_relations, followers_page, following_page
+from apps.graph.queries import followers_page, following_page
+from apps.graph.relationships import relationships as standing_to
 from apps.graph.schema import CircleSchema, FamiliarSchema, RelationshipSchema
 from apps.graph.serializers import circle_json, familiar_json, relationship_json
 from apps.ids import parse_id
@@ -39,42 +39,6 @@ CURSOR_PARAMETERS = [
 ]
 
 
-def _change(
-    name: str, summary: str, change: Callable[[User, User], None], *, scope: str
-) -> Callable[..., Response]:
-    @scopes(POST=scope)
-    @extend_schema(
-        operation_id=f"{name}_account",
-        tags=["accounts"],
-        summary=summary,
-        request=None,
-        responses={
-            200: RelationshipSchema,
-            401: ProblemSchema,
-            403: ProblemSchema,
-            404: ProblemSchema,
-            422: ProblemSchema,
-        },
-    )
-    @api_view(["POST"])
-    def endpoint(request: Request, account_id: int) -> Response:
-        viewer, other = viewer_of(request), user_by_id(account_id)
-        change(viewer, other)
-        return Response(relationship_json(other.pk, exact_relations(viewer.pk, [other.pk])))
-
-    return endpoint
-
-
-follow = _change("follow", "Follow an account", actions.follow_user, scope="write:follows")
-unfollow = _change(
-    "unfollow", "Stop following an account", actions.unfollow_user, scope="write:follows"
-)
-block = _change("block", "Block an account", actions.block_user, scope="write:blocks")
-unblock = _change("unblock", "End a block", actions.unblock_user, scope="write:blocks")
-mute = _change("mute", "Mute an account", actions.mute_user, scope="write:mutes")
-unmute = _change("unmute", "End a mute", actions.unmute_user, scope="write:mutes")
-
-
 @scopes(GET="read:follows")
 @extend_schema(
     operation_id="relationships",
@@ -87,8 +51,7 @@ unmute = _change("unmute", "End a mute", actions.unmute_user, scope="write:mutes
 def relationships(request: Request) -> Response:
     """The relations to up to 100 accounts, in the order asked."""
     ids = asked_ids(request, most=RELATIONSHIPS_MOST)
-    related = exact_relations(viewer_of(request).pk, ids)
-    return Response([relationship_json(user_id, related) for user_id in ids])
+    return Response([relationship_json(one) for one in standing_to(viewer_of(request).pk, ids)])
 
 
 @scopes(GET="read:follows")
@@ -156,7 +119,9 @@ followers = _people("account_followers", "Who follows an account", followers_pag
 following = _people("account_following", "Whom an account follows", following_page)
 
 
-def paged(request: Request, page: Page[Any], body: list[dict[str, Any]]) -> Response:
+def paged(
+    request: Request, page: Page[Any], body: list[dict[str, Any]] | dict[str, Any]
+) -> Response:
     """A list with its `Link` header."""
     link = link_header(request.build_absolute_uri(request.path), request.query_params, page)
     return Response(body, headers={"Link": link} if link else None)

@@ -1,7 +1,7 @@
 """What this app keeps in Redis: how accounts stand to each other, and the newest pages of long lists.
 
 Everything is fenced by a revision of its owner's counts row, which is raised in the transaction of every change: by
-`graph_revision` whom the owner follows, blocks and mutes and who blocks the owner, by `followers_revision` who follows
+`graph_revision` whom the owner follows (and of whom without reposts), blocks and mutes and who blocks the owner, by `followers_revision` who follows
 the owner. What Redis holds of another revision is a miss. Kept for active accounts only: it is loaded when it is asked
 for, and goes when its owner does not come for a while. No restricted post is ever authorized from here.
 """
@@ -25,12 +25,15 @@ from apps.caches.servers import RedisError
 logger = logging.getLogger(__name__)
 
 BATCH = 1000
-PREFIX = "rel:1"
+PREFIX = "rel:2"
 FOLLOWING, BLOCKING, BLOCKED_BY, MUTING = "following", "blocking", "blocked_by", "muting"
+HIDING_REPOSTS = "hiding_reposts"
 FOLLOWED = "followers"
 
 RELATIONS = LongSets(
-    PREFIX, (FOLLOWING, BLOCKING, BLOCKED_BY, MUTING), ttl_seconds=settings.GRAPH_TTL_SECONDS
+    PREFIX,
+    (FOLLOWING, BLOCKING, BLOCKED_BY, MUTING, HIDING_REPOSTS),
+    ttl_seconds=settings.GRAPH_TTL_SECONDS,
 )
 FOLLOWERS = LongSets(
     PREFIX,
@@ -87,7 +90,8 @@ SELECT graph_revision,
     ARRAY(SELECT followee_id FROM graph_followee WHERE owner_id = c.user_id LIMIT %(enough)s),
     ARRAY(SELECT blocked_id FROM graph_block WHERE owner_id = c.user_id LIMIT %(enough)s),
     ARRAY(SELECT owner_id FROM graph_block WHERE blocked_id = c.user_id LIMIT %(enough)s),
-    ARRAY(SELECT muted_id FROM graph_mute WHERE owner_id = c.user_id LIMIT %(enough)s)
+    ARRAY(SELECT muted_id FROM graph_mute WHERE owner_id = c.user_id LIMIT %(enough)s),
+    ARRAY(SELECT followee_id FROM graph_followee WHERE owner_id = c.user_id AND NOT shows_reposts LIMIT %(enough)s)
 FROM accounts_usercounts c WHERE user_id = %(owner)s
 """,
     FOLLOWERS.names: """

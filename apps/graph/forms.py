@@ -1,4 +1,6 @@
-"""HTML input of circles. What is allowed is decided by the actions; forms only read and show."""
+"""HTML input of circles, of who may follow, and of mutes. What is allowed is decided by the actions; forms only read and show."""
+
+from typing import Any
 
 from django import forms
 from django.utils.translation import gettext_lazy as _
@@ -36,3 +38,40 @@ class PeopleForm(forms.Form):
         """The handles, each once, as they are stored."""
         words = self.cleaned_data["handles"].replace(",", " ").replace("，", " ").split()
         return list(dict.fromkeys(word.removeprefix("@").lower() for word in words))
+
+
+class PrivacyForm(forms.Form):
+    """Who may follow."""
+
+    is_locked = forms.BooleanField(label=_("Ask me before anybody follows me"), required=False)
+
+
+class MuteForm(forms.Form):
+    """For how long somebody is muted, and how much."""
+
+    seconds = forms.TypedChoiceField(
+        label=_("For how long?"),
+        choices=[
+            (0, _("Until I end it")),
+            (3600, _("An hour")),
+            (24 * 3600, _("A day")),
+            (7 * 24 * 3600, _("A week")),
+            (30 * 24 * 3600, _("30 days")),
+        ],
+        coerce=int,
+        empty_value="",
+        required=False,
+        widget=forms.RadioSelect,
+        initial=0,
+    )
+    keeps_notifications = forms.BooleanField(
+        label=_("Go on telling me what they do with my posts"), required=False
+    )
+
+    def terms(self) -> dict[str, Any]:
+        """What the mute is to be."""
+        said = self.cleaned_data
+        return {
+            "seconds": said["seconds"] or None,
+            "notifications": not said["keeps_notifications"],
+        }

@@ -1,4 +1,4 @@
-"""The follow graph in split tables, and blocks and mutes.
+"""The follow graph in split tables, requests to follow, blocks, mutes, notes and circles.
 
 Every relation is written twice, once under each owner (source 004), so that both lists of a user lie together on
 one shard of that owner. Both rows and both counts are written in one transaction. `id` is the keyset of the lists.
@@ -19,6 +19,8 @@ class Followee(models.Model):
     followee = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.CASCADE, related_name="+", db_index=False
     )
+    shows_reposts = models.BooleanField(_("shows reposts"), default=True, db_default=True)
+    notifies = models.BooleanField(_("tells of new posts"), default=False, db_default=False)
     created_at = models.DateTimeField(_("since"), default=timezone.now)
 
     class Meta:
@@ -29,7 +31,15 @@ class Followee(models.Model):
                 condition=~models.Q(owner=models.F("followee")), name="followee_not_self"
             ),
         ]
-        indexes = [models.Index(fields=["owner", "-id"], name="followee_list")]
+        indexes = [
+            models.Index(fields=["owner", "-id"], name="followee_list"),
+            # few hide reposts: what is kept of them in Redis is loaded from here
+            models.Index(
+                fields=["owner", "followee"],
+                condition=models.Q(shows_reposts=False),
+                name="followee_hidden_reposts",
+            ),
+        ]
 
     def __str__(self) -> str:
         return f"{self.owner_id} -> {self.followee_id}"
@@ -44,6 +54,7 @@ class Follower(models.Model):
     follower = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.CASCADE, related_name="+", db_index=False
     )
+    notifies = models.BooleanField(_("wants to be told"), default=False, db_default=False)
     created_at = models.DateTimeField(_("since"), default=timezone.now)
 
     class Meta:
@@ -55,11 +66,45 @@ class Follower(models.Model):
             ),
         ]
         indexes = [
-            models.Index(fields=["owner", "-id"], include=["follower"], name="follower_list")
+            models.Index(fields=["owner", "-id"], include=["follower"], name="follower_list"),
+            # who is told of a new post: walked once for each post
+            models.Index(
+                fields=["owner", "id"],
+                include=["follower"],
+                condition=models.Q(notifies=True),
+                name="follower_told",
+            ),
         ]
 
     def __str__(self) -> str:
         return f"{self.owner_id} <- {self.follower_id}"
+
+
+class FollowRequest(models.Model):
+    """`requester` asks to follow `owner`, whose account is locked. The options are those of the follow to come."""
+
+    owner = models.ForeignKey(
+        settings.AUTH_USER_MODEL, models.CASCADE, related_name="+", db_index=False
+    )
+    requester = models.ForeignKey(
+        settings.AUTH_USER_MODEL, models.CASCADE, related_name="+", db_index=False
+    )
+    shows_reposts = models.BooleanField(_("shows reposts"), default=True)
+    notifies = models.BooleanField(_("tells of new posts"), default=False)
+    created_at = models.DateTimeField(_("since"), default=timezone.now)
+
+    class Meta:
+        verbose_name, verbose_name_plural = _("follow request"), _("follow requests")
+        constraints = [
+            models.UniqueConstraint("requester", "owner", name="follow_request_once"),
+            models.CheckConstraint(
+                condition=~models.Q(owner=models.F("requester")), name="follow_request_not_self"
+            ),
+        ]
+        indexes = [models.Index(fields=["owner", "-id"], name="follow_request_list")]
+
+    def __str__(self) -> str:
+        return f"{self.requester_id} ? {self.owner_id}"
 
 
 class Block(models.Model):
@@ -81,14 +126,20 @@ class Block(models.Model):
                 condition=~models.Q(owner=models.F("blocked")), name="block_not_self"
             ),
         ]
-        indexes = [models.Index(fields=["blocked", "owner"], name="block_mirror")]
+        indexes = [
+            models.Index(fields=["blocked", "owner"], name="block_mirror"),
+            models.Index(fields=["owner", "-id"], name="block_list"),
+        ]
 
     def __str__(self) -> str:
         return f"{self.owner_id} x {self.blocked_id}"
 
 
 class Mute(models.Model):
-    """`owner` does not want to read `muted`, who never learns of it."""
+    """`owner` does not want to read `muted`, who never learns of it.
+
+    The row is the mute: one with an end is deleted when it has come (`end_due_mutes`).
+    """
 
     owner = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.CASCADE, related_name="+", db_index=False
@@ -96,6 +147,8 @@ class Mute(models.Model):
     muted = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.CASCADE, related_name="+", db_index=False
     )
+    hides_notifications = models.BooleanField(_("notifications too"), default=True, db_default=True)
+    expires_at = models.DateTimeField(_("ends"), null=True, blank=True)
     created_at = models.DateTimeField(_("since"), default=timezone.now)
 
     class Meta:
@@ -106,10 +159,35 @@ class Mute(models.Model):
                 condition=~models.Q(owner=models.F("muted")), name="mute_not_self"
             ),
         ]
-        indexes = [models.Index(fields=["muted"], name="mute_mirror")]
+        indexes = [
+            models.Index(fields=["muted"], name="mute_mirror"),
+            models.Index(fields=["owner", "-id"], name="mute_list"),
+            models.Index(
+                fields=["expires_at"], condition=~models.Q(expires_at=None), name="mute_due"
+            ),
+        ]
 
     def __str__(self) -> str:
         return f"{self.owner_id} ~ {self.muted_id}"
+
+
+class AccountNote(models.Model):
+    """What `owner` noted down about an account, for nobody else's eyes."""
+
+    owner = models.ForeignKey(
+        settings.AUTH_USER_MODEL, models.CASCADE, related_name="+", db_index=False
+    )
+    about = models.ForeignKey(
+        settings.AUTH_USER_MODEL, models.CASCADE, related_name="+", db_index=False
+    )
+    text = models.TextField(_("note"))
+
+    class Meta:
+        verbose_name, verbose_name_plural = _("note"), _("notes")
+        constraints = [models.UniqueConstraint("owner", "about", name="account_note_once")]
+
+    def __str__(self) -> str:
+        return f"{self.owner_id} on {self.about_id}"
 
 
 class GraphImport(models.Model):

@@ -15,7 +15,7 @@ from apps.caches.listhead import Entry, ListHeads
 from apps.caches.servers import RedisError
 from apps.caches.together import Later, Together
 from apps.graph.cache import FOLLOWERS_LIST, FOLLOWING_LIST, RELATIONS, load_list, load_sets
-from apps.graph.models import Block, Followee, Follower, Mute
+from apps.graph.models import Block, Followee, Follower, FollowRequest, Mute
 from apps.paging import Cursor, Page, cut, page_of_rows
 
 MAX_OTHERS = 1000
@@ -37,6 +37,15 @@ WHERE blocked_id = %(viewer)s AND owner_id = ANY(%(others)s)
 UNION ALL
 SELECT 'muting', muted_id FROM graph_mute
 WHERE owner_id = %(viewer)s AND muted_id = ANY(%(others)s)
+UNION ALL
+SELECT 'hiding_reposts', followee_id FROM graph_followee
+WHERE owner_id = %(viewer)s AND followee_id = ANY(%(others)s) AND NOT shows_reposts
+UNION ALL
+SELECT 'requested', owner_id FROM graph_followrequest
+WHERE requester_id = %(viewer)s AND owner_id = ANY(%(others)s)
+UNION ALL
+SELECT 'requested_by', requester_id FROM graph_followrequest
+WHERE owner_id = %(viewer)s AND requester_id = ANY(%(others)s)
 """
 
 _CHUNKS = """
@@ -61,6 +70,7 @@ class Relations:
     blocking: set[int] = field(default_factory=set)
     blocked_by: set[int] = field(default_factory=set)
     muting: set[int] = field(default_factory=set)
+    hiding_reposts: set[int] = field(default_factory=set)
 
     def __or__(self, other: "Relations") -> "Relations":
         """What both know."""
@@ -69,6 +79,7 @@ class Relations:
             self.blocking | other.blocking,
             self.blocked_by | other.blocked_by,
             self.muting | other.muting,
+            self.hiding_reposts | other.hiding_reposts,
         )
 
     @property
@@ -79,9 +90,11 @@ class Relations:
 
 @dataclass(frozen=True, slots=True)
 class ExactRelations(Relations):
-    """The same from PostgreSQL, and who of the others follows the viewer, which is their list."""
+    """The same from PostgreSQL, who of the others follows the viewer, which is their list, and who asks to follow whom."""
 
     followed_by: set[int] = field(default_factory=set)
+    requested: set[int] = field(default_factory=set)
+    requested_by: set[int] = field(default_factory=set)
 
 
 def relations(
@@ -231,6 +244,7 @@ def _people(page: Page[Entry], viewer_id: int | None) -> Page[User]:
 def suggestions(viewer: User, *, limit: int) -> list[User]:
     """Accounts a viewer may want to follow: the most followed ones that are not followed, blocked or muted yet."""
     known = Followee.objects.filter(owner=viewer).values("followee_id")
+    asked = FollowRequest.objects.filter(requester=viewer).values("owner_id")
     hidden = Q(pk__in=Block.objects.filter(owner=viewer).values("blocked_id"))
     hidden |= Q(pk__in=Block.objects.filter(blocked=viewer).values("owner_id"))
     hidden |= Q(pk__in=Mute.objects.filter(owner=viewer).values("muted_id"))
@@ -238,6 +252,7 @@ def suggestions(viewer: User, *, limit: int) -> list[User]:
         User.objects.filter(suspended_at=None, counts__posts__gt=0)
         .exclude(pk=viewer.pk)
         .exclude(pk__in=known)
+        .exclude(pk__in=asked)
         .exclude(hidden)
         .select_related("counts")
         .order_by("-counts__followers", "pk")[:limit]

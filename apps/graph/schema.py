@@ -5,6 +5,7 @@ from typing import Any
 from rest_framework import serializers
 
 from apps.accounts.schema import AccountSchema
+from apps.graph.actions import NOTE_MAX_CHARACTERS
 
 
 class CircleSchema(serializers.Serializer[Any]):
@@ -29,11 +30,46 @@ class RelationshipSchema(serializers.Serializer[Any]):
     blocked_by = serializers.BooleanField()
     muting = serializers.BooleanField()
     muting_notifications = serializers.BooleanField()
+    muting_expires_at = serializers.DateTimeField(allow_null=True)
     requested = serializers.BooleanField()
     requested_by = serializers.BooleanField()
     domain_blocking = serializers.BooleanField()
     endorsed = serializers.BooleanField()
     note = serializers.CharField()
+
+
+class MutedAccountSchema(AccountSchema):
+    """An account that the viewer has muted."""
+
+    mute_expires_at = serializers.DateTimeField(allow_null=True)
+
+
+class FollowInput(serializers.Serializer[Any]):
+    """How to follow. What is not said stays as it is; of a new follow: with reblogs, without notifications."""
+
+    reblogs = serializers.BooleanField(allow_null=True, default=None)
+    notify = serializers.BooleanField(allow_null=True, default=None)
+
+
+class MuteInput(serializers.Serializer[Any]):
+    """What a mute hides, and for how long."""
+
+    notifications = serializers.BooleanField(
+        allow_null=True, default=None, help_text="Notifications too; null is yes."
+    )
+    duration = serializers.IntegerField(
+        default=0, min_value=0, help_text="In seconds, at most a year; 0 is for good."
+    )
+
+    def validate_notifications(self, value: bool | None) -> bool:  # noqa: FBT001 -- DRF's own signature
+        """Yes, unless no was said."""
+        return value is not False
+
+
+class NoteInput(serializers.Serializer[Any]):
+    """What to note about an account."""
+
+    comment = serializers.CharField(allow_blank=True, default="", max_length=NOTE_MAX_CHARACTERS)
 
 
 class FamiliarSchema(serializers.Serializer[Any]):

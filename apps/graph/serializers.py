@@ -1,33 +1,44 @@
 """Relations as JSON, in the Mastodon shape; circles."""
 
+from datetime import datetime
 from typing import Any
 
-from apps.accounts.serializers import account_json
+from apps.accounts.models import User
+from apps.accounts.serializers import account_json, timestamp
 from apps.graph.circle_queries import CircleChoice
 from apps.graph.familiar import Familiar
-from apps.graph.queries import ExactRelations
+from apps.graph.relationships import Relationship
 
 
-def relationship_json(user_id: int, related: ExactRelations) -> dict[str, Any]:
-    """How the viewer of `related` stands to an account."""
-    following, muting = user_id in related.following, user_id in related.muting
+def relationship_json(one: Relationship) -> dict[str, Any]:
+    """How a viewer stands to an account. Domains and endorsements do not exist here."""
     return {
-        "id": str(user_id),
-        "following": following,
-        "showing_reblogs": following,
-        "notifying": False,
+        "id": str(one.id),
+        "following": one.following,
+        "showing_reblogs": one.shows_reposts,
+        "notifying": one.notifies,
         "languages": None,
-        "followed_by": user_id in related.followed_by,
-        "blocking": user_id in related.blocking,
-        "blocked_by": user_id in related.blocked_by,
-        "muting": muting,
-        "muting_notifications": muting,
-        "requested": False,
-        "requested_by": False,
+        "followed_by": one.followed_by,
+        "blocking": one.blocking,
+        "blocked_by": one.blocked_by,
+        "muting": one.muting,
+        "muting_notifications": one.mutes_notifications,
+        "muting_expires_at": _moment(one.mute_ends_at),
+        "requested": one.requested,
+        "requested_by": one.requested_by,
         "domain_blocking": False,
         "endorsed": False,
-        "note": "",
+        "note": one.note,
     }
+
+
+def muted_json(user: User, ends_at: datetime | None) -> dict[str, Any]:
+    """An account in the list of muted ones, and until when."""
+    return {**account_json(user), "mute_expires_at": _moment(ends_at)}
+
+
+def _moment(at: datetime | None) -> str | None:
+    return timestamp(at) if at else None
 
 
 def familiar_json(user_id: int, familiar: Familiar) -> dict[str, Any]:

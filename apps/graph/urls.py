@@ -2,13 +2,22 @@
 
 from django.urls import URLPattern, path
 
-from apps.graph import api, circle_views, views
+from apps.graph import api, circle_views, privacy_views, relations_api, views
 
 pages: list[URLPattern] = [
     path("@<str:handle>/followers", views.followers, name="followers"),
     path("@<str:handle>/following", views.following, name="following"),
     path("@<str:handle>/block", views.block, name="block"),
+    path("@<str:handle>/mute", privacy_views.mute, name="mute"),
     *[path(f"@<str:handle>/{verb}", views.act, {"verb": verb}, name=verb) for verb in views.ACTS],
+    path("follow_requests", privacy_views.follow_requests, name="follow_requests"),
+    *[
+        path(f"@<str:handle>/{verb}", privacy_views.answer, {"verb": verb}, name=verb)
+        for verb in privacy_views.ANSWERS
+    ],
+    path("settings/privacy", privacy_views.privacy, name="settings_privacy"),
+    path("settings/blocks", privacy_views.blocked, name="settings_blocks"),
+    path("settings/mutes", privacy_views.muted, name="settings_mutes"),
     path("settings/circles", circle_views.circles, name="settings_circles"),
     path("settings/circles/<int:circle_id>", circle_views.circle, name="circle"),
     path("settings/circles/<int:circle_id>/add", circle_views.add, name="circle_add"),
@@ -23,10 +32,17 @@ endpoints: list[URLPattern] = [
     path("circles", api.circles),
     path("accounts/<int:account_id>/followers", api.followers),
     path("accounts/<int:account_id>/following", api.following),
-    path("accounts/<int:account_id>/follow", api.follow),
-    path("accounts/<int:account_id>/unfollow", api.unfollow),
-    path("accounts/<int:account_id>/block", api.block),
-    path("accounts/<int:account_id>/unblock", api.unblock),
-    path("accounts/<int:account_id>/mute", api.mute),
-    path("accounts/<int:account_id>/unmute", api.unmute),
+    path("accounts/<int:account_id>/follow", relations_api.follow),
+    path("accounts/<int:account_id>/unfollow", relations_api.unfollow),
+    path("accounts/<int:account_id>/remove_from_followers", relations_api.remove_from_followers),
+    path("accounts/<int:account_id>/block", relations_api.block),
+    path("accounts/<int:account_id>/unblock", relations_api.unblock),
+    path("accounts/<int:account_id>/mute", relations_api.mute),
+    path("accounts/<int:account_id>/unmute", relations_api.unmute),
+    path("accounts/<int:account_id>/note", relations_api.note),
+    path("blocks", relations_api.blocks),
+    path("mutes", relations_api.mutes),
+    path("follow_requests", relations_api.follow_requests),
+    path("follow_requests/<int:account_id>/authorize", relations_api.authorize),
+    path("follow_requests/<int:account_id>/reject", relations_api.reject),
 ]

@@ -1,6 +1,7 @@
 """Pages of the graph: who follows whom; follow, block, mute."""
 
 from collections.abc import Callable
+from functools import partial
 
 from django.contrib import messages
 from django.http import HttpResponse, HttpResponseBase
@@ -22,7 +23,7 @@ from apps.accounts.visitors import (
 from apps.graph.actions import (
     block_user,
     follow_user,
-    mute_user,
+    remove_follower,
     unblock_user,
     unfollow_user,
     unmute_user,
@@ -30,17 +31,25 @@ from apps.graph.actions import (
 from apps.graph.queries import exact_relations, followers_page, following_page
 from apps.paging import Cursor, Page
 
-ACTS: dict[str, Callable[[User, User], None]] = {
+ACTS: dict[str, Callable[[User, User], object]] = {
     "follow": follow_user,
     "unfollow": unfollow_user,
     "unblock": unblock_user,
-    "mute": mute_user,
     "unmute": unmute_user,
+    "remove_follower": remove_follower,
+    "hide_reposts": partial(follow_user, reposts=False),
+    "show_reposts": partial(follow_user, reposts=True),
+    "watch": partial(follow_user, notify=True),
+    "unwatch": partial(follow_user, notify=False),
 }
 _SAID = {
     "unblock": gettext_lazy("@%(handle)s is not blocked any more."),
-    "mute": gettext_lazy("@%(handle)s is muted."),
     "unmute": gettext_lazy("@%(handle)s is not muted any more."),
+    "remove_follower": gettext_lazy("@%(handle)s does not follow you any more."),
+    "hide_reposts": gettext_lazy("What @%(handle)s reposts is not on your page any more."),
+    "show_reposts": gettext_lazy("What @%(handle)s reposts is on your page again."),
+    "watch": gettext_lazy("You will be told of new posts of @%(handle)s."),
+    "unwatch": gettext_lazy("You will not be told of new posts of @%(handle)s any more."),
 }
 
 
@@ -94,6 +103,7 @@ def _people(request: Visit, owner: User, page: Page[User], *, tab: str) -> HttpR
     )
     context = {"profile": owner, "page": page, "tab": tab, "here": "profile"}
     context |= {"following": related.following, "followed_by": related.followed_by}
+    context["requested"] = related.requested
     return render(request, "graph/people.html", context)
 
 
@@ -104,6 +114,7 @@ def _button(request: MemberVisit, other: User) -> HttpResponse:
         "following": related.following,
         "followed_by": related.followed_by,
         "blocking": related.blocking,
+        "requested": related.requested,
         "way_back": next_address(request, other.url),
     }
     return render(request, "graph/_follow_button.html", context)

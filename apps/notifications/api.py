@@ -1,7 +1,8 @@
 """The API's notifications."""
 
 from django.utils.translation import gettext as _
-from drf_spectacular.utils import OpenApiParameter, extend_schema
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
 from rest_framework.decorators import api_view
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -10,9 +11,15 @@ from apps.accounts.api import viewer_of
 from apps.accounts.schema import ProblemSchema
 from apps.graph.api import CURSOR_PARAMETERS, paged
 from apps.ids import parse_id
-from apps.notifications.actions import mark_read
+from apps.notifications.actions import clear, dismiss, mark_read
 from apps.notifications.models import ReadMarker
-from apps.notifications.queries import markers_of, notifications_page, unread_count
+from apps.notifications.queries import (
+    UNREAD_MOST,
+    markers_of,
+    notifications_page,
+    one_notification,
+    unread_count,
+)
 from apps.notifications.schema import (
     TYPES,
     MarkersSchema,
@@ -22,8 +29,15 @@ from apps.notifications.schema import (
 )
 from apps.notifications.serializers import marker_json, notification_json
 from apps.paging import Cursor
-from apps.refusals import Invalid
+from apps.refusals import BadRequest, Invalid
 from apps.scopes import scopes
+
+CHOICE_PARAMETERS = [
+    OpenApiParameter("types[]", str, many=True, description="Only these."),
+    OpenApiParameter("exclude_types[]", str, many=True, description="All but these."),
+    OpenApiParameter("account_id", str, description="Only what this account did."),
+]
+NOTHING = OpenApiResponse(OpenApiTypes.OBJECT, description="An empty object.")
 
 
 @scopes(GET="read:notifications")
@@ -31,18 +45,16 @@ from apps.scopes import scopes
     operation_id="notifications",
     tags=["notifications"],
     summary="What happened to you",
-    parameters=[
-        *CURSOR_PARAMETERS,
-        OpenApiParameter("types[]", str, many=True),
-        OpenApiParameter("exclude_types[]", str, many=True),
-    ],
+    parameters=[*CURSOR_PARAMETERS, *CHOICE_PARAMETERS],
     responses={200: NotificationSchema(many=True), 400: ProblemSchema, 401: ProblemSchema},
 )
 @api_view(["GET"])
 def notifications(request: Request) -> Response:
     """The viewer's notifications, newest first. Reading them here does not mark them as read."""
     cursor = Cursor.from_query(request.query_params)
-    page = notifications_page(viewer_of(request), cursor, kinds=_kinds(request))
+    page = notifications_page(
+        viewer_of(request), cursor, kinds=kinds_of(request), actor_id=actor_of(request)
+    )
     return paged(request, page, [notification_json(notification) for notification in page.items])
 
 
@@ -51,12 +63,60 @@ def notifications(request: Request) -> Response:
     operation_id="unread_notifications",
     tags=["notifications"],
     summary="How many notifications are unread",
-    responses={200: UnreadSchema, 401: ProblemSchema},
+    parameters=[*CHOICE_PARAMETERS, OpenApiParameter("limit", int, description="At most 100.")],
+    responses={200: UnreadSchema, 400: ProblemSchema, 401: ProblemSchema},
 )
 @api_view(["GET"])
 def unread(request: Request) -> Response:
     """How many notifications are unread, at most 100."""
-    return Response({"count": unread_count(viewer_of(request))})
+    most = Cursor.from_query(request.query_params, default=UNREAD_MOST, most=UNREAD_MOST).limit
+    kinds, actor_id = kinds_of(request), actor_of(request)
+    return Response(
+        {"count": min(most, unread_count(viewer_of(request), kinds=kinds, actor_id=actor_id))}
+    )
+
+
+@scopes(GET="read:notifications")
+@extend_schema(
+    operation_id="notification",
+    tags=["notifications"],
+    summary="One notification",
+    responses={200: NotificationSchema, 401: ProblemSchema, 404: ProblemSchema},
+)
+@api_view(["GET"])
+def one(request: Request, notification_id: int) -> Response:
+    """One of the viewer's notifications."""
+    return Response(notification_json(one_notification(viewer_of(request), notification_id)))
+
+
+@scopes(POST="write:notifications")
+@extend_schema(
+    operation_id="dismiss_notification",
+    tags=["notifications"],
+    summary="Forget one notification",
+    request=None,
+    responses={200: NOTHING, 401: ProblemSchema, 404: ProblemSchema},
+)
+@api_view(["POST"])
+def dismiss_one(request: Request, notification_id: int) -> Response:
+    """Forget one of the viewer's notifications."""
+    dismiss(viewer_of(request), notification_id)
+    return Response({})
+
+
+@scopes(POST="write:notifications")
+@extend_schema(
+    operation_id="clear_notifications",
+    tags=["notifications"],
+    summary="Forget all notifications",
+    request=None,
+    responses={200: NOTHING, 401: ProblemSchema},
+)
+@api_view(["POST"])
+def clear_all(request: Request) -> Response:
+    """Forget all of the viewer's notifications."""
+    clear(viewer_of(request))
+    return Response({})
 
 
 @scopes(GET="read:statuses", POST="write:statuses")
@@ -101,9 +161,21 @@ def _id_in(text: str) -> int:
         raise Invalid(_("This is no id."), errors={"last_read_id": _("This is no id.")}) from None
 
 
-def _kinds(request: Request) -> list[str] | None:
+def kinds_of(request: Request) -> list[str] | None:
+    """The kinds that are asked for, None for all; words that are no types are nothing."""
     wanted = set(request.query_params.getlist("types[]")) or set(TYPES.values())
     wanted -= set(request.query_params.getlist("exclude_types[]"))
     if wanted >= set(TYPES.values()):
         return None
     return [kind for kind, name in TYPES.items() if name in wanted]
+
+
+def actor_of(request: Request) -> int | None:
+    """The account whose doings are asked for; BadRequest when it is no id."""
+    text = request.query_params.get("account_id")
+    if not text:
+        return None
+    try:
+        return parse_id(text)
+    except ValueError:
+        raise BadRequest(_("An account id is a number.")) from None

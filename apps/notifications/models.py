@@ -17,10 +17,14 @@ class NotificationKind(models.TextChoices):
     REPLY = "reply", _("reply")
     MENTION = "mention", _("mention")
     QUOTE = "quote", _("quote")
+    REQUEST = "request", _("follow request")
+    POST = "post", _("new post")
+    EDIT = "edit", _("edit")
+    POLL = "poll", _("end of a poll")
 
 
 class Notification(models.Model):
-    """`actor` did something that `user` may want to know. `post` is the post to look at; a follow has none."""
+    """`actor` did something that `user` may want to know. `post` is the post to look at; a follow and a request have none."""
 
     user = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.CASCADE, related_name="+", db_index=False
@@ -43,6 +47,8 @@ class Notification(models.Model):
         indexes = [
             models.Index(fields=["user", "-id"], name="notification_list"),
             models.Index(fields=["post"], condition=~models.Q(post=None), name="notification_post"),
+            # one group of notifications: the same done to the same post within some hours
+            models.Index(fields=["user", "kind", "post", "created_at"], name="notification_group"),
         ]
 
     def __str__(self) -> str:

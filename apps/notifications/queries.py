@@ -5,13 +5,16 @@ from datetime import datetime
 
 from django.db.models import QuerySet, Subquery
 from django.db.models.functions import Coalesce
+from django.utils.translation import gettext as _
 
 from apps.accounts.models import User
 from apps.accounts.queries import users_by_id
 from apps.graph.models import Mute
 from apps.graph.queries import relations
+from apps.graph.relationships import silenced_ids
 from apps.notifications.models import Notification, ReadMarker
 from apps.paging import Cursor, Page, page_of_rows
+from apps.refusals import NotFound
 from apps.timeline.hydrate import hydrate
 from apps.timeline.items import FeedItem
 
@@ -29,25 +32,48 @@ class NotificationItem:
     created_at: datetime
     is_unread: bool
 
+    @property
+    def post_id(self) -> int | None:
+        """The id of the post that it is about."""
+        return self.item.id if self.item else None
+
+
+def listed(
+    viewer: User, *, kinds: list[str] | None = None, actor_id: int | None = None
+) -> QuerySet[Notification]:
+    """A viewer's notifications, optionally of some kinds, or by one account only."""
+    rows = Notification.objects.filter(user=viewer)
+    if kinds is not None:
+        rows = rows.filter(kind__in=kinds)
+    return rows if actor_id is None else rows.filter(actor=actor_id)
+
 
 def notifications_page(
-    viewer: User, cursor: Cursor, *, kinds: list[str] | None = None
+    viewer: User, cursor: Cursor, *, kinds: list[str] | None = None, actor_id: int | None = None
 ) -> Page[NotificationItem]:
     """A page of a viewer's notifications, newest first, optionally of some kinds only; the cursor is their id."""
-    rows = Notification.objects.filter(user=viewer)
-    page = page_of_rows(rows if kinds is None else rows.filter(kind__in=kinds), cursor)
-    return page.mapped(_items(viewer, page.items))
+    page = page_of_rows(listed(viewer, kinds=kinds, actor_id=actor_id), cursor)
+    return page.mapped(items_of(viewer, page.items))
 
 
-def _items(viewer: User, rows: list[Notification]) -> list[NotificationItem]:
+def one_notification(viewer: User, number: int) -> NotificationItem:
+    """One of a viewer's notifications, as it would be listed. NotFound."""
+    for item in items_of(viewer, list(listed(viewer).filter(pk=number))):
+        return item
+    raise NotFound(_("There is no such notification."))
+
+
+def items_of(viewer: User, rows: list[Notification]) -> list[NotificationItem]:
+    """Up to 200 of a viewer's notifications with all that is needed, without those that are not to be seen any more."""
     actors = users_by_id([viewer.pk, *(row.actor_id for row in rows)])
     revision = actors[viewer.pk].counts.graph_revision if viewer.pk in actors else None
     related = relations(viewer.pk, list(actors), revision=revision)
+    hidden = related.severed | silenced_ids(viewer.pk, related.muting)
     posts = {
         item.id: item
         for item in hydrate(viewer.pk, [row.post_id for row in rows if row.post_id]).items
     }
-    read = last_read_id(viewer)
+    read = last_read_id(viewer) if rows else 0
     return [
         NotificationItem(
             row.pk,
@@ -59,7 +85,7 @@ def _items(viewer: User, rows: list[Notification]) -> list[NotificationItem]:
         )
         for row in rows
         if row.actor_id in actors
-        and row.actor_id not in related.severed | related.muting
+        and row.actor_id not in hidden
         and (row.post_id is None or row.post_id in posts)
     ]
 
@@ -84,10 +110,23 @@ def _marked(viewer: User) -> QuerySet[ReadMarker]:
     return ReadMarker.objects.filter(user=viewer, timeline=ReadMarker.Timeline.NOTIFICATIONS)
 
 
-def unread_count(viewer: User) -> int:
+def unread_count(
+    viewer: User, *, kinds: list[str] | None = None, actor_id: int | None = None
+) -> int:
     """How many notifications lie above the read marker, at most 100; one query."""
-    marker = _marked(viewer).values("last_read_id")
-    rows = Notification.objects.filter(user=viewer, pk__gt=Coalesce(Subquery(marker), 0))
-    muted = Mute.objects.filter(owner=viewer).values("muted_id")
-    heard = rows.filter(actor__suspended_at=None).exclude(actor__in=muted)
-    return len(heard.values_list("pk")[:UNREAD_MOST])
+    marker = Coalesce(Subquery(_marked(viewer).values("last_read_id")), 0)
+    rows = unread_rows(viewer, marker, kinds=kinds, actor_id=actor_id)
+    return len(rows.values_list("pk")[:UNREAD_MOST])
+
+
+def unread_rows(
+    viewer: User,
+    above: int | Coalesce,
+    *,
+    kinds: list[str] | None = None,
+    actor_id: int | None = None,
+) -> QuerySet[Notification]:
+    """A viewer's notifications above an id, without those by people who are muted or suspended."""
+    rows = listed(viewer, kinds=kinds, actor_id=actor_id).filter(pk__gt=above)
+    silenced = Mute.objects.filter(owner=viewer, hides_notifications=True).values("muted_id")
+    return rows.filter(actor__suspended_at=None).exclude(actor__in=silenced)

@@ -15,17 +15,64 @@ TYPES = {
     "reply": "mention",
     "mention": "mention",
     "quote": "quote",
+    "request": "follow_request",
+    "post": "status",
+    "edit": "update",
+    "poll": "poll",
 }
+NAMES = sorted(set(TYPES.values()))
+EXPANSIONS = ("full", "partial_avatars")
 
 
 class NotificationSchema(serializers.Serializer[Any]):
     """What an account did."""
 
     id = serializers.CharField()
-    type = serializers.ChoiceField(sorted(set(TYPES.values())))
+    type = serializers.ChoiceField(NAMES)
     created_at = serializers.DateTimeField()
     account = AccountSchema()
     status = StatusSchema(required=False)
+
+
+class GroupSchema(serializers.Serializer[Any]):
+    """What several accounts did alike."""
+
+    group_key = serializers.CharField()
+    notifications_count = serializers.IntegerField(help_text="As far as they are on this page.")
+    type = serializers.ChoiceField(NAMES)
+    most_recent_notification_id = serializers.IntegerField(
+        help_text="A number, unlike all other ids: so it is in Mastodon."
+    )
+    page_min_id = serializers.CharField()
+    page_max_id = serializers.CharField()
+    latest_page_notification_at = serializers.DateTimeField()
+    sample_account_ids = serializers.ListField(child=serializers.CharField())
+    status_id = serializers.CharField(required=False)
+
+
+class PartialAccountSchema(serializers.Serializer[Any]):
+    """As much of an account as a picture of it needs."""
+
+    id = serializers.CharField()
+    acct = serializers.CharField()
+    url = serializers.URLField()
+    avatar = serializers.URLField()
+    avatar_static = serializers.URLField()
+    locked = serializers.BooleanField()
+    bot = serializers.BooleanField()
+
+
+# of an account, in `partial_accounts`
+PARTIAL_FIELDS = ("id", "acct", "url", "avatar", "avatar_static", "locked", "bot")
+
+
+class GroupsSchema(serializers.Serializer[Any]):
+    """Groups of notifications, and each account and each status they name once."""
+
+    accounts = AccountSchema(many=True)
+    partial_accounts = PartialAccountSchema(many=True, required=False)
+    statuses = StatusSchema(many=True)
+    notification_groups = GroupSchema(many=True)
 
 
 class UnreadSchema(serializers.Serializer[Any]):

@@ -1,11 +1,14 @@
 """Notifications as JSON, in the Mastodon shape."""
 
+from collections.abc import Sequence
 from typing import Any
 
+from apps.accounts.models import User
 from apps.accounts.serializers import account_json, timestamp
+from apps.notifications.groups import Group
 from apps.notifications.models import ReadMarker
 from apps.notifications.queries import NotificationItem
-from apps.notifications.schema import TYPES
+from apps.notifications.schema import PARTIAL_FIELDS, TYPES
 from apps.timeline.serializers import status_json
 
 
@@ -20,6 +23,47 @@ def notification_json(notification: NotificationItem) -> dict[str, Any]:
     if notification.item is not None:
         body["status"] = status_json(notification.item)
     return body
+
+
+def groups_json(groups: Sequence[Group], *, partial: bool = False) -> dict[str, Any]:
+    """Groups of notifications, with each account and each status once.
+
+    `partial` gives only the first account of each group whole, of the others what a picture needs.
+    """
+    first = {group.newest.actor.pk: group.newest.actor for group in groups}
+    people = {person.pk: person for group in groups for person in group.actors}
+    statuses = {group.item.id: group.item for group in groups if group.item}
+    body = {
+        "accounts": [account_json(one) for one in (first if partial else people).values()],
+        "statuses": [status_json(item) for item in statuses.values()],
+        "notification_groups": [group_json(group) for group in groups],
+    }
+    if partial:
+        others = [one for pk, one in people.items() if pk not in first]
+        body["partial_accounts"] = [_partial(one) for one in others]
+    return body
+
+
+def group_json(group: Group) -> dict[str, Any]:
+    """One group; a follow has no status."""
+    body = {
+        "group_key": group.key,
+        "notifications_count": len(group.items),
+        "type": TYPES[group.newest.kind],
+        "most_recent_notification_id": group.newest.id,
+        "page_min_id": str(group.items[-1].id),
+        "page_max_id": str(group.newest.id),
+        "latest_page_notification_at": timestamp(group.newest.created_at),
+        "sample_account_ids": [str(person.pk) for person in group.actors],
+    }
+    if group.item is not None:
+        body["status_id"] = str(group.item.id)
+    return body
+
+
+def _partial(person: User) -> dict[str, Any]:
+    whole = account_json(person)
+    return {name: whole[name] for name in PARTIAL_FIELDS}
 
 
 def marker_json(marker: ReadMarker) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from django.urls import URLPattern, path
 
-from apps.notifications import api, views
+from apps.notifications import api, groups_api, views
 
 pages: list[URLPattern] = [
     path("notifications", views.notifications, name="notifications"),
@@ -12,5 +12,16 @@ pages: list[URLPattern] = [
 endpoints: list[URLPattern] = [
     path("notifications", api.notifications),
     path("notifications/unread_count", api.unread),
+    path("notifications/clear", api.clear_all),
+    path("notifications/<int:notification_id>", api.one),
+    path("notifications/<int:notification_id>/dismiss", api.dismiss_one),
     path("markers", api.markers),
+]
+
+endpoints_v2: list[URLPattern] = [
+    path("notifications", groups_api.groups),
+    path("notifications/unread_count", groups_api.unread),
+    path("notifications/<str:group_key>", groups_api.group),
+    path("notifications/<str:group_key>/accounts", groups_api.group_accounts),
+    path("notifications/<str:group_key>/dismiss", groups_api.dismiss),
 ]

@@ -117,7 +117,8 @@ def _belongs(
     # a window may still hold an author who is not followed any more; circles are for members, whom the gate checks
     followed = item.author.pk == viewer_id or item.author.pk in relations.following
     circled = item.post.visibility == Visibility.CIRCLE
-    return (followed or circled) and not_muted(item, relations)
+    unshared = item.is_repost and item.author.pk in relations.hiding_reposts
+    return (followed or circled) and not unshared and not_muted(item, relations)
 
 
 def newer_count(viewer: User, since_id: int, *, most: int = 99) -> int:

@@ -8,7 +8,9 @@ from django.utils import timezone
 
 from apps.engagement.actions import bookmark_post
 from apps.graph.actions import block_user
+from apps.graph.models import FollowRequest
 from apps.lists.actions import create_list
+from apps.notifications.models import Notification, NotificationKind
 from apps.posts.actions import delete_post
 from apps.posts.drafts import Draft
 from apps.posts.scheduled import schedule_post
@@ -29,7 +31,12 @@ ENDPOINTS = [
     ("GET", "accounts/<int:account_id>/following", False),
     ("GET", "accounts/relationships", True),
     ("GET", "accounts/familiar_followers", True),
-    *(("POST", f"accounts/<int:account_id>/{act}", True) for act in ("follow", "unfollow", "block", "unblock", "mute", "unmute")),
+    *(("POST", f"accounts/<int:account_id>/{act}", True) 
+      for act in ("follow", "unfollow", "remove_from_followers", "block", "unblock", "mute", "unmute", "note")),
+    ("GET", "blocks", True),
+    ("GET", "mutes", True),
+    ("GET", "follow_requests", True),
+    *(("POST", f"follow_requests/<int:account_id>/{act}", True) for act in ("authorize", "reject")),
     ("GET", "circles", True),
     ("GET", "lists", True),
     ("POST", "lists", True),
@@ -42,6 +49,14 @@ ENDPOINTS = [
     ("GET", "bookmarks", True),
     ("GET", "notifications", True),
     ("GET", "notifications/unread_count", True),
+    ("POST", "notifications/clear", True),
+    ("GET", "notifications/<int:notification_id>", True),
+    ("POST", "notifications/<int:notification_id>/dismiss", True),
+    ("GET", "v2/notifications", True),
+    ("GET", "v2/notifications/unread_count", True),
+    ("GET", "v2/notifications/<str:group_key>", True),
+    ("GET", "v2/notifications/<str:group_key>/accounts", True),
+    ("POST", "v2/notifications/<str:group_key>/dismiss", True),
     ("GET", "markers", True),
     ("POST", "markers", True),
     ("GET", "x/activity", True),
@@ -62,10 +77,13 @@ ENDPOINTS = [
     ("GET", "x/explain/statuses/<int:status_id>", True),
 ]  # fmt: skip
 LISTS = ["timelines/home", "x/explain/home", "timelines/public", "bookmarks", "favourites", "notifications", "accounts/<int:account_id>/statuses",
-         "accounts/<int:account_id>/followers", "accounts/<int:account_id>/following"]  # fmt: skip
+         "accounts/<int:account_id>/followers", "accounts/<int:account_id>/following", "blocks", "mutes", "follow_requests"]  # fmt: skip
 OF_A_STATUS = [(method, address) for method, address, _needs in ENDPOINTS if "status_id" in address]
 OF_AN_ACCOUNT = [
     (method, address) for method, address, _needs in ENDPOINTS if "account_id" in address
+]
+OF_A_NOTIFICATION = [
+    (method, address) for method, address, _needs in ENDPOINTS if "notification_id" in address
 ]
 OF_A_LIST = [(method, address) for method, address, _needs in ENDPOINTS if "list_id" in address]
 BODY = {
@@ -103,6 +121,8 @@ def call(client, method, address, number=0, *, slash="", **more):
         .replace("<int:account_id>", str(number))
         .replace("<int:number>", str(number))
         .replace("<int:list_id>", str(number))
+        .replace("<int:notification_id>", str(number))
+        .replace("<str:group_key>", f"ungrouped-{number}")
         + slash
     )
     data = BODY if method in {"POST", "PUT"} else None
@@ -187,7 +207,9 @@ ODD_IDS = ["0", "9223372036854775807", "9223372036854775808", "9" * 30, "9" * 50
            "1e5", "%20", "1%00", "%FF", "007"]  # fmt: skip
 
 
-@pytest.mark.parametrize(("method", "address"), [*OF_A_STATUS, *OF_AN_ACCOUNT, *OF_A_LIST])
+@pytest.mark.parametrize(
+    ("method", "address"), [*OF_A_STATUS, *OF_AN_ACCOUNT, *OF_A_LIST, *OF_A_NOTIFICATION]
+)
 def test_ids_that_cannot_be_are_refused_and_never_fail(carol, api_of, method, address):
     client = api_of(carol)
     for number in ODD_IDS:
@@ -209,6 +231,11 @@ def test_a_trailing_slash_is_the_same_address_without_a_redirect(
         number, owners = schedule_post(alice, Draft("Later."), in_an_hour()).pk, True
     if "<int:list_id>" in address:
         number, owners = create_list(alice, title="Tea").pk, True
+    if "<int:notification_id>" in address or "<str:group_key>" in address:
+        kind = NotificationKind.FOLLOW
+        number = Notification.objects.create(user=bob, kind=kind, actor=alice).pk
+    if address.startswith("follow_requests/"):  # there is somebody to answer
+        FollowRequest.objects.create(owner=bob, requester=alice)
     client = api_of(alice if owners else bob)
     answer = call(client, method, address, number, slash="/")
     assert answer.status_code == 200
@@ -259,7 +286,13 @@ def test_the_schema_describes_every_endpoint(client, db):
         "/api/schema", headers={"Accept": "application/vnd.oai.openapi+json"}
     ).json()
     described = {
-        (method.upper(), bare_path(path).replace("{", "<int:").replace("}", ">"))
+        (
+            method.upper(),
+            bare_path(path)
+            .replace("{group_key}", "<str:group_key>")
+            .replace("{", "<int:")
+            .replace("}", ">"),
+        )
         for path, methods in document["paths"].items()
         for method in methods
         if path.startswith(("/api/v1/", "/api/v2/", "/api/x/"))

@@ -1,10 +1,17 @@
 import pytest
+from django.utils import timezone
 
+from apps.accounts.actions import set_locked
 from apps.engagement.actions import like_post
 from apps.graph.actions import follow_user
 from apps.notifications.actions import mark_read
 from apps.notifications.models import Notification, NotificationKind
-from apps.notifications.schema import TYPES, NotificationSchema
+from apps.notifications.schema import (
+    TYPES,
+    GroupSchema,
+    NotificationSchema,
+    PartialAccountSchema,
+)
 from apps.posts.actions import repost
 from tests.factories import deliver, publish
 
@@ -69,3 +76,89 @@ def test_the_unread_are_counted_and_reading_here_marks_nothing(api, alice):
     assert api.get(f"{NOTIFICATIONS}/unread_count").json() == {"count": 6}
     mark_read(alice, Notification.objects.latest("pk").pk)
     assert api.get(f"{NOTIFICATIONS}/unread_count").json() == {"count": 0}
+
+
+# --- one, dismissed, cleared; by account ------------------------------------------------------------
+
+
+def test_one_is_shown_as_in_the_list_and_dismissed(api, api_of, carol):
+    first = api.get(NOTIFICATIONS).json()[0]
+    assert api.get(f"{NOTIFICATIONS}/{first['id']}").json() == first
+    assert api_of(carol).get(f"{NOTIFICATIONS}/{first['id']}").status_code == 404
+    assert api.post(f"{NOTIFICATIONS}/{first['id']}/dismiss").json() == {}
+    assert api.get(f"{NOTIFICATIONS}/{first['id']}").status_code == 404
+    assert len(api.get(NOTIFICATIONS).json()) == 5
+
+
+def test_all_are_cleared(api):
+    assert api.post(f"{NOTIFICATIONS}/clear").json() == {}
+    assert api.get(NOTIFICATIONS).json() == []
+    assert api.get(f"{NOTIFICATIONS}/unread_count").json() == {"count": 0}
+
+
+def test_one_accounts_doings_can_be_chosen(api, carol, alice):
+    assert len(api.get(NOTIFICATIONS, {"account_id": carol.pk}).json()) == 6
+    assert api.get(NOTIFICATIONS, {"account_id": alice.pk}).json() == []
+    assert api.get(NOTIFICATIONS, {"account_id": "x"}).status_code == 400
+    count = api.get(f"{NOTIFICATIONS}/unread_count", {"account_id": carol.pk, "limit": 4})
+    assert count.json() == {"count": 4}
+
+
+def test_a_request_to_follow_has_an_account_and_no_status(alice, carol, api_of):
+    set_locked(alice, locked=True)
+    follow_user(carol, alice)
+    deliver()
+    (told,) = api_of(alice).get(NOTIFICATIONS, {"types[]": "follow_request"}).json()
+    assert (told["type"], told["account"]["acct"]) == ("follow_request", "carol")
+    assert "status" not in told
+
+
+# --- groups -----------------------------------------------------------------------------------------
+
+GROUPS = "/api/v2/notifications"
+
+
+def test_groups_name_accounts_and_statuses_once(api, alice):
+    body = api.get(GROUPS).json()
+    assert set(body) == {"accounts", "statuses", "notification_groups"}
+    assert [one["acct"] for one in body["accounts"]] == ["carol"]
+    ids = {one["id"] for one in body["statuses"]}
+    assert len(ids) == len(body["statuses"])
+    for group in body["notification_groups"]:
+        fields = set(GroupSchema().fields)
+        assert set(group) == (fields - {"status_id"} if group["type"] == "follow" else fields)
+        assert group.get("status_id") in {None, *ids}
+        assert group["sample_account_ids"] == [body["accounts"][0]["id"]]
+        assert isinstance(group["most_recent_notification_id"], int)
+
+
+def test_a_group_is_walked_to_and_dismissed_by_its_key(api):
+    body = api.get(GROUPS, {"limit": 2})
+    assert len(body.json()["notification_groups"]) == 2
+    assert 'rel="next"' in body.headers["Link"]
+    key = body.json()["notification_groups"][0]["group_key"]
+    assert api.get(f"{GROUPS}/{key}").json()["notification_groups"][0]["group_key"] == key
+    assert [one["acct"] for one in api.get(f"{GROUPS}/{key}/accounts").json()] == ["carol"]
+    assert api.get(f"{GROUPS}/unread_count").json() == {"count": 6}
+    assert api.post(f"{GROUPS}/{key}/dismiss").json() == {}
+    assert api.get(f"{GROUPS}/{key}").status_code == 404
+    assert api.get(f"{GROUPS}/unread_count").json() == {"count": 5}
+
+
+def test_accounts_can_come_in_part(api, alice, bob):
+    like_post(bob, Notification.objects.filter(kind="like").latest("pk").post_id or 0)
+    deliver()
+    Notification.objects.update(created_at=timezone.now())
+    body = api.get(GROUPS, {"expand_accounts": "partial_avatars", "types[]": "favourite"}).json()
+    assert [one["acct"] for one in body["accounts"]] == ["bob"]
+    (partial,) = body["partial_accounts"]
+    assert partial["acct"] == "carol"
+    assert set(partial) == set(PartialAccountSchema().fields)
+
+
+@pytest.mark.parametrize("key", ["x", "follow-", "ungrouped-0", "favourite-1-1", "%00", "9" * 400])
+@pytest.mark.parametrize("what", ["", "/accounts", "/dismiss"])
+def test_what_is_no_group_is_refused(api, key, what):
+    send = api.post if what == "/dismiss" else api.get
+    answer = send(f"{GROUPS}/{key}{what}")
+    assert answer.status_code in {400, 404} or (key, what) == ("favourite-1-1", "/dismiss")

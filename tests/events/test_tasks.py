@@ -178,6 +178,7 @@ TASKS = {
     "apps.timeline.tasks.measure_policies": run_measure,
     "apps.timeline.tasks.sweep": run_plain,
     "apps.timeline.tasks.tend_second_level": run_plain,
+    "apps.graph.tasks.end_due_mutes": run_plain,
     "apps.topology.tasks.publish": run_plain,
     "apps.audit.tasks.audit": run_plain,
 }

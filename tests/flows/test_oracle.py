@@ -33,6 +33,10 @@ from tests.services import running
 STEPS, LOOK_EVERY, PEOPLE = 150, 25, 4
 
 
+def follow_without_reposts(one, other):
+    follow_user(one, other, reposts=False)
+
+
 class World:
     """A few people who do things at random, and caches that lose things at random."""
 
@@ -63,7 +67,11 @@ class World:
             publish(one, "An answer.", reply_to_id=self.chance.choice(posts)[0])
 
     def _relate(self, one, other, posts):
-        acts = [follow_user] * 4 + [unfollow_user, block_user, unblock_user, mute_user, unmute_user]
+        acts = (
+            [follow_user] * 4
+            + [follow_without_reposts] * 2
+            + [unfollow_user, block_user, unblock_user, mute_user, unmute_user]
+        )
         self.chance.choice(acts)(one, other)
 
     def _mark(self, one, other, posts):

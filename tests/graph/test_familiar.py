@@ -162,7 +162,13 @@ def test_a_planted_friend_who_is_blocked_is_not_named(alice, carol, circle):
     RELATIONS.store(
         alice.pk,
         UserCounts.objects.get(pk=alice.pk).graph_revision,
-        {"following": ids, "blocking": [enemy.pk], "blocked_by": [], "muting": []},
+        {
+            "following": ids,
+            "blocking": [enemy.pk],
+            "blocked_by": [],
+            "muting": [],
+            "hiding_reposts": [],
+        },
     )
     assert enemy.pk not in shown(alice, carol)
 

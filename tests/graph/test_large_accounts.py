@@ -84,7 +84,7 @@ def test_a_follow_moves_the_same_bytes_for_a_reader_of_two_and_of_twenty_thousan
                 if heard["command"].startswith("ECHO"):
                     break
                 trace.append(heard["command"])
-        written = [line for line in trace if "rel:1" in line]
+        written = [line for line in trace if "rel:2" in line]
         assert {line.split()[0] for line in written} <= {
             "EVALSHA", "SMISMEMBER", "SADD", "SREM", "SCARD", "ZSCORE",
         }  # fmt: skip

@@ -76,7 +76,7 @@ def test_reads_of_a_replica_keep_what_they_read_alive(alice, others, replicated,
     monkeypatch.setattr("apps.caches.replicas.SLIDE_EVERY", 1)
     cached(alice, others)
     assert caught_up(replicated)
-    key = f"rel:1:{{{alice.pk}}}:following"
+    key = f"rel:2:{{{alice.pk}}}:following"
     graph().expire(key, 50)
     cached(alice, others)
     assert graph().ttl(key) > 1000

@@ -90,7 +90,19 @@ def test_oneself_cannot_be_followed(alice, page_of):
     assert page_of(alice).post("/@alice/follow").status_code == 422
 
 
-@pytest.mark.parametrize("verb", ["follow", "unfollow", "unblock", "mute", "unmute"])
+@pytest.mark.parametrize(
+    "verb",
+    [
+        "follow",
+        "unfollow",
+        "unblock",
+        "unmute",
+        "approve",
+        "remove_follower",
+        "hide_reposts",
+        "watch",
+    ],
+)
 def test_acts_are_no_pages(alice, carol, page_of, verb):
     assert page_of(carol).get(f"/@alice/{verb}").status_code == 405
 

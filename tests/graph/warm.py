@@ -61,4 +61,6 @@ def from_truth(viewer, others) -> Relations:
 
 def _plain(found: Relations) -> Relations:
     """Without what PostgreSQL may add; for comparisons."""
-    return Relations(found.following, found.blocking, found.blocked_by, found.muting)
+    return Relations(
+        found.following, found.blocking, found.blocked_by, found.muting, found.hiding_reposts
+    )

@@ -3,16 +3,22 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
+from apps.accounts.actions import set_locked
 from apps.accounts.models import User
 from apps.engagement.actions import like_post, unlike_post
+from apps.events import actions as events
 from apps.events.leases import State
 from apps.events.models import Event
 from apps.graph.actions import block_user, follow_user, mute_user, unfollow_user
-from apps.notifications.actions import mark_read
+from apps.graph.request_actions import approve_request, reject_request
+from apps.notifications.actions import clear, dismiss, mark_read
 from apps.notifications.models import Notification
-from apps.notifications.queries import last_read_id
+from apps.notifications.queries import last_read_id, notifications_page, unread_count
+from apps.paging import Cursor
 from apps.posts.actions import delete_post, repost, unrepost
+from apps.posts.editing import edit_post
 from apps.posts.muting import mute_thread, unmute_thread
+from apps.refusals import NotFound
 from tests.factories import deliver, make_user, publish
 from tests.threads import together
 
@@ -167,3 +173,133 @@ def test_a_muted_thread_tells_nothing_until_it_is_heard_again(alice, bob, carol)
         ("mention", "carol", outside.pk),
         ("mention", "carol", again.pk),
     ]
+
+
+# --- requests, new posts, edits -------------------------------------------------------------------
+
+
+@pytest.fixture
+def locked(alice):
+    return set_locked(alice, locked=True)
+
+
+def test_a_request_is_told_until_it_is_answered_and_then_the_follow_is(locked, carol):
+    follow_user(carol, locked)
+    assert told(locked) == [("request", "carol", None)]
+    approve_request(locked, carol)
+    assert told(locked) == [("follow", "carol", None)]
+
+
+@pytest.mark.parametrize("end", [reject_request, lambda owner, other: unfollow_user(other, owner)])
+def test_a_request_that_is_gone_is_not_told_any_more(locked, carol, end):
+    follow_user(carol, locked)
+    assert told(locked) == [("request", "carol", None)]
+    end(locked, carol)
+    assert told(locked) == []
+    follow_user(carol, locked)  # another one is told again
+    assert told(locked) == [("request", "carol", None)]
+
+
+def test_a_request_withdrawn_before_it_was_told_is_never_told(locked, carol):
+    follow_user(carol, locked)
+    unfollow_user(carol, locked)
+    for event in Event.objects.filter(name__startswith="follow_request").order_by("-pk"):
+        events.run_due(limit=1, only=[event.pk])  # in the wrong order
+    assert told(locked) == []
+
+
+def test_who_wants_to_be_told_of_new_posts_is(alice, bob, carol):
+    follow_user(bob, alice, notify=True)
+    follow_user(carol, alice)
+    other = publish(carol)
+    for draft in ({}, {"visibility": "unlisted"}, {"visibility": "followers"}):
+        post = publish(alice, **draft)
+        assert told(bob)[-1] == ("post", "alice", post.pk)
+    said = publish(alice)
+    answer = publish(alice, reply_to_id=said.pk)
+    assert [post_id for _kind, _actor, post_id in told(bob)][-2:] == [said.pk, answer.pk]
+    number = len(told(bob))
+    repost(alice, other.pk)
+    publish(alice, reply_to_id=other.pk)
+    publish(alice, "for @carol", visibility="mentioned")
+    assert len(told(bob)) == number
+    assert {kind for kind, _actor, _post in told(carol)} == {"repost", "reply", "mention"}
+    follow_user(bob, alice, notify=False)
+    publish(alice)
+    assert len(told(bob)) == number
+
+
+def test_whom_a_post_names_is_told_once_though_they_watch(alice, bob):
+    follow_user(bob, alice, notify=True)
+    post = publish(alice, "hello @bob")
+    assert told(bob) == [("mention", "alice", post.pk)]
+
+
+def test_watchers_who_mute_are_not_told(alice, bob):
+    follow_user(bob, alice, notify=True)
+    mute_user(bob, alice)
+    publish(alice)
+    assert told(bob) == []
+
+
+def test_all_of_many_watchers_are_told(alice, monkeypatch):
+    monkeypatch.setattr("apps.notifications.actions.BATCH", 2)
+    crowd = [make_user() for _ in range(5)]
+    for one in crowd:
+        follow_user(one, alice, notify=True)
+    post = publish(alice)
+    deliver()
+    rows = Notification.objects.filter(kind="post", post=post.pk)
+    assert set(rows.values_list("user", flat=True)) == {one.pk for one in crowd}
+
+
+def test_who_reposted_is_told_of_an_edit_once(alice, bob, carol):
+    post = publish(alice)
+    for person in (bob, carol):
+        repost(person, post.pk)
+    deaf = make_user()
+    repost(deaf, post.pk)
+    mute_thread(deaf, post.pk)
+    block_user(alice, carol)
+    for body in ("Another text.", "And another one."):
+        edit_post(alice, post.pk, body=body)
+        assert told(bob) == [("edit", "alice", post.pk)]
+        assert told(carol) == told(deaf) == []
+
+
+def test_a_mute_may_leave_notifications(alice, carol):
+    mute_user(alice, carol, notifications=False)
+    publish(carol, "hello @alice")
+    assert [kind for kind, _actor, _post in told(alice)] == ["mention"]
+    assert unread_count(alice) == len(notifications_page(alice, Cursor()).items) == 1
+    mute_user(alice, carol)
+    assert unread_count(alice) == len(notifications_page(alice, Cursor()).items) == 0
+
+
+# --- forgetting -----------------------------------------------------------------------------------
+
+
+def test_one_is_dismissed_by_its_owner_only(alice, bob, carol):
+    publish(carol, "hello @alice")
+    publish(carol, "hello @alice @bob")
+    deliver()
+    first, second = Notification.objects.filter(user=alice, kind="mention").order_by("pk")
+    with pytest.raises(NotFound):
+        dismiss(bob, first.pk)
+    assert len(told(alice)) == 3  # and that bob follows
+    dismiss(alice, first.pk)
+    with pytest.raises(NotFound):
+        dismiss(alice, first.pk)
+    left = Notification.objects.filter(user=alice, kind="mention")
+    assert [row.pk for row in left] == [second.pk]
+
+
+def test_clearing_forgets_all_of_ones_own_in_batches(alice, bob, carol, monkeypatch):
+    monkeypatch.setattr("apps.notifications.actions.DELETED_AT_ONCE", 2)
+    for number in range(5):
+        publish(carol, f"hello @alice @bob {number}")
+    deliver()
+    clear(alice)
+    assert told(alice) == []
+    assert len(told(bob)) == 5
+    clear(alice)

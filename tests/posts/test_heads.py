@@ -1,6 +1,7 @@
 """What caches say of a post, its author and its viewer is never older than what was acknowledged (decision 0019)."""
 
 from contextlib import contextmanager
+from typing import Any
 
 import pytest
 from django.db import connection
@@ -124,7 +125,7 @@ def test_what_ends_is_seen_as_soon_as_what_begins(alice, bob, elsewhere):
 def test_home_follows_follows_and_mutes_at_once(alice, bob, elsewhere):
     post = publish(alice)
     deliver()
-    pairs = [(unfollow_user, follow_user), (mute_user, unmute_user)]
+    pairs: list[tuple[Any, Any]] = [(unfollow_user, follow_user), (mute_user, unmute_user)]
     assert elsewhere.home(bob) == [post.pk]
     for end, begin in pairs:
         end(bob, alice)
@@ -245,8 +246,8 @@ def test_a_writer_killed_after_its_commit_is_made_up_for_by_the_event(
     with monkeypatch.context() as dying:
         for owner, name in LOST:
             dying.setattr(owner, name, lambda *_args: None)
-        dying.setattr("apps.graph.actions.renew_standing", lambda *_args: None)
-        dying.setattr("apps.graph.actions.bring_on", lambda *_args: None)
+        dying.setattr("apps.graph.edges.renew_standing", lambda *_args: None)
+        dying.setattr("apps.graph.edges.bring_on", lambda *_args: None)
         ACTS[act](alice, bob, post)
     deliver()
     assert elsewhere.sees(bob, post) == [AFTER.get(act, "")]
@@ -274,7 +275,7 @@ def test_without_redis_to_tell_of_missed_writes_postgresql_is_asked(
     assert elsewhere.sees(bob, post) == ["Alice Wen: Before."]
     for owner, name in LOST:
         monkeypatch.setattr(owner, name, lambda *_args: None)
-    monkeypatch.setattr("apps.graph.actions.renew_standing", lambda *_args: None)
+    monkeypatch.setattr("apps.graph.edges.renew_standing", lambda *_args: None)
     ACTS[act](alice, bob, post)
     monkeypatch.setattr("apps.caches.fence.generations.KEY", "no hash")
     timelines().set("no hash", "so that the question for the generations is refused")

@@ -48,6 +48,7 @@ class Oracle:
 
     follows: set[tuple[int, int]] = field(default_factory=set)
     blocks: set[tuple[int, int]] = field(default_factory=set)
+    unshared: set[tuple[int, int]] = field(default_factory=set)  # follows without reposts
     owners: dict[int, int] = field(default_factory=dict)  # of circles that are there
     members: dict[int, set[int]] = field(default_factory=dict)
     shared: set[int] = field(default_factory=set)
@@ -88,6 +89,7 @@ class Oracle:
                 or (reader, post.author) in self.follows
                 or post.visibility == "circle"
             )
+            and not (post.source is not None and (reader, post.author) in self.unshared)
         ]
 
 
@@ -196,21 +198,27 @@ class History:
             edit_post(self.users[post.author], post_id, body=body)
             post.named = named
 
-    def follow(self, one=None, other=None):
+    def follow(self, one=None, other=None, *, reposts=None):
         if one is None:
             one, other = self.two()
         try:
-            follow_user(self.users[one], self.users[other])
+            follow_user(self.users[one], self.users[other], reposts=reposts)
         except NotAllowed:
             assert {(one, other), (other, one)} & self.oracle.blocks
-        else:
-            self.oracle.follows.add((one, other))
+            return
+        self.oracle.follows.add((one, other))
+        if reposts is not None:
+            (self.oracle.unshared.discard if reposts else self.oracle.unshared.add)((one, other))
+
+    def hide_reposts(self):
+        self.follow(reposts=self.random.random() < 0.4)
 
     def unfollow(self, one=None, other=None):
         if one is None:
             one, other = self.two()
         unfollow_user(self.users[one], self.users[other])
         self.oracle.follows.discard((one, other))
+        self.oracle.unshared.discard((one, other))
 
     def block(self):
         one, other = self.two()
@@ -221,6 +229,7 @@ class History:
         block_user(self.users[one], self.users[other])
         self.oracle.blocks.add((one, other))
         self.oracle.follows -= {(one, other), (other, one)}
+        self.oracle.unshared -= {(one, other), (other, one)}
         for circle, owner in self.oracle.owners.items():
             for member in {one, other} - {owner}:
                 if owner in {one, other}:
@@ -262,7 +271,16 @@ class History:
     def step(self):
         ways = [self.say] * 4 + [self.say_to_circle] * 5 + [self.answer] * 2 + [self.join] * 4
         ways += [self.follow] * 2 + [self.unfollow] * 2 + [self.edit] * 2 + [self.evict] * 2
-        ways += [self.share, self.delete, self.block, self.close, self.part, self.read]
+        ways += [
+            self.hide_reposts,
+            self.share,
+            self.share,
+            self.delete,
+            self.block,
+            self.close,
+            self.part,
+            self.read,
+        ]
         self.random.choice(ways)()
         if self.random.random() < 0.4:
             deliver()

@@ -13,6 +13,7 @@ from apps.accounts.visitors import MemberVisit, Visit, signed_in_only, viewer_id
 from apps.engagement.actions import read_post
 from apps.graph.circle_queries import circles_to_post_to
 from apps.graph.queries import exact_relations
+from apps.graph.relationships import relationships
 from apps.lists.queries import own_list
 from apps.paging import Cursor, Page
 from apps.stages import stage
@@ -140,11 +141,15 @@ def _feed(request: Visit, template: str, page: Page[FeedItem], **context: Any) -
 
 def _standing(viewer_id: int | None, owner: User) -> dict[str, Any]:
     related = exact_relations(viewer_id, [owner.pk])
+    follows = viewer_id is not None and owner.pk in related.following
+    standing = relationships(viewer_id, [owner.pk])[0] if viewer_id and follows else None
     return {
         "following": related.following,
         "followed_by": related.followed_by,
         "blocking": related.blocking,
         "muting": related.muting,
+        "requested": related.requested,
+        "standing": standing,
     }
 
 

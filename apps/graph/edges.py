@@ -1,0 +1,129 @@
+"""The steps that changes of the graph are made of, each inside the caller's transaction.
+
+Locks are taken in one order everywhere: the counts rows, lower user id first. An edge is two rows and two counts; whoever
+makes or cuts one gets back what moved, and hands all of it to `move` once, which raises each revision by one.
+"""
+
+from functools import partial
+from typing import NamedTuple
+
+from django.db import transaction
+from django.db.models import F, Q
+
+from apps.accounts.counts import change_user_counts
+from apps.accounts.models import User, UserCounts
+from apps.events.actions import record
+from apps.graph.cache import (
+    FOLLOWED,
+    FOLLOWING,
+    HIDING_REPOSTS,
+    RELATIONS,
+    Moved,
+    bring_on,
+    renew_standing,
+)
+from apps.graph.models import Block, Followee, Follower, FollowRequest
+
+Locked = dict[int, UserCounts]
+
+
+class Options(NamedTuple):
+    """How somebody follows: with reposts, and with a notification of every new post."""
+
+    reposts: bool = True
+    notify: bool = False
+
+
+def lock(*users: User) -> Locked:
+    """Lock the counts rows of accounts; as they were before what follows."""
+    rows = UserCounts.objects.select_for_update().filter(pk__in=[user.pk for user in users])
+    return {counts.pk: counts for counts in rows.order_by("pk")}
+
+
+def connect(follower: User, followee: User, options: Options) -> list[Moved]:
+    """Make an edge that is not there, and tell of it."""
+    edge = Followee.objects.create(
+        owner=follower,
+        followee=followee,
+        shows_reposts=options.reposts,
+        notifies=options.notify,
+    )
+    mirror = Follower.objects.create(owner=followee, follower=follower, notifies=options.notify)
+    _count(follower, followee, +1)
+    record("followed", follower_id=follower.pk, followee_id=followee.pk)
+    moved = [
+        Moved(follower.pk, FOLLOWING, followee.pk, edge.pk),
+        Moved(followee.pk, FOLLOWED, follower.pk, mirror.pk),
+    ]
+    if not options.reposts:
+        moved.append(Moved(follower.pk, HIDING_REPOSTS, followee.pk, edge.pk))
+    return moved
+
+
+def change_options(edge: Followee, options: Options) -> list[Moved]:
+    """Follow in another way from now on."""
+    if Options(edge.shows_reposts, edge.notifies) == options:
+        return []
+    hid = not edge.shows_reposts
+    edge.shows_reposts, edge.notifies = options
+    edge.save(update_fields=["shows_reposts", "notifies"])
+    Follower.objects.filter(owner=edge.followee_id, follower=edge.owner_id).update(
+        notifies=options.notify
+    )
+    if hid == (not options.reposts):
+        return []
+    record("relations_moved", user_ids=[edge.owner_id])
+    row = 0 if options.reposts else edge.pk
+    return [Moved(edge.owner_id, HIDING_REPOSTS, edge.followee_id, row)]
+
+
+def cut(follower: User, followee: User) -> list[Moved]:
+    """End an edge and tell of it; nothing when there is none."""
+    edge = Followee.objects.filter(owner=follower, followee=followee).first()
+    if edge is None:
+        return []
+    edge.delete()
+    Follower.objects.filter(owner=followee, follower=follower).delete()
+    _count(follower, followee, -1)
+    record("unfollowed", follower_id=follower.pk, followee_id=followee.pk)
+    moved = [
+        Moved(follower.pk, FOLLOWING, followee.pk),
+        Moved(followee.pk, FOLLOWED, follower.pk),
+    ]
+    if not edge.shows_reposts:
+        moved.append(Moved(follower.pk, HIDING_REPOSTS, followee.pk))
+    return moved
+
+
+def drop_request(requester: User, owner: User) -> FollowRequest | None:
+    """Take a request to follow away, however it was answered; what it asked for."""
+    request = FollowRequest.objects.filter(requester=requester, owner=owner).first()
+    if request is not None:
+        FollowRequest.objects.filter(pk=request.pk).delete()
+        record("follow_request_ended", requester_id=requester.pk, owner_id=owner.pk)
+    return request
+
+
+def blocked_between(one: User, other: User) -> bool:
+    """Whether either has blocked the other."""
+    pair = Q(owner=one, blocked=other) | Q(owner=other, blocked=one)
+    return Block.objects.filter(pair).exists()
+
+
+def move(counts: Locked, *moved: Moved) -> None:
+    """Raise the revisions of those whose relations moved, once each; Redis takes the change over after the commit."""
+    standing = {each.owner_id for each in moved if each.name in RELATIONS.names}
+    followed = {each.owner_id for each in moved if each.name == FOLLOWED}
+    for column, owner_ids in (("graph_revision", standing), ("followers_revision", followed)):
+        if owner_ids:
+            UserCounts.objects.filter(pk__in=owner_ids).update(**{column: F(column) + 1})
+    if moved:
+        transaction.on_commit(partial(bring_on, counts, moved))
+    if standing:
+        revisions = {owner_id: counts[owner_id].graph_revision + 1 for owner_id in standing}
+        transaction.on_commit(lambda: renew_standing(revisions), robust=True)
+
+
+def _count(follower: User, followee: User, delta: int) -> None:
+    change_user_counts(follower.pk, {"following": delta})
+    change_user_counts(followee.pk, {"followers": delta})

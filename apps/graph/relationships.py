@@ -1,0 +1,126 @@
+"""All that stands between a viewer and other accounts, as the viewer may know it; and the viewer's own lists of people."""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from django.db import connection
+from django.db.models import QuerySet
+
+from apps.accounts.models import User
+from apps.accounts.queries import users_by_id
+from apps.graph.models import Block, FollowRequest, Mute
+from apps.graph.queries import ExactRelations, exact_relations
+from apps.paging import Cursor, Page, page_of_rows
+
+# Of follows and requests: with reposts, with news. Of mutes: without notifications, until when. Of notes: the text.
+_TERMS = """
+SELECT 'follow', followee_id, shows_reposts, notifies, NULL::timestamptz, '' FROM graph_followee
+WHERE owner_id = %(viewer)s AND followee_id = ANY(%(others)s)
+UNION ALL
+SELECT 'follow', owner_id, shows_reposts, notifies, NULL, '' FROM graph_followrequest
+WHERE requester_id = %(viewer)s AND owner_id = ANY(%(others)s)
+UNION ALL
+SELECT 'mute', muted_id, hides_notifications, false, expires_at, '' FROM graph_mute
+WHERE owner_id = %(viewer)s AND muted_id = ANY(%(others)s)
+UNION ALL
+SELECT 'note', about_id, false, false, NULL, text FROM graph_accountnote
+WHERE owner_id = %(viewer)s AND about_id = ANY(%(others)s)
+"""
+_NOTHING = (False, False, None, "")
+
+
+@dataclass(frozen=True, slots=True)
+class Relationship:
+    """How a viewer stands to one account."""
+
+    id: int
+    following: bool = False
+    shows_reposts: bool = False
+    notifies: bool = False
+    followed_by: bool = False
+    blocking: bool = False
+    blocked_by: bool = False
+    muting: bool = False
+    mutes_notifications: bool = False
+    mute_ends_at: datetime | None = None
+    requested: bool = False
+    requested_by: bool = False
+    note: str = ""
+
+
+def relationships(viewer_id: int, other_ids: Sequence[int]) -> list[Relationship]:
+    """How a viewer stands to up to 1,000 accounts, in their order; two queries."""
+    related = exact_relations(viewer_id, other_ids)
+    terms = _terms(viewer_id, other_ids)
+    return [_relationship(other_id, related, terms) for other_id in other_ids]
+
+
+def _terms(viewer_id: int, other_ids: Collection[int]) -> dict[tuple[str, int], Any]:
+    if not other_ids:
+        return {}
+    with connection.cursor() as sql:
+        sql.execute(_TERMS, {"viewer": viewer_id, "others": list(other_ids)})
+        return {(kind, other_id): terms for kind, other_id, *terms in sql.fetchall()}
+
+
+def _relationship(
+    other_id: int, related: ExactRelations, terms: dict[tuple[str, int], Any]
+) -> Relationship:
+    reposts, notifies, *_rest = terms.get(("follow", other_id), _NOTHING)
+    silent, _none, ends_at, _text = terms.get(("mute", other_id), _NOTHING)
+    return Relationship(
+        id=other_id,
+        following=other_id in related.following,
+        shows_reposts=reposts,
+        notifies=notifies,
+        followed_by=other_id in related.followed_by,
+        blocking=other_id in related.blocking,
+        blocked_by=other_id in related.blocked_by,
+        muting=other_id in related.muting,
+        mutes_notifications=silent,
+        mute_ends_at=ends_at,
+        requested=other_id in related.requested,
+        requested_by=other_id in related.requested_by,
+        note=terms.get(("note", other_id), _NOTHING)[-1],
+    )
+
+
+def silenced_ids(owner_id: int, muted_ids: Collection[int]) -> set[int]:
+    """Of those whom somebody mutes, the ones whose notifications are hidden too; no query for nobody."""
+    if not muted_ids:
+        return set()
+    rows = Mute.objects.filter(owner=owner_id, muted__in=muted_ids, hides_notifications=True)
+    return set(rows.values_list("muted_id", flat=True))
+
+
+def blocked_page(owner: User, cursor: Cursor) -> Page[User]:
+    """Whom somebody has blocked, newest first; the cursor is the row."""
+    return _people(Block.objects.filter(owner=owner), "blocked_id", cursor)
+
+
+def muted_page(owner: User, cursor: Cursor) -> Page[tuple[User, datetime | None]]:
+    """Whom somebody has muted and until when, None for good; newest first. The cursor is the row."""
+    rows = page_of_rows(Mute.objects.filter(owner=owner), cursor)
+    users = users_by_id([row.muted_id for row in rows.items])
+    found = [(users[row.muted_id], row.expires_at) for row in rows.items if row.muted_id in users]
+    return rows.mapped(found)
+
+
+def requests_page(owner: User, cursor: Cursor) -> Page[User]:
+    """Who asks to follow somebody, newest first; the cursor is the row."""
+    return _people(FollowRequest.objects.filter(owner=owner), "requester_id", cursor)
+
+
+def requests_count(owner: User, *, most: int = 100) -> int:
+    """How many ask to follow somebody, at most so many."""
+    asking = FollowRequest.objects.filter(owner=owner, requester__suspended_at=None)
+    return len(asking.values_list("pk")[:most])
+
+
+def _people(rows: QuerySet[Any], name: str, cursor: Cursor) -> Page[User]:
+    page = page_of_rows(rows, cursor)
+    users = users_by_id([getattr(row, name) for row in page.items])
+    found = [users.get(getattr(row, name)) for row in page.items]
+    return page.mapped([user for user in found if user is not None])

@@ -1,0 +1,119 @@
+"""What programs do to relations: follow with options, ask, answer, mute for a time, note; and the lists of it."""
+
+import pytest
+
+from apps.accounts.actions import set_locked
+from apps.graph.actions import block_user, follow_user, mute_user
+from apps.graph.models import Mute
+from apps.graph.schema import MutedAccountSchema, RelationshipSchema
+from tests.factories import make_user, suspend
+
+pytestmark = pytest.mark.django_db
+
+V1 = "/api/v1"
+
+
+@pytest.fixture
+def act(alice, carol, api_of):
+    """`act("mute", duration=60)`: carol's program does something to alice; the answer."""
+
+    def do(name, *, other=alice, form="json", **said):
+        return api_of(carol).post(f"{V1}/accounts/{other.pk}/{name}", said, format=form)
+
+    return do
+
+
+@pytest.mark.parametrize("form", ["json", "multipart"])
+def test_a_follow_has_options_and_what_is_not_said_stays(act, form):
+    body = act("follow", form=form).json()
+    assert (body["following"], body["showing_reblogs"], body["notifying"]) == (True, True, False)
+    body = act("follow", form=form, notify="1").json()
+    assert (body["showing_reblogs"], body["notifying"]) == (True, True)
+    body = act("follow", form=form, reblogs="0").json()
+    assert (body["showing_reblogs"], body["notifying"]) == (False, True)
+    body = act("unfollow").json()
+    assert (body["following"], body["showing_reblogs"], body["notifying"]) == (False, False, False)
+    assert set(body) == set(RelationshipSchema().fields)
+
+
+def test_a_locked_account_is_requested_and_answers(act, alice, carol, api_of):
+    set_locked(alice, locked=True)
+    body = act("follow", notify=True).json()
+    assert (body["following"], body["requested"], body["notifying"]) == (False, True, True)
+    owner = api_of(alice)
+    assert [one["acct"] for one in owner.get(f"{V1}/follow_requests").json()] == ["carol"]
+    related = owner.get(f"{V1}/accounts/relationships", {"id[]": carol.pk}).json()[0]
+    assert (related["requested_by"], related["followed_by"]) == (True, False)
+    answer = owner.post(f"{V1}/follow_requests/{carol.pk}/authorize").json()
+    assert (answer["id"], answer["followed_by"], answer["requested_by"]) == (
+        str(carol.pk),
+        True,
+        False,
+    )
+    assert owner.post(f"{V1}/follow_requests/{carol.pk}/reject").status_code == 404
+    assert owner.get(f"{V1}/follow_requests").json() == []
+
+
+def test_a_request_is_withdrawn_by_unfollow(act, alice):
+    set_locked(alice, locked=True)
+    act("follow")
+    body = act("unfollow").json()
+    assert (body["requested"], body["following"]) == (False, False)
+
+
+@pytest.mark.parametrize("form", ["json", "multipart"])
+def test_a_mute_has_terms(act, form, alice, carol, api_of):
+    body = act("mute", form=form, duration="3600", notifications="false").json()
+    assert (body["muting"], body["muting_notifications"]) == (True, False)
+    assert body["muting_expires_at"].endswith("Z")
+    (muted,) = api_of(carol).get(f"{V1}/mutes").json()
+    assert muted["mute_expires_at"] == body["muting_expires_at"]
+    assert set(muted) == set(MutedAccountSchema().fields)
+    body = act("mute", form=form).json()
+    assert (body["muting_notifications"], body["muting_expires_at"]) == (True, None)
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [("mute", {"duration": -1}), ("mute", {"duration": "soon"}), ("mute", {"duration": 10**30}), ("mute", {"duration": [1]}),
+     ("mute", {"notifications": "perhaps"}), ("follow", {"notify": {}}), ("follow", {"reblogs": "x"}),
+     ("note", {"comment": "x" * 2001}), ("note", {"comment": {"a": 1}})],
+)  # fmt: skip
+def test_what_cannot_be_is_422_and_changes_nothing(act, name, said):
+    answer = act(name, **said)
+    assert (answer.status_code, answer.json()["code"]) == (422, "validation_failed")
+    assert not Mute.objects.exists()
+
+
+def test_a_note_is_told_to_its_writer_only(act, alice, carol, api_of):
+    assert act("note", comment="met at the harbour").json()["note"] == "met at the harbour"
+    other = api_of(alice).get(f"{V1}/accounts/relationships", {"id": carol.pk}).json()[0]
+    assert other["note"] == ""
+    assert act("note").json()["note"] == ""
+
+
+def test_a_follower_is_removed(alice, bob, api_of):
+    body = api_of(alice).post(f"{V1}/accounts/{bob.pk}/remove_from_followers").json()
+    assert body["followed_by"] is False
+
+
+@pytest.mark.parametrize("name", ["blocks", "mutes", "follow_requests"])
+def test_own_lists_are_walked_by_their_links_newest_first(alice, api_of, name):
+    crowd = [make_user() for _ in range(5)]
+    set_locked(alice, locked=True)
+    for one in crowd:
+        {
+            "blocks": lambda one=one: block_user(alice, one),
+            "mutes": lambda one=one: mute_user(alice, one),
+            "follow_requests": lambda one=one: follow_user(one, alice),
+        }[name]()
+    suspend(crowd[2])
+    api, seen = api_of(alice), []
+    url = f"{V1}/{name}?limit=2"
+    while url:
+        answer = api.get(url)
+        seen += [one["id"] for one in answer.json()]
+        link = answer.headers.get("Link", "")
+        url = link.split(">")[0][1:] if 'rel="next"' in link else ""
+    assert seen == [str(crowd[at].pk) for at in (4, 3, 1, 0)]
+    assert api_of(crowd[0]).get(f"{V1}/{name}").json() == []
