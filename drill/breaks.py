@@ -71,6 +71,11 @@ def _id_cursor(module: Any) -> None:
     module.claim = claim
 
 
+def _no_sweep(module: Any) -> None:
+    """The sweep of events looks at nothing; the task itself is Celery's already."""
+    module.SWEEP_LIMIT, module.SWEEP_SECONDS = 0, 0.0
+
+
 def _no_lease(module: Any) -> None:
     """Claimed rows are due at once for everybody else."""
     module.LEASE = module.timedelta(0)
@@ -181,7 +186,7 @@ BREAKS: dict[str, Break] = {
     "id-cursor": Break("work by id instead of by state", LEASES, _id_cursor),
     "no-lease": Break("claims without a lease", LEASES, _no_lease),
     "no-event-sweeper": Break(
-        "what the doorbell of events missed stays", "apps.events.tasks", _nothing("sweep")
+        "what the doorbell of events missed stays", "apps.events.tasks", _no_sweep
     ),
     "no-own-push": Break(
         "authors wait for the workers", "apps.timeline.fanout", _nothing("push_own")

@@ -13,7 +13,7 @@ from typing import Any
 from drill.faults import BROKER, POSTGRES, TIMELINES, Fault, Kind
 from drill.history import History
 from drill.processes import Processes
-from drill.proxy import Mode
+from drill.relay import Mode
 from drill.servers import Servers
 from runner.problems import LaunchError
 from runner.services.redis import ask

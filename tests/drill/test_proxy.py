@@ -6,7 +6,8 @@ from contextlib import closing, contextmanager, suppress
 
 import pytest
 
-from drill.proxy import Mode, Proxy
+from drill.proxy import Proxy
+from drill.relay import Mode
 
 SECONDS = 5.0
 SOON = 0.3
