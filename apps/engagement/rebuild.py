@@ -47,6 +47,7 @@ SELECT (pg_snapshot_xmax(now.seen) < %(barrier)s::xid8)
     )
 FROM (SELECT pg_current_snapshot() AS seen) AS now
 """
+_LOOK_ANEW = "SELECT pg_stat_clear_snapshot()"  # else a transaction sees for ever what its first look saw
 
 
 class Outcome(Enum):
@@ -110,11 +111,16 @@ def _reached(marks: Marks) -> tuple[str, str]:
 def _older_ones_ended(barrier: str) -> bool:
     """Wait a little until no transaction is left that began before the filter was registered."""
     deadline = time.monotonic() + WAIT_SECONDS
-    while _one(_STILL_RUNNING, barrier=barrier):
+    while _is_running(barrier):
         if time.monotonic() > deadline:
             return False
         time.sleep(POLL_SECONDS)
     return True
+
+
+def _is_running(barrier: str) -> bool:
+    _one(_LOOK_ANEW)
+    return bool(_one(_STILL_RUNNING, barrier=barrier))
 
 
 def _fill(

@@ -8,7 +8,7 @@ from apps.accounts.models import UserCounts
 from apps.accounts.queries import user_by_id
 from apps.caches import listener as listening
 from apps.caches.listener import Listener
-from apps.caches.local import LocalCache
+from apps.caches.local import LocalCache, Rate
 from apps.caches.servers import timelines
 from apps.caches.topology import Topology
 from apps.paging import Cursor
@@ -40,10 +40,10 @@ class Clock:
 
 @pytest.fixture
 def clock(monkeypatch):
-    """The clock of the heads kept in this process."""
+    """The clock of the heads kept in this process, and of how often they are read."""
     clock = Clock()
-    made = LocalCache
-    monkeypatch.setattr(hot, "LocalCache", lambda **options: made(**options, clock=clock))
+    monkeypatch.setattr(hot, "LocalCache", lambda **options: LocalCache(**options, clock=clock))
+    monkeypatch.setattr(hot, "Rate", lambda **options: Rate(**options, clock=clock))
     hot_authors.cache_clear()
     yield clock
     hot_authors.cache_clear()
