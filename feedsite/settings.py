@@ -3,6 +3,7 @@
 `./run` sets the environment for the embedded servers, docker-compose.yml for separate ones: the code paths are the same.
 """
 
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -285,6 +286,9 @@ CELERY_TASK_ANNOTATIONS = {
     )
 }
 CELERY_WORKER_SOFT_SHUTDOWN_TIMEOUT = 5
+CELERY_DB_REUSE_MAX = (
+    sys.maxsize
+)  # tasks: feedsite.celery gives connections back, and keeps the pool
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_BROKER_CONNECTION_MAX_RETRIES = None
 # The timeout only has effect together with the two restore options: without them kombu looks every 100 s.

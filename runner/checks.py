@@ -24,13 +24,13 @@ SERVER_SETTINGS = (
     "MEMCACHED_MAIN_MEGABYTES", "MEMCACHED_BACKUP_MEGABYTES", "MEMCACHED_L1_MEGABYTES",
 )  # fmt: skip
 
-
+MOST_PROCESSES = 4  # of the tests; one PostgreSQL serves them all
 SHORT_DRILL = ("--minutes", "0.6", "--rate", "16")  # with healing and checks about 75 s
 
 
 def test(arguments: list[str]) -> NoReturn:
-    """Replace this process by pytest."""
-    _become("pytest", arguments)
+    """Replace this process by pytest; the whole suite runs in several processes."""
+    _become("pytest", arguments or _in_parallel())
 
 
 def bench(arguments: list[str]) -> NoReturn:
@@ -64,8 +64,17 @@ def check() -> int:
         else "\nAll checks before the tests passed"
     )
     # The tests come last, so that their summary is the last thing on the screen.
-    tests = subprocess.run(_module("pytest"), cwd=ROOT, env=_environment(), check=False).returncode
+    command = [*_module("pytest"), *_in_parallel()]
+    tests = subprocess.run(command, cwd=ROOT, env=_environment(), check=False).returncode
     return 1 if failed or tests else 0
+
+
+def _in_parallel() -> list[str]:
+    """Options of pytest for as many processes as there are cores for us, each with a Redis and Memcached of its own."""
+    cores = (
+        len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    )
+    return ["--numprocesses", str(min(cores, MOST_PROCESSES))] if cores > 1 else []
 
 
 def _static_checks() -> list[tuple[str, list[str]]]:

@@ -36,7 +36,7 @@ from apps.timeline.switching import set_author_policy, set_site_policy
 from tests.factories import deliver, make_user, publish
 from tests.services import running
 
-WALKS = int(os.environ.get("WALKS", "400"))
+WALKS = int(os.environ.get("WALKS", "200"))
 SEED = int(os.environ.get("WALKS_SEED", "1"))
 PEOPLE, AT_ONCE, WALKS_PER_WORLD, MOST_POSTS = 8, 10, 500, 40
 LIMITS = [5, 10, 20, 40]
