@@ -256,7 +256,7 @@ class Acts:
 def repertoire(acts: Acts) -> list[tuple[Callable[[Person], None], int, bool]]:
     """(act, weight, whether active writers do it more often)."""
     return [
-        (acts.publish, 42, True),
+        (acts.publish, 64, True),
         (lambda one: acts.publish(one, "private"), 6, True),
         (lambda one: acts.publish(one, "direct"), 3, True),
         (lambda one: acts.publish(one, "circle"), 3, True),
