@@ -47,7 +47,9 @@ SELECT (pg_snapshot_xmax(now.seen) < %(barrier)s::xid8)
     )
 FROM (SELECT pg_current_snapshot() AS seen) AS now
 """
-_LOOK_ANEW = "SELECT pg_stat_clear_snapshot()"  # else a transaction sees for ever what its first look saw
+_LOOK_ANEW = (
+    "SELECT pg_stat_clear_snapshot()"  # else a transaction sees for ever what its first look saw
+)
 
 
 class Outcome(Enum):
