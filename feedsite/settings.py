@@ -42,10 +42,13 @@ INSTALLED_APPS = [
     "apps.oauth",
     "apps.graph",
     "apps.lists",
+    "apps.tags",
     "apps.posts",
     "apps.engagement",
+    "apps.filters",
     "apps.timeline",
     "apps.notifications",
+    "apps.search",
     "apps.streaming",
     "apps.audit",
     "apps.demo",
@@ -253,6 +256,7 @@ RATE_LIMITS = {
     "sign_up": (env.int("LIMIT_SIGN_UP", 30), 1800),  # per address
     "log_in": (env.int("LIMIT_LOG_IN", 10), 300),  # failures per address and handle
     "publish": (env.int("LIMIT_PUBLISH", 300), 300),  # per author
+    "search": (env.int("LIMIT_SEARCH", 120), 60),  # per account, or per address
     "follow": (env.int("LIMIT_FOLLOW", 400), 3600),  # per account
     "password_reset": (env.int("LIMIT_PASSWORD_RESET", 10), 1800),  # per address
     "register_application": (env.int("LIMIT_REGISTER_APPLICATION", 60), 1800),  # per address
@@ -386,6 +390,21 @@ CELERY_BEAT_SCHEDULE = {
         "task": "apps.topology.tasks.publish",
         "schedule": 5.0,
         "options": {"expires": 5},
+    },
+    "count-tags": {
+        "task": "apps.tags.tasks.count_tags",
+        "schedule": 300.0,
+        "options": {"expires": 300},
+    },
+    "index-newcomers": {
+        "task": "apps.search.tasks.index_newcomers",
+        "schedule": 10.0,
+        "options": {"expires": 10},
+    },
+    "rank-trends": {
+        "task": "apps.search.tasks.rank_trends",
+        "schedule": 300.0,
+        "options": {"expires": 300},
     },
     "purge-events": {
         "task": "apps.events.tasks.purge",

@@ -9,6 +9,9 @@ from apps.accounts.urls import endpoints as account_endpoints
 from apps.accounts.urls import pages as account_pages
 from apps.audit.urls import endpoints as audit_endpoints
 from apps.audit.urls import pages as audit_pages
+from apps.filters.urls import endpoints as filter_endpoints
+from apps.filters.urls import pages as filter_pages
+from apps.filters.urls import second as second_filter_endpoints
 from apps.graph.urls import endpoints as graph_endpoints
 from apps.graph.urls import pages as graph_pages
 from apps.lists.urls import endpoints as list_endpoints
@@ -19,6 +22,11 @@ from apps.notifications.urls import pages as notification_pages
 from apps.oauth.urls import endpoints as oauth_endpoints
 from apps.oauth.urls import pages as oauth_pages
 from apps.oauth.urls import protocol as oauth_protocol
+from apps.search.urls import endpoints as search_endpoints
+from apps.search.urls import pages as search_pages
+from apps.search.urls import second as second_search_endpoints
+from apps.tags.urls import endpoints as tag_endpoints
+from apps.tags.urls import pages as tag_pages
 from apps.timeline.urls import endpoints as timeline_endpoints
 from apps.timeline.urls import extensions as timeline_extensions
 from apps.timeline.urls import pages as timeline_pages
@@ -46,6 +54,9 @@ urlpatterns = [
                 *timeline_pages,
                 *graph_pages,
                 *list_pages,
+                *filter_pages,
+                *search_pages,
+                *tag_pages,
                 *audit_pages,
             ]
         ),
@@ -59,16 +70,22 @@ urlpatterns = [
             [
                 path("instance", instance.instance_v1),
                 path("custom_emojis", instance.custom_emojis),
+                *search_endpoints,
                 *account_endpoints,
                 *oauth_endpoints,
                 *graph_endpoints,
                 *list_endpoints,
+                *filter_endpoints,
+                *tag_endpoints,
                 *timeline_endpoints,
                 *notification_endpoints,
             ]
         ),
     ),
-    path("api/v2/", include([*notification_endpoints_v2])),
+    path(
+        "api/v2/",
+        include([*notification_endpoints_v2, *second_search_endpoints, *second_filter_endpoints]),
+    ),
     # what Mastodon has no word for
     path("api/x/", include([*timeline_extensions, *audit_endpoints])),
     path("api/schema", SpectacularAPIView.as_view(), name="schema"),

@@ -28,10 +28,13 @@ APPS = [
     "oauth",
     "graph",
     "lists",
+    "tags",
     "posts",
     "engagement",
+    "filters",
     "timeline",
     "notifications",
+    "search",
     "audit",
     "demo",
 ]

@@ -22,6 +22,7 @@ from apps.graph.queries import Relations, exact_relations
 from apps.lists.queries import kept_off_home
 from apps.paging import Cursor, Page
 from apps.posts.models import Visibility
+from apps.tags.queries import followed_names
 from apps.timeline.cache import HOME, INBOX
 from apps.timeline.home import home_timeline
 from apps.timeline.items import FeedItem
@@ -67,6 +68,7 @@ class Way(TextChoices):
         ),
     )
     NOT_FOLLOWED = "not_followed", gettext_lazy("You do not follow @%(who)s.")
+    TAG = "tag", gettext_lazy("You follow #%(who)s.")
     LISTED = "listed", gettext_lazy("@%(who)s is in a list of yours that is read by itself.")
     MUTED = "muted", gettext_lazy("You mute @%(who)s.")
     UNSHARED = "unshared", gettext_lazy("You hide what @%(who)s reposts.")
@@ -117,9 +119,9 @@ def _explained(viewer: User, items: list[FeedItem], *, on_home: bool) -> list[Ex
     deliveries = {row["id"]: row for row in found}
     people = {item.author.pk for item in items} | {item.shown.author.pk for item in items}
     relations = exact_relations(viewer.pk, people)
-    kept = _kept(viewer.pk)
+    kept, tags = _kept(viewer.pk), followed_names(viewer)
     return [
-        _came(item, viewer.pk, deliveries[item.id], kept)
+        _came(item, viewer.pk, deliveries[item.id], kept, _tag_of(item, relations, tags))
         if on_home
         else _stayed_away(item, viewer, deliveries[item.id], relations)
         for item in items
@@ -135,11 +137,22 @@ def _kept(viewer_id: int) -> Collection[int]:
     return {one for window in windows if window for one in window.ids}
 
 
-def _came(item: FeedItem, viewer_id: int, delivery: Row, kept: Collection[int]) -> Explanation:
+def _tag_of(item: FeedItem, relations: Relations, followed: Collection[str]) -> str:
+    """The tag by which a post is there, when it is not there by its author."""
+    if item.author.pk in relations.following:
+        return ""
+    return next((name for name in item.post.tags if name in followed), "")
+
+
+def _came(
+    item: FeedItem, viewer_id: int, delivery: Row, kept: Collection[int], tag: str
+) -> Explanation:
     if item.author.pk == viewer_id:
         way = Way.OWN
     elif item.post.visibility == Visibility.CIRCLE:
         way = Way.CIRCLE
+    elif tag:
+        return _explanation(item, Way.TAG, tag, delivery, on_home=True, when=None)
     elif delivery["mode"] == "pull":
         way = Way.PULL
     elif item.id not in kept:

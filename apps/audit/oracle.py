@@ -27,6 +27,10 @@ _COLUMNS = (
 _ELSEWHERE = """SELECT l.owner_id, m.member_id FROM lists_listmember m
                 JOIN lists_userlist l ON l.id = m.user_list_id WHERE l.is_exclusive"""
 
+# Which public posts bear a tag that somebody follows.
+_TAGGED = """SELECT f.user_id, u.post_id FROM tags_tagfollow f
+             JOIN tags_taguse u ON u.tag_id = f.tag_id WHERE u.is_public"""
+
 # The naive pull of source 001, between two ids; then the viewer's circles, whoever wrote there.
 PULL = """
 SELECT id FROM posts_post
@@ -37,6 +41,11 @@ SELECT id FROM posts_post
 WHERE circle_id IN (SELECT id FROM graph_circle WHERE owner_id = %(viewer)s
                     UNION ALL SELECT circle_id FROM graph_circlemember WHERE member_id = %(viewer)s)
   AND deleted_at IS NULL AND id > %(above)s AND id < %(below)s
+UNION
+SELECT id FROM posts_post
+WHERE id IN (SELECT u.post_id FROM tags_taguse u JOIN tags_tagfollow f ON f.tag_id = u.tag_id
+             WHERE f.user_id = %(viewer)s AND u.is_public AND u.post_id > %(above)s AND u.post_id < %(below)s)
+  AND deleted_at IS NULL
 ORDER BY id DESC LIMIT %(most)s
 """
 
@@ -57,6 +66,7 @@ class Oracle:
             self.blocks = pairs("SELECT owner_id, blocked_id FROM graph_block")
             self.mutes = pairs("SELECT owner_id, muted_id FROM graph_mute")
             self.elsewhere = pairs(_ELSEWHERE)
+            self.tagged = pairs(_TAGGED)
             self.named = pairs("SELECT post_id, user_id FROM posts_mention")
             self.members = pairs("SELECT circle_id, member_id FROM graph_circlemember")
             self.likes = pairs("SELECT post_id, user_id FROM engagement_like")
@@ -124,6 +134,8 @@ class Oracle:
             values,
         )
         self.elsewhere = pairs(f"{_ELSEWHERE} AND l.owner_id = %(viewer)s", values)
+        mine = "AND f.user_id = %(viewer)s AND u.post_id = ANY(%(posts)s)"
+        self.tagged = pairs(f"{_TAGGED} {mine}", values)
         self.named = pairs(
             "SELECT post_id, user_id FROM posts_mention WHERE user_id = %(viewer)s AND post_id = ANY(%(posts)s)",
             values,
@@ -167,8 +179,8 @@ class Oracle:
             authors.add(self.posts[post["source_id"]]["author_id"])
         return bool(authors & self.mutes[viewer])
 
-    def is_home(self, viewer: int, post_id: int) -> bool:
-        """Whether a post belongs to a viewer's home timeline."""
+    def is_home(self, viewer: int, post_id: int, *, tags: bool = True) -> bool:
+        """Whether a post belongs to a viewer's home timeline; without `tags`, by who wrote it or for whom."""
         if not self.is_shown(viewer, post_id):
             return False
         post = self.posts[post_id]
@@ -176,12 +188,13 @@ class Oracle:
         if shared or post["author_id"] in self.elsewhere[viewer]:
             return False
         known = post["author_id"] == viewer or post["author_id"] in self.follows[viewer]
+        known = known or (tags and post_id in self.tagged[viewer])
         return (known or post["visibility"] == "circle") and not self.is_muted(viewer, post)
 
-    def home(self, viewer: int) -> list[int]:
+    def home(self, viewer: int, *, tags: bool = True) -> list[int]:
         """All ids of a home timeline between the bounds that the oracle answers for, newest first."""
         inside = [one for one in self.posts if self.answers_above < one < self.answers_below]
-        return [one for one in sorted(inside, reverse=True) if self.is_home(viewer, one)]
+        return [one for one in sorted(inside, reverse=True) if self.is_home(viewer, one, tags=tags)]
 
     def profile(self, author: int, viewer: int, *, replies: bool) -> list[int]:
         """All ids of a profile as a viewer sees it."""

@@ -33,6 +33,8 @@ SELECT p.id, p.author_id = %(viewer)s AS own,
      WHERE m.owner_id = %(viewer)s AND m.muted_id IN (p.author_id, s.author_id)) AS muted,
     (SELECT extract(epoch FROM max(created_at)) FROM graph_circlemember cm
      WHERE cm.member_id = %(viewer)s AND cm.circle_id = p.circle_id) AS joined,
+    (SELECT extract(epoch FROM max(f.created_at)) FROM tags_tagfollow f JOIN tags_taguse u ON u.tag_id = f.tag_id
+     WHERE f.user_id = %(viewer)s AND u.post_id = p.id) AS subscribed,
     NOT EXISTS (SELECT 1 FROM timeline_fanoutjob j WHERE j.post_id = p.id) AS unstarted,
     EXISTS (SELECT 1 FROM timeline_fanoutjob j WHERE j.post_id = p.id AND j.state = 'pending') AS cutting,
     EXISTS (SELECT 1 FROM timeline_fanoutjob j WHERE j.post_id = p.id AND j.mode = 'pull') AS pulled,
@@ -143,7 +145,11 @@ def _dates(viewer_id: int, post_ids: set[int]) -> dict[int, dict[str, Any]]:
 def _missing(read_at: float, dates: dict[str, Any]) -> Difference | None:
     """None for what did not have to be there yet."""
     at, promised = read_at - SLACK_SECONDS, read_at - settings.AUDIT_PROMISE_SECONDS
-    if dates["created"] > at or (dates["edited"] or 0) > promised:
+    if (
+        dates["created"] > at
+        or (dates["edited"] or 0) > promised
+        or (dates["subscribed"] or 0) > at
+    ):
         return None
     # a follow or a membership brings older posts in the background, as quickly as a delivery
     if max(dates["followed"] or 0, dates["joined"] or 0) > promised:

@@ -40,6 +40,6 @@ def _lacking(reader_id: int, window: WindowRange, *, is_open: bool) -> set[int]:
     oracle = Oracle.of_viewer(reader_id, above=above)
     return {
         post_id
-        for post_id in oracle.home(reader_id)
+        for post_id in oracle.home(reader_id, tags=False)  # those are pulled at reading
         if (oracle.posts[post_id]["visibility"] in OPEN) == is_open
     } - set(window.ids)

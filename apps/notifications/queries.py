@@ -9,6 +9,7 @@ from django.utils.translation import gettext as _
 
 from apps.accounts.models import User
 from apps.accounts.queries import users_by_id
+from apps.filters.models import FilterContext
 from apps.graph.models import Mute
 from apps.graph.queries import relations
 from apps.graph.relationships import silenced_ids
@@ -17,6 +18,7 @@ from apps.paging import Cursor, Page, page_of_rows
 from apps.refusals import NotFound
 from apps.timeline.hydrate import hydrate
 from apps.timeline.items import FeedItem
+from apps.timeline.sifting import sifted
 
 UNREAD_MOST = 100
 
@@ -69,10 +71,8 @@ def items_of(viewer: User, rows: list[Notification]) -> list[NotificationItem]:
     revision = actors[viewer.pk].counts.graph_revision if viewer.pk in actors else None
     related = relations(viewer.pk, list(actors), revision=revision)
     hidden = related.severed | silenced_ids(viewer.pk, related.muting)
-    posts = {
-        item.id: item
-        for item in hydrate(viewer.pk, [row.post_id for row in rows if row.post_id]).items
-    }
+    found = hydrate(viewer.pk, [row.post_id for row in rows if row.post_id]).items
+    posts = {item.id: item for item in sifted(viewer, FilterContext.NOTIFICATIONS, found)}
     read = last_read_id(viewer) if rows else 0
     return [
         NotificationItem(

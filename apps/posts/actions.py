@@ -21,9 +21,11 @@ from apps.posts.author import lock_author, mentioned, next_revision
 from apps.posts.content import PostContent
 from apps.posts.counts import change_post_counts
 from apps.posts.drafts import Draft, NewPicture, check_labels, checked_body
-from apps.posts.models import IdempotencyKey, Kind, Mention, Post, PostCounts, Revision
+from apps.posts.models import IdempotencyKey, Kind, Mention, Post, PostCounts, Revision, Visibility
 from apps.posts.queries import visible_posts
+from apps.posts.text import tag_names
 from apps.refusals import NotAllowed, NotFound
+from apps.tags.actions import drop_tags, write_tags
 
 
 def publish_post(author: User, draft: Draft, *, idempotency_key: str = "") -> Post:
@@ -65,6 +67,7 @@ def publish_post(author: User, draft: Draft, *, idempotency_key: str = "") -> Po
         Mention.objects.bulk_create(
             Mention(post=post, user_id=user_id) for user_id in named.values()
         )
+        write_tags(post.pk, tag_names(body), is_public=visibility == Visibility.PUBLIC)
         pictures = attach(post, draft.pictures)
         content = PostContent.of(post, pictures=pictures, mentions=named)
         upkeep.published(counts, content, quoted)
@@ -124,6 +127,7 @@ def delete_post(post_id: int, *, by: User) -> Post:
         upkeep.deleted(counts, post)
         _count_links(post, -1)
         detach(post)
+        drop_tags(post_id)
         record("post_deleted", post_id=post_id)
     return post
 

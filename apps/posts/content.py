@@ -9,7 +9,8 @@ from functools import cached_property
 from django.utils.safestring import SafeString
 
 from apps.posts.models import OPEN, Attachment, Kind, Post
-from apps.posts.text import html
+from apps.posts.text import html, tags
+from apps.tags.names import normal
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +112,14 @@ class PostContent:
     def html(self) -> SafeString:
         """The body as HTML with links relative to the site."""
         return html(self.body, handles=self.mentions)
+
+    @cached_property
+    def tags(self) -> dict[str, str]:
+        """The tags of the body: their normal names, and how each was written first."""
+        written: dict[str, str] = {}
+        for tag in tags(self.body):
+            written.setdefault(normal(tag) or "", tag)
+        return written
 
     def html_for(self, origin: str) -> str:
         """The body as HTML with absolute links."""

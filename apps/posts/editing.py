@@ -17,7 +17,9 @@ from apps.posts.author import lock_author, mentioned, next_revision
 from apps.posts.content import Picture, PostContent
 from apps.posts.drafts import check_labels, checked_body
 from apps.posts.models import Kind, Mention, Post, Revision, Visibility
+from apps.posts.text import tag_names
 from apps.refusals import Invalid, NotFound
+from apps.tags.actions import rewrite_tags
 
 _CHANGES = [
     "body", "content_warning", "sensitive", "language", "version", "edited_at", "pinned_at",
@@ -49,6 +51,8 @@ def edit_post(
         post.edited_at = timezone.now()
         named = mentioned(post.body)
         _name(post, set(named.values()))
+        is_public = post.visibility == Visibility.PUBLIC
+        rewrite_tags(post.pk, tag_names(post.body), is_public=is_public)
         _changed(counts, post, pictures, named)
         record("post_edited", post_id=post.pk)
     return post

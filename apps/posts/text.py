@@ -13,6 +13,8 @@ import regex
 from django.utils.html import escape
 from django.utils.safestring import SafeString, mark_safe
 
+from apps.tags.names import normal, normal_many, tag_address
+
 URL_CHARACTERS = 23  # what an address counts, however long it is
 RAW_MAX_CHARACTERS = (
     10_000  # before anything looks at the text; combining marks could pile up without end
@@ -25,7 +27,7 @@ MAX_TAGS = 30
 _ENTITY = regex.compile(
     r"(?P<url>https?://[^\s<>\"'，。！？；：、（）《》【】]{1,2000})"
     r"|(?<![A-Za-z0-9_/@.])@(?P<mention>[A-Za-z0-9_]{3,30})(?![A-Za-z0-9_@])"
-    r"|(?<![\p{L}\p{N}_/&])#(?P<tag>[\p{L}\p{N}_]{1,100})(?P<closed>#(?![\p{L}\p{N}_]))?"
+    r"|(?<![\p{L}\p{N}_/&])#(?P<tag>[\p{L}\p{M}\p{N}_]{1,100})(?P<closed>#(?![\p{L}\p{N}_]))?"
 )
 _GRAPHEME = regex.compile(r"\X")
 _URL_TAIL = ".,:;!?)]}'\"*_~"
@@ -68,7 +70,7 @@ def _piece(match: "regex.Match[str]") -> Piece | None:
         return Piece("url", address, address) if len(address) > len("https://") else None
     if match["mention"]:
         return Piece("mention", match[0], match["mention"].lower())
-    if match["tag"].isdigit():  # "#1" is a number
+    if normal(match["tag"]) is None:  # "#1" is a number
         return None
     return Piece("tag", match[0], match["tag"])
 
@@ -81,6 +83,11 @@ def mentioned_handles(text: str) -> list[str]:
 def tags(text: str) -> list[str]:
     """The hashtags of a text, each once, in order, as written."""
     return list(dict.fromkeys(piece.value for piece in pieces(text) if piece.kind == "tag"))
+
+
+def tag_names(text: str) -> list[str]:
+    """The tags of a text in their normal form, each once, in order."""
+    return normal_many(tags(text))
 
 
 def length(text: str) -> int:
@@ -110,5 +117,12 @@ def _html(piece: Piece, handles: Collection[str], origin: str) -> str:
     if piece.kind == "mention" and piece.value in handles:
         return f'<a class="u-url mention" href="{origin}/@{piece.value}">{text}</a>'
     if piece.kind == "tag":
-        return f'<span class="hashtag">{text}</span>'
+        return _tag_html(piece, origin)
     return text
+
+
+def _tag_html(piece: Piece, origin: str) -> str:
+    """A link to the tag's page, in the form by which clients know one."""
+    path = tag_address(normal(piece.value) or "")
+    text = escape(piece.text.removeprefix("#"))
+    return f'<a class="mention hashtag" href="{origin}{path}" rel="tag">#<span>{text}</span></a>'

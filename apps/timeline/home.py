@@ -23,10 +23,11 @@ from apps.graph.queries import Relations
 from apps.lists.queries import kept_off_home
 from apps.paging import Cursor, Page
 from apps.posts.models import Visibility
-from apps.timeline import merged, older, policies, samples
+from apps.tags.queries import followed_names
+from apps.timeline import merge, merged, older, policies, pull, samples
 from apps.timeline.cache import HOME, INBOX
 from apps.timeline.items import FeedItem
-from apps.timeline.pages import Rule, fill_page, not_muted
+from apps.timeline.pages import Rule, Source, fill_page, not_muted
 from apps.timeline.rebuild import rebuild_home, rebuild_inbox
 
 MORE_LOOKS = 2  # when there is news of the policies, and again
@@ -34,10 +35,22 @@ MORE_LOOKS = 2  # when there is news of the policies, and again
 
 def home_timeline(viewer: User, cursor: Cursor) -> Page[FeedItem]:
     """A page of a viewer's home timeline."""
-    ids = partial(home_ids, viewer.pk, revision=viewer.counts.graph_revision)
-    page = fill_page(ids, viewer_id=viewer.pk, cursor=cursor, rule=rule_of(viewer))
+    page = fill_page(_source_of(viewer), viewer_id=viewer.pk, cursor=cursor, rule=rule_of(viewer))
     samples.note_home(viewer.pk, cursor, page)
     return page
+
+
+def _source_of(viewer: User) -> Source:
+    """What the viewer's followees say; and for who follows tags, also what is found by them, pulled at every read."""
+    followed = partial(home_ids, viewer.pk, revision=viewer.counts.graph_revision)
+    if not viewer.counts.followed_tags:
+        return followed
+
+    def both(cursor: Cursor, count: int) -> list[int]:
+        tagged = pull.followed_tag_ids(viewer.pk, cursor, count)
+        return merge.page([followed(cursor, count), tagged], count, ascending=cursor.ascending)
+
+    return both
 
 
 def home_ids(
@@ -106,11 +119,18 @@ def _merged(parts: list[WindowRange | None], cursor: Cursor, count: int) -> Merg
 
 def rule_of(viewer: User) -> Rule:
     """What belongs on a viewer's home timeline, of what the viewer may see."""
-    return partial(_belongs, viewer_id=viewer.pk, elsewhere=kept_off_home(viewer))
+    return partial(
+        _belongs, viewer_id=viewer.pk, elsewhere=kept_off_home(viewer), tags=followed_names(viewer)
+    )
 
 
 def _belongs(
-    item: FeedItem, relations: Relations, *, viewer_id: int, elsewhere: Collection[int]
+    item: FeedItem,
+    relations: Relations,
+    *,
+    viewer_id: int,
+    elsewhere: Collection[int],
+    tags: Collection[str],
 ) -> bool:
     if item.author.pk in elsewhere:  # read in a list of their own
         return False
@@ -118,7 +138,13 @@ def _belongs(
     followed = item.author.pk == viewer_id or item.author.pk in relations.following
     circled = item.post.visibility == Visibility.CIRCLE
     unshared = item.is_repost and item.author.pk in relations.hiding_reposts
-    return (followed or circled) and not unshared and not_muted(item, relations)
+    found = followed or circled or _bears(item, tags)
+    return found and not unshared and not_muted(item, relations)
+
+
+def _bears(item: FeedItem, tags: Collection[str]) -> bool:
+    """Whether an item is found by one of some tags: public posts are."""
+    return item.post.visibility == Visibility.PUBLIC and not item.post.tags.keys().isdisjoint(tags)
 
 
 def newer_count(viewer: User, since_id: int, *, most: int = 99) -> int:
@@ -128,4 +154,6 @@ def newer_count(viewer: User, since_id: int, *, most: int = 99) -> int:
     ids = {one for part in parts if part for one in part.ids}
     if parts[0] is not None and (now.merges_all or now.merged):
         ids.update(merged.ids(viewer.pk, now, above, most, revision=viewer.counts.graph_revision))
+    if viewer.counts.followed_tags:
+        ids.update(pull.followed_tag_ids(viewer.pk, above, most))
     return min(most, len(ids))

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from django.utils.translation import gettext as _
 
 from apps.accounts.models import User
+from apps.filters.matching import Caught
 from apps.ids import author_of
 from apps.posts.content import PostContent
 from apps.posts.queries import Counts
@@ -33,6 +34,8 @@ class FeedItem:
     source: "FeedItem | None" = None
     is_nested: bool = False  # shown inside a quote: what it quotes itself is left out
     reply_to_handle: str = ""
+    filtered: tuple[Caught, ...] = ()  # what the viewer's filters find in it
+    warnings: tuple[str, ...] = ()  # the titles of those that act where it is shown
     circle_name: str = ""  # of a circle post, for those who belong; its author may not any more
 
     @property

@@ -16,7 +16,7 @@ from apps.paging import Cursor, Page
 from apps.posts.models import Attachment, Kind, Post, Visibility
 from apps.posts.queries import Known
 from apps.posts.recent import recent_posts
-from apps.posts.text import tags
+from apps.tags.names import normal
 from apps.timeline import merge, outbox, pull
 from apps.timeline.hydrate import hydrate
 from apps.timeline.items import FeedItem
@@ -54,7 +54,7 @@ def profile_timeline(
         source = partial(_open_ids, author, known, replies=replies)
     else:
         source = partial(profile_ids, author, viewer_id, replies=replies)
-    rule = partial(_has_tag, wanted.tag.casefold()) if wanted.tag else anything
+    rule = partial(_has_tag, normal(wanted.tag)) if wanted.tag else anything
     return fill_page(source, viewer_id=viewer_id, cursor=cursor, rule=rule, known=known)
 
 
@@ -65,8 +65,8 @@ def pinned_posts(author: User, viewer_id: int | None) -> list[FeedItem]:
     return hydrate(viewer_id, list(ids)).items
 
 
-def _has_tag(tag: str, item: FeedItem, _relations: Relations) -> bool:
-    return tag in map(str.casefold, tags(item.post.body))
+def _has_tag(tag: str | None, item: FeedItem, _relations: Relations) -> bool:
+    return tag in item.post.tags
 
 
 def _chosen_ids(

@@ -58,6 +58,19 @@ _NEXT = "ORDER BY id {order} LIMIT %(count)s"
 _HOME_ALL = _OF_AUTHORS.replace("{kinds}", f"({_OPEN} OR {_ADDRESSED})") + _OF_CIRCLES + _NEXT
 _HOME_RESTRICTED = _OF_AUTHORS.replace("{kinds}", _RESTRICTED) + _OF_CIRCLES + _NEXT
 
+# The tags that a reader follows, at most 200, one bounded scan each.
+_OF_TAGS = """
+SELECT DISTINCT bearing.post_id AS id
+FROM tags_tagfollow f
+CROSS JOIN LATERAL (
+    SELECT post_id FROM tags_taguse
+    WHERE tag_id = f.tag_id AND is_public AND post_id < %(newest)s AND post_id > %(oldest)s
+    ORDER BY post_id {order} LIMIT %(count)s
+) bearing
+WHERE f.user_id = %(reader)s
+ORDER BY id {order} LIMIT %(count)s
+"""
+
 # The open posts of some authors, one bounded scan each.
 _OPEN_OF_AUTHORS = """
 SELECT post.id
@@ -111,6 +124,11 @@ def list_ids(
     """Up to `count` ids of what the people in a reader's list said, as far as the reader may see it."""
     query = _OF_LIST.replace("{replies}", _LISTED_REPLIES[policy]) + _NEXT
     return _run(query, cursor, count, reader=reader_id, list=list_id)
+
+
+def followed_tag_ids(reader_id: int, cursor: Cursor, count: int) -> list[int]:
+    """Up to `count` ids of the public posts with the tags that a reader follows."""
+    return _run(_OF_TAGS, cursor, count, reader=reader_id)
 
 
 def open_ids(

@@ -5,6 +5,7 @@ from typing import Any
 from rest_framework import serializers
 
 from apps.accounts.schema import AccountSchema
+from apps.filters.schema import FilterResultSchema
 from apps.posts.models import Visibility
 
 # Mastodon's words for our visibilities.
@@ -109,7 +110,7 @@ class StatusSchema(serializers.Serializer[Any]):
     bookmarked = serializers.BooleanField()
     muted = serializers.BooleanField()
     pinned = serializers.BooleanField()
-    filtered = serializers.ListField(child=serializers.DictField())
+    filtered = FilterResultSchema(many=True)
     feedsite = ExtensionSchema()
 
 

@@ -4,10 +4,11 @@ from typing import Any
 
 from apps.accounts.models import User
 from apps.accounts.serializers import absolute, account_json, timestamp
+from apps.filters.serializers import caught_json
 from apps.posts.content import Picture, PostContent
 from apps.posts.drafts import Draft
 from apps.posts.models import ScheduledPost
-from apps.posts.text import tags
+from apps.tags.names import tag_address
 from apps.timeline.items import FeedItem
 from apps.timeline.schema import VISIBILITY_NAMES
 
@@ -36,7 +37,10 @@ def status_json(item: FeedItem) -> Json:
         "quote": _quote(item),
         "media_attachments": [_media(picture) for picture in shown.post.pictures],
         "mentions": [_mention(handle, user_id) for handle, user_id in shown.post.mentions.items()],
-        "tags": [{"name": tag, "url": absolute(f"/tags/{tag}")} for tag in tags(shown.post.body)],
+        "tags": [
+            {"name": tag, "url": absolute(tag_address(name))}
+            for name, tag in shown.post.tags.items()
+        ],
         "emojis": [],
         "card": None,
         "poll": None,
@@ -49,7 +53,7 @@ def status_json(item: FeedItem) -> Json:
         "bookmarked": shown.flags.bookmarked,
         "muted": shown.flags.muted,
         "pinned": shown.post.pinned and shown.flags.own,
-        "filtered": [],
+        "filtered": caught_json(shown.filtered, shown.id),
         "feedsite": {
             "visibility": post.visibility,
             "circle": _circle(item),

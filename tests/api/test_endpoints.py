@@ -1,18 +1,22 @@
 """What holds for every endpoint: who may ask, how refusals look, both slash forms, odd ids."""
 
+import re
 from datetime import timedelta
 
 import pytest
+from django.db.models import Max
 from django.urls import URLResolver, get_resolver
 from django.utils import timezone
 
 from apps.engagement.actions import bookmark_post
+from apps.filters.actions import FilterChange, KeywordChange, add_post, create_filter
 from apps.graph.actions import block_user
 from apps.graph.models import FollowRequest
 from apps.lists.actions import create_list
 from apps.notifications.models import Notification, NotificationKind
 from apps.posts.actions import delete_post
 from apps.posts.drafts import Draft
+from apps.posts.models import Post
 from apps.posts.scheduled import schedule_post
 from tests.factories import make_user, publish
 
@@ -38,6 +42,31 @@ ENDPOINTS = [
     ("GET", "follow_requests", True),
     *(("POST", f"follow_requests/<int:account_id>/{act}", True) for act in ("authorize", "reject")),
     ("GET", "circles", True),
+    ("GET", "tags/<str:name>", False),
+    ("POST", "tags/<str:name>/follow", True),
+    ("POST", "tags/<str:name>/unfollow", True),
+    ("GET", "followed_tags", True),
+    ("GET", "featured_tags", True),
+    ("GET", "accounts/<int:account_id>/featured_tags", False),
+    ("GET", "trends", False),
+    ("GET", "trends/tags", False),
+    ("GET", "timelines/tag/<str:name>", False),
+    ("GET", "filters", True),
+    ("GET", "filters/<int:keyword_id>", True),
+    ("GET", "v2/filters", True),
+    ("POST", "v2/filters", True),
+    *((method, "v2/filters/<int:filter_id>", True) for method in ("GET", "PUT", "DELETE")),
+    *((method, "v2/filters/<int:filter_id>/keywords", True) for method in ("GET", "POST")),
+    *((method, "v2/filters/keywords/<int:keyword_id>", True) for method in ("GET", "PUT", "DELETE")),
+    *((method, "v2/filters/<int:filter_id>/statuses", True) for method in ("GET", "POST")),
+    *((method, "v2/filters/statuses/<int:row_id>", True) for method in ("GET", "DELETE")),
+    ("GET", "v2/search", False),
+    ("GET", "accounts/search", True),
+    ("GET", "trends/statuses", False),
+    ("GET", "trends/links", False),
+    ("GET", "suggestions", True),
+    ("GET", "v2/suggestions", True),
+    ("DELETE", "suggestions/<int:account_id>", True),
     ("GET", "lists", True),
     ("POST", "lists", True),
     *((method, "lists/<int:list_id>", True) for method in ("GET", "PUT", "DELETE")),
@@ -86,14 +115,20 @@ OF_A_NOTIFICATION = [
     (method, address) for method, address, _needs in ENDPOINTS if "notification_id" in address
 ]
 OF_A_LIST = [(method, address) for method, address, _needs in ENDPOINTS if "list_id" in address]
+OF_A_FILTER = [(method, address) for method, address, _needs in ENDPOINTS if "filters/" in address]
 BODY = {
-    "status": "hello", "acct": "alice", "title": "hello", "account_ids": [], "client_name": "A program"
+    "status": "hello", "acct": "alice", "title": "hello", "account_ids": [], "context": ["home"], "keyword": "tea",
+    "client_name": "A program"
 }  # fmt: skip
 
 
 def base(address):
     """Mastodon's endpoints, or those that it has no word for."""
     return "/api/" if address.startswith(("x/", "v2/")) else "/api/v1/"
+
+
+def newest_post_id():
+    return Post.objects.aggregate(newest=Max("pk"))["newest"] or 1
 
 
 def in_an_hour():
@@ -123,9 +158,15 @@ def call(client, method, address, number=0, *, slash="", **more):
         .replace("<int:list_id>", str(number))
         .replace("<int:notification_id>", str(number))
         .replace("<str:group_key>", f"ungrouped-{number}")
+        .replace("<str:name>", "tea")
+        .replace("<int:filter_id>", str(number))
+        .replace("<int:keyword_id>", str(number))
+        .replace("<int:row_id>", str(number))
         + slash
     )
     data = BODY if method in {"POST", "PUT"} else None
+    if data and address.endswith("filters/<int:filter_id>/statuses"):
+        data = {"status_id": str(newest_post_id())}
     if data and "<int:number>" in address:
         data = {"scheduled_at": in_an_hour().isoformat()}
     if method == "GET" and address == "accounts/lookup":
@@ -208,7 +249,8 @@ ODD_IDS = ["0", "9223372036854775807", "9223372036854775808", "9" * 30, "9" * 50
 
 
 @pytest.mark.parametrize(
-    ("method", "address"), [*OF_A_STATUS, *OF_AN_ACCOUNT, *OF_A_LIST, *OF_A_NOTIFICATION]
+    ("method", "address"),
+    [*OF_A_STATUS, *OF_AN_ACCOUNT, *OF_A_LIST, *OF_A_NOTIFICATION, *OF_A_FILTER],
 )
 def test_ids_that_cannot_be_are_refused_and_never_fail(carol, api_of, method, address):
     client = api_of(carol)
@@ -216,6 +258,15 @@ def test_ids_that_cannot_be_are_refused_and_never_fail(carol, api_of, method, ad
         answer = call(client, method, address, number)
         assert answer.status_code in {400, 404}, number
         assert answer.json()["status"] == answer.status_code
+
+
+def part_of_a_filter(owner, address):
+    """The id of a filter, of its keyword or of its post, whichever the address names."""
+    word = KeywordChange(keyword="tea")
+    made = create_filter(owner, FilterChange("Quiet", ["home"], keywords=[word]))
+    row = add_post(owner, made.pk, publish(owner).pk)
+    ids = {"filter_id": made.pk, "keyword_id": made.keywords.get().pk, "row_id": row.pk}
+    return ids[re.findall(r"<int:(\w+)>", address)[0]]
 
 
 @pytest.mark.parametrize(("method", "address", "needs_token"), ENDPOINTS)
@@ -236,6 +287,8 @@ def test_a_trailing_slash_is_the_same_address_without_a_redirect(
         number = Notification.objects.create(user=bob, kind=kind, actor=alice).pk
     if address.startswith("follow_requests/"):  # there is somebody to answer
         FollowRequest.objects.create(owner=bob, requester=alice)
+    if "filters/" in address:
+        number, owners = part_of_a_filter(alice, address), True
     client = api_of(alice if owners else bob)
     answer = call(client, method, address, number, slash="/")
     assert answer.status_code == 200
@@ -281,18 +334,17 @@ def test_a_bookmark_of_a_hidden_post_is_skipped_not_shown(alice, bob, api_of):
     assert api_of(bob).get("/api/v1/bookmarks").json() == []
 
 
+def parameter(found):
+    """A parameter of the document as the routes have it."""
+    return f"<{'str' if found[1] in {'name', 'group_key'} else 'int'}:{found[1]}>"
+
+
 def test_the_schema_describes_every_endpoint(client, db):
     document = client.get(
         "/api/schema", headers={"Accept": "application/vnd.oai.openapi+json"}
     ).json()
     described = {
-        (
-            method.upper(),
-            bare_path(path)
-            .replace("{group_key}", "<str:group_key>")
-            .replace("{", "<int:")
-            .replace("}", ">"),
-        )
+        (method.upper(), re.sub(r"{(\w+)}", parameter, bare_path(path)))
         for path, methods in document["paths"].items()
         for method in methods
         if path.startswith(("/api/v1/", "/api/v2/", "/api/x/"))

@@ -50,7 +50,7 @@ def test_a_status_says_what_it_is(alice, bob, api):
         {"id": str(bob.pk), "username": "bob", "acct": "bob", "url": "http://testserver/@bob"}
     ]
     assert body["content"] == (
-        '<p>hello <a class="u-url mention" href="http://testserver/@bob">@bob</a> <span class="hashtag">#tag</span></p>'
+        '<p>hello <a class="u-url mention" href="http://testserver/@bob">@bob</a> <a class="mention hashtag" href="http://testserver/tags/tag" rel="tag">#<span>tag</span></a></p>'
     )
     assert [tag["name"] for tag in body["tags"]] == ["tag"]
     assert body["url"] == f"http://testserver/@alice/{post.pk}"

@@ -44,12 +44,16 @@ APPS = {
     "topology",
     "graph",
     "lists",
+    "search",
+    "tags",
     "posts",
     "engagement",
+    "filters",
     "timeline",
     "notifications",
 }
 CLOCKS = {
+    "score",
     "attempts",
     "due_at",
     "finished_at",
@@ -99,7 +103,7 @@ def life(settings):
         home_timeline(reader, Cursor())
     set_author_policy(bob, Policy.AUTO, by="life")
     set_author_policy(carol, Policy.PULL, by="life")
-    post = publish(alice, "hello @bob")
+    post = publish(alice, "hello @bob, #tea")
     answer = publish(bob, "hello", reply_to_id=post.pk)
     repost(carol, post.pk)
     repost(bob, doomed := publish(alice, "soon gone").pk)
@@ -179,6 +183,9 @@ TASKS = {
     "apps.timeline.tasks.sweep": run_plain,
     "apps.timeline.tasks.tend_second_level": run_plain,
     "apps.graph.tasks.end_due_mutes": run_plain,
+    "apps.search.tasks.index_newcomers": run_plain,
+    "apps.search.tasks.rank_trends": run_plain,
+    "apps.tags.tasks.count_tags": run_plain,
     "apps.topology.tasks.publish": run_plain,
     "apps.audit.tasks.audit": run_plain,
 }

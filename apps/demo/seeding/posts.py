@@ -15,8 +15,9 @@ from apps.demo.seeding.wording import Wording
 from apps.demo.seeding.world import PICTURE_ROWS, Entry, Member, World
 from apps.demo.seeding.written import written_entries
 from apps.ids import next_post_id, second_of
-from apps.posts.models import OPEN, Attachment, Kind, Mention, Post, PostCounts
-from apps.posts.text import mentioned_handles
+from apps.posts.models import OPEN, Attachment, Kind, Mention, Post, PostCounts, Visibility
+from apps.posts.text import mentioned_handles, tag_names
+from apps.tags.actions import add_tags
 
 MOST_POSTS = 40
 REPOST_SHARE = 0.12
@@ -119,9 +120,16 @@ def _insert(world: World, entries: Sequence[Entry]) -> None:
         Post.objects.bulk_create(_row(entry) for entry in batch)
         PostCounts.objects.bulk_create(PostCounts(post_id=entry.pk) for entry in batch)
         world.advance("posts", len(batch))
+    add_tags(_tagged(entries))
     user_ids = dict(User.objects.filter(handle__in=_named(entries)).values_list("handle", "pk"))
     Mention.objects.bulk_create(_mentions(entries, user_ids), batch_size=5_000)
     Attachment.objects.bulk_create(_attachments(world, entries), batch_size=5_000)
+
+
+def _tagged(entries: Sequence[Entry]) -> Iterator[tuple[int, list[str], bool]]:
+    for entry in entries:
+        if "#" in entry.text:
+            yield entry.pk, tag_names(entry.text), entry.visibility == Visibility.PUBLIC
 
 
 def _row(entry: Entry) -> Post:

@@ -9,6 +9,7 @@ from django.db import connection, transaction
 from apps.demo.library import library
 from apps.demo.models import SeedRun
 from apps.demo.seeding.counts import add_counts
+from apps.demo.seeding.finding import make_findable
 from apps.demo.seeding.graph import make_follows
 from apps.demo.seeding.news import make_news
 from apps.demo.seeding.people import make_people
@@ -16,6 +17,8 @@ from apps.demo.seeding.posts import make_posts
 from apps.demo.seeding.reactions import make_reactions
 from apps.demo.seeding.world import SIZES, World
 from apps.events.actions import record
+from apps.search.trends import rank_posts
+from apps.tags.counting import KEEP_DAYS, count_days
 
 LOCK = 7_239_501  # any number of our own: two seedings wait for each other
 _PREPARE = "SET LOCAL statement_timeout = 0; SET LOCAL idle_in_transaction_session_timeout = 0"
@@ -67,8 +70,11 @@ def _lay(world: World) -> None:
     make_follows(world)
     make_posts(world)
     make_reactions(world)
+    make_findable(world)
     make_news(world)
     add_counts(world)
+    count_days(days=KEEP_DAYS)
+    rank_posts()
     # readers that were there before follow more accounts now: their windows are rebuilt
     known = [member.pk for member in world.cast.values() if not member.is_new]
     if known:

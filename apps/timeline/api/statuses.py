@@ -11,11 +11,13 @@ from rest_framework.permissions import AllowAny
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from apps.accounts import visitors
 from apps.accounts.api import viewer_of
 from apps.accounts.models import User
 from apps.accounts.schema import ProblemSchema
 from apps.accounts.visitors import viewer_id_of
 from apps.engagement import actions as engagement
+from apps.filters.models import FilterContext
 from apps.graph.api import asked_ids
 from apps.posts import actions as posts
 from apps.posts.drafts import Draft
@@ -36,6 +38,7 @@ from apps.timeline.schema import (
     StatusSchema,
 )
 from apps.timeline.serializers import scheduled_json, status_json
+from apps.timeline.sifting import marked, sifted, sifted_thread
 from apps.timeline.thread import one_item, thread
 
 REFUSALS = {400: ProblemSchema, 401: ProblemSchema, 404: ProblemSchema}
@@ -76,7 +79,8 @@ def several(request: Request) -> Response:
     """Show posts, or publish one. The same Idempotency-Key gives the same post, however often it is sent."""
     if request.method == "GET":
         items = hydrate(viewer_id_of(request), asked_ids(request, most=STATUSES_MOST)).items
-        return Response([status_json(item) for item in items])
+        found = sifted(visitors.viewer_of(request), None, items)
+        return Response([status_json(item) for item in found])
     if not isinstance(request.user, User):
         raise NotAuthenticated
     return _publish(request)
@@ -150,7 +154,7 @@ def _show(request: Request, status_id: int) -> Response:
     item = one_item(viewer_id_of(request), status_id)
     if isinstance(request.user, User):
         engagement.read_post(request.user, item.shown.id)
-    return Response(status_json(item))
+    return Response(status_json(marked(visitors.viewer_of(request), FilterContext.THREAD, item)))
 
 
 def _edit(request: Request, status_id: int) -> Response:
@@ -187,7 +191,7 @@ def _delete(request: Request, status_id: int) -> Response:
 @permission_classes([AllowAny])
 def context(request: Request, status_id: int) -> Response:
     """The thread around a post."""
-    found = thread(viewer_id_of(request), status_id)
+    found = sifted_thread(visitors.viewer_of(request), thread(viewer_id_of(request), status_id))
     ancestors = [status_json(item) for item in found.ancestors if item is not None]
     return Response(
         {"ancestors": ancestors, "descendants": [status_json(item) for item in found.descendants]}
@@ -254,7 +258,7 @@ def reblog(request: Request, status_id: int) -> Response:
 
 
 def _status(viewer: User, post_id: int) -> Response:
-    return Response(status_json(one_item(viewer.pk, post_id)))
+    return Response(status_json(marked(viewer, FilterContext.THREAD, one_item(viewer.pk, post_id))))
 
 
 def _valid(fields: Any) -> dict[str, Any]:

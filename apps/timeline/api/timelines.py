@@ -6,15 +6,19 @@ from rest_framework.permissions import AllowAny
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from apps.accounts import visitors
 from apps.accounts.api import viewer_of
 from apps.accounts.queries import user_by_id
 from apps.accounts.schema import ProblemSchema
 from apps.accounts.visitors import viewer_id_of
+from apps.filters.models import FilterContext
 from apps.graph.api import CURSOR_PARAMETERS, paged
 from apps.lists.queries import own_list
 from apps.paging import Cursor, Page
 from apps.scopes import scopes
 from apps.stages import stage
+from apps.tags.names import normal_many
+from apps.tags.queries import tag_named
 from apps.timeline.bookmarks import bookmarks_timeline, favourites_timeline
 from apps.timeline.home import home_timeline
 from apps.timeline.items import FeedItem
@@ -23,6 +27,8 @@ from apps.timeline.profile import Wanted, pinned_posts, profile_timeline
 from apps.timeline.public import public_timeline
 from apps.timeline.schema import ActivitySchema, StatusSchema
 from apps.timeline.serializers import status_json
+from apps.timeline.sifting import sifted, sifted_page
+from apps.timeline.tagged import MOST_NAMES, TagWish, tag_timeline
 from apps.timeline.unread import get_activity
 
 PROFILE_FLAGS = ["only_media", "pinned", "exclude_replies", "exclude_reblogs", "exclude_direct"]
@@ -41,9 +47,8 @@ RESPONSES = {200: StatusSchema(many=True), 400: ProblemSchema}
 @api_view(["GET"])
 def home(request: Request) -> Response:
     """The viewer's home timeline."""
-    return statuses(
-        request, home_timeline(viewer_of(request), Cursor.from_query(request.query_params))
-    )
+    page = home_timeline(viewer_of(request), Cursor.from_query(request.query_params))
+    return statuses(request, page, FilterContext.HOME)
 
 
 @scopes(GET="read:statuses")
@@ -58,9 +63,8 @@ def home(request: Request) -> Response:
 @permission_classes([AllowAny])
 def public(request: Request) -> Response:
     """The public timeline."""
-    return statuses(
-        request, public_timeline(viewer_id_of(request), Cursor.from_query(request.query_params))
-    )
+    page = public_timeline(viewer_id_of(request), Cursor.from_query(request.query_params))
+    return statuses(request, page, FilterContext.PUBLIC)
 
 
 @scopes(GET="read:statuses")
@@ -84,7 +88,7 @@ def of_account(request: Request, account_id: int) -> Response:
     flags = {name: is_true(request.query_params.get(name)) for name in PROFILE_FLAGS}
     cursor = Cursor.from_query(request.query_params)
     if flags["pinned"]:
-        return statuses(request, Page(pinned_posts(author, viewer_id)))
+        return statuses(request, Page(pinned_posts(author, viewer_id)), FilterContext.ACCOUNT)
     wanted = Wanted(
         replies=not flags["exclude_replies"],
         reposts=not flags["exclude_reblogs"],
@@ -92,7 +96,8 @@ def of_account(request: Request, account_id: int) -> Response:
         only_pictures=flags["only_media"],
         tag=request.query_params.get("tagged", "")[:TAG_MAX_CHARACTERS].removeprefix("#"),
     )
-    return statuses(request, profile_timeline(author, viewer_id, cursor, wanted))
+    page = profile_timeline(author, viewer_id, cursor, wanted)
+    return statuses(request, page, FilterContext.ACCOUNT)
 
 
 def is_true(text: str | None) -> bool:
@@ -148,8 +153,9 @@ def bookmarks(request: Request) -> Response:
 def activity(request: Request) -> Response:
     """What is unread; go on from the `last_id` of the answer."""
     limit = Cursor.from_query(request.query_params).limit
-    unread = get_activity(viewer_of(request), request.query_params.get("last_id"), limit=limit)
-    items = [status_json(item) for item in unread.items]
+    viewer = viewer_of(request)
+    unread = get_activity(viewer, request.query_params.get("last_id"), limit=limit)
+    items = [status_json(item) for item in sifted(viewer, FilterContext.HOME, unread.items)]
     return Response({"items": items, "last_id": unread.last_id, "more": unread.more})
 
 
@@ -166,10 +172,51 @@ def of_list(request: Request, list_id: int) -> Response:
     """A list's timeline."""
     viewer = viewer_of(request)
     cursor = Cursor.from_query(request.query_params)
-    return statuses(request, list_timeline(viewer, own_list(viewer, list_id), cursor))
+    page = list_timeline(viewer, own_list(viewer, list_id), cursor)
+    return statuses(request, page, FilterContext.HOME)
 
 
-def statuses(request: Request, page: Page[FeedItem]) -> Response:
-    """A page of statuses with its `Link` header."""
+@scopes(GET="read:statuses")
+@extend_schema(
+    operation_id="tag_timeline",
+    tags=["timelines"],
+    summary="Public posts with a tag",
+    parameters=[
+        *CURSOR_PARAMETERS,
+        OpenApiParameter("any[]", str, many=True, description="Or one of these, at most four."),
+        OpenApiParameter("all[]", str, many=True, description="And each of these, at most four."),
+        OpenApiParameter("none[]", str, many=True, description="And none of these, at most four."),
+        OpenApiParameter("only_media", bool),
+        OpenApiParameter("remote", bool, description="Posts of other sites: there are none."),
+    ],
+    responses={**RESPONSES, 404: ProblemSchema},
+)
+@api_view(["GET"])
+@permission_classes([AllowAny])
+def of_tag(request: Request, name: str) -> Response:
+    """A tag's timeline; a tag that nobody uses has an empty one."""
+    query = request.query_params
+    cursor = Cursor.from_query(query)
+    wish = TagWish(
+        tag_named(name).name,
+        any_of=_tag_names(request, "any"),
+        all_of=_tag_names(request, "all"),
+        none_of=_tag_names(request, "none"),
+        only_media=is_true(query.get("only_media")),
+    )
+    page = tag_timeline(viewer_id_of(request), wish, cursor)
+    return statuses(request, Page() if is_true(query.get("remote")) else page, FilterContext.PUBLIC)
+
+
+def _tag_names(request: Request, name: str) -> list[str]:
+    query = request.query_params
+    return normal_many([*query.getlist(f"{name}[]"), *query.getlist(name)])[:MOST_NAMES]
+
+
+def statuses(
+    request: Request, page: Page[FeedItem], place: FilterContext | None = None
+) -> Response:
+    """A page of statuses with its `Link` header; `place`: where filters see it."""
     with stage("present"):
-        return paged(request, page, [status_json(item) for item in page.items])
+        sieved = sifted_page(visitors.viewer_of(request), place, page)
+        return paged(request, sieved, [status_json(item) for item in sieved.items])

@@ -11,12 +11,14 @@ from apps.accounts.models import User
 from apps.accounts.queries import user_by_handle
 from apps.accounts.visitors import MemberVisit, Visit, signed_in_only, viewer_id_of, viewer_of
 from apps.engagement.actions import read_post
+from apps.filters.models import FilterContext
 from apps.graph.circle_queries import circles_to_post_to
 from apps.graph.queries import exact_relations
 from apps.graph.relationships import relationships
 from apps.lists.queries import own_list
 from apps.paging import Cursor, Page
 from apps.stages import stage
+from apps.tags.queries import known, tag_named
 from apps.timeline.bookmarks import bookmarks_timeline
 from apps.timeline.forms import ComposeForm, composer_context
 from apps.timeline.home import home_timeline
@@ -24,6 +26,8 @@ from apps.timeline.items import FeedItem
 from apps.timeline.listed import list_timeline
 from apps.timeline.profile import Wanted, profile_timeline
 from apps.timeline.public import public_timeline
+from apps.timeline.sifting import sifted_page, sifted_thread
+from apps.timeline.tagged import TagWish, tag_timeline
 from apps.timeline.thread import Thread, one_item, thread
 from apps.timeline.unread import Place, get_activity, may_have_news
 
@@ -56,6 +60,7 @@ def home(request: MemberVisit) -> HttpResponse:
         "timeline/home.html",
         page,
         here="home",
+        sieve=FilterContext.HOME,
         feed_url="/",
         place=str(Place.of(page)),
         **composer_context(ComposeForm(circles=circles_to_post_to(request.user.pk))),
@@ -85,7 +90,14 @@ def home_new(request: Visit) -> HttpResponseBase:
 def public(request: Visit) -> HttpResponse:
     """Everything said to everybody."""
     page = public_timeline(viewer_id_of(request), Cursor.from_query(request.GET))
-    return _feed(request, "timeline/public.html", page, here="public", feed_url="/public")
+    return _feed(
+        request,
+        "timeline/public.html",
+        page,
+        here="public",
+        sieve=FilterContext.PUBLIC,
+        feed_url="/public",
+    )
 
 
 @require_safe
@@ -103,7 +115,17 @@ def of_list(request: MemberVisit, list_id: int) -> HttpResponse:
     found = own_list(request.user, list_id)
     page = list_timeline(request.user, found, Cursor.from_query(request.GET))
     context = {"list": found, "here": "lists", "feed_url": request.path}
-    return _feed(request, "timeline/list.html", page, **context)
+    return _feed(request, "timeline/list.html", page, sieve=FilterContext.HOME, **context)
+
+
+@require_safe
+def of_tag(request: Visit, name: str) -> HttpResponse:
+    """A tag and the public posts that bear it."""
+    viewer, tag = viewer_of(request), tag_named(name)
+    cursor = Cursor.from_query(request.GET)
+    page = tag_timeline(viewer_id_of(request), TagWish(tag.name), cursor)
+    context = {"known": known([tag], viewer)[0], "here": "explore", "feed_url": tag.url}
+    return _feed(request, "timeline/tag.html", page, sieve=FilterContext.PUBLIC, **context)
 
 
 @require_safe
@@ -116,7 +138,8 @@ def profile(request: Visit, handle: str, *, replies: bool = False) -> HttpRespon
         owner, viewer_id, Cursor.from_query(request.GET), Wanted(replies=replies)
     )
     context = {"profile": owner, "here": "profile", "replies": replies, "feed_url": request.path}
-    return _feed(request, "timeline/profile.html", page, **context, **_standing(viewer_id, owner))
+    context |= _standing(viewer_id, owner)
+    return _feed(request, "timeline/profile.html", page, sieve=FilterContext.ACCOUNT, **context)
 
 
 @require_safe
@@ -125,18 +148,24 @@ def post(request: Visit, handle: str, post_id: int) -> HttpResponseBase:
     viewer_id = viewer_id_of(request)
     if one_item(viewer_id, post_id).author.handle != handle:
         return redirect(one_item(viewer_id, post_id).url)
-    found = thread(viewer_id, post_id)
+    found = sifted_thread(viewer_of(request), thread(viewer_id, post_id))
     if request.method == "GET" and (viewer := viewer_of(request)):
         read_post(viewer, found.focus.shown.id)
     return render(request, "timeline/thread.html", {"thread": found, **_thread_rows(found)})
 
 
-def _feed(request: Visit, template: str, page: Page[FeedItem], **context: Any) -> HttpResponse:
-    """The page around a feed, or for htmx only what comes next in it."""
+def _feed(
+    request: Visit,
+    template: str,
+    page: Page[FeedItem],
+    *,
+    sieve: FilterContext | None = None,
+    **context: Any,
+) -> HttpResponse:
+    """The page around a feed, or for htmx only what comes next in it. `sieve`: where filters see it."""
     with stage("present"):
-        return render(
-            request, "timeline/_page.html" if request.htmx else template, {"page": page, **context}
-        )
+        context["page"] = sifted_page(viewer_of(request), sieve, page)
+        return render(request, "timeline/_page.html" if request.htmx else template, context)
 
 
 def _standing(viewer_id: int | None, owner: User) -> dict[str, Any]:

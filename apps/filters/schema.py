@@ -1,0 +1,114 @@
+"""The shapes of filters in the OpenAPI document, and what a new one may hold."""
+
+from typing import Any
+
+from rest_framework import serializers
+
+from apps.filters.actions import MOST_KEYWORDS, MOST_SECONDS
+from apps.filters.models import KEYWORD_MAX_CHARACTERS, TITLE_MAX_CHARACTERS, Act, FilterContext
+
+ID = r"\A[1-9][0-9]{0,18}\Z"
+
+
+class FilterKeywordSchema(serializers.Serializer[Any]):
+    """A word that a filter looks for."""
+
+    id = serializers.CharField()
+    keyword = serializers.CharField()
+    whole_word = serializers.BooleanField()
+
+
+class FilterStatusSchema(serializers.Serializer[Any]):
+    """A status that a filter names."""
+
+    id = serializers.CharField()
+    status_id = serializers.CharField()
+
+
+class FilterHeadSchema(serializers.Serializer[Any]):
+    """A filter without what it looks for."""
+
+    id = serializers.CharField()
+    title = serializers.CharField()
+    context = serializers.ListField(child=serializers.ChoiceField(FilterContext.values))  # type: ignore[assignment]  # the entity's own name for it
+    expires_at = serializers.DateTimeField(allow_null=True)
+    filter_action = serializers.ChoiceField(Act.values)
+
+
+class FilterSchema(FilterHeadSchema):
+    """A filter with what it looks for."""
+
+    keywords = FilterKeywordSchema(many=True)
+    statuses = FilterStatusSchema(many=True)
+
+
+class FilterResultSchema(serializers.Serializer[Any]):
+    """What one of the viewer's filters has found in a status."""
+
+    filter = FilterHeadSchema()
+    keyword_matches = serializers.ListField(child=serializers.CharField(), allow_null=True)
+    status_matches = serializers.ListField(child=serializers.CharField(), allow_null=True)
+
+
+class OldFilterSchema(serializers.Serializer[Any]):
+    """A keyword in the form of the first version of filters."""
+
+    id = serializers.CharField()
+    phrase = serializers.CharField()
+    context = serializers.ListField(child=serializers.ChoiceField(FilterContext.values))  # type: ignore[assignment]  # the entity's own name for it
+    whole_word = serializers.BooleanField()
+    expires_at = serializers.DateTimeField(allow_null=True)
+    irreversible = serializers.BooleanField()
+
+
+class KeywordAttributes(serializers.Serializer[Any]):
+    """A keyword to add; with an `id` to change, or to drop."""
+
+    id = serializers.RegexField(ID, required=False)
+    keyword = serializers.CharField(max_length=KEYWORD_MAX_CHARACTERS, required=False)
+    whole_word = serializers.BooleanField(required=False)
+    _destroy = serializers.BooleanField(required=False)
+
+
+class FilterInput(serializers.Serializer[Any]):
+    """A filter; when it is changed, what is left out stays. Unknown fields are ignored."""
+
+    title = serializers.CharField(max_length=TITLE_MAX_CHARACTERS, required=False)
+    context = serializers.ListField(  # type: ignore[assignment]  # the entity's own name for it
+        child=serializers.ChoiceField(FilterContext.values), max_length=20, required=False
+    )
+    filter_action = serializers.ChoiceField(Act.values, required=False)
+    expires_in = serializers.IntegerField(
+        min_value=0,
+        max_value=MOST_SECONDS,
+        allow_null=True,
+        required=False,
+        help_text="Seconds from now; 0 or null: never.",
+    )
+    keywords_attributes = serializers.ListField(
+        child=KeywordAttributes(), max_length=MOST_KEYWORDS, required=False
+    )
+
+
+class KeywordInput(serializers.Serializer[Any]):
+    """A word to look for."""
+
+    keyword = serializers.CharField(max_length=KEYWORD_MAX_CHARACTERS)
+    whole_word = serializers.BooleanField(default=False)
+
+
+class KeywordChangeInput(serializers.Serializer[Any]):
+    """Another word; what is left out stays."""
+
+    keyword = serializers.CharField(max_length=KEYWORD_MAX_CHARACTERS, required=False)
+    whole_word = serializers.BooleanField(required=False)
+
+
+class FilterStatusInput(serializers.Serializer[Any]):
+    """A status to be found by a filter."""
+
+    status_id = serializers.RegexField(ID)
+
+
+class FilterDeletedSchema(serializers.Serializer[Any]):
+    """Nothing: an object without members."""

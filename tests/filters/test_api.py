@@ -1,0 +1,99 @@
+"""Filters as clients and browsers use them."""
+
+import pytest
+
+from apps.filters.models import Filter
+from tests.factories import publish
+
+pytestmark = pytest.mark.django_db
+FILTERS = "/api/v2/filters"
+
+
+def test_a_whole_life(alice, bob, api_of):
+    client, post = api_of(bob), publish(alice, "tea")
+    body = {
+        "title": "Quiet",
+        "context": ["home", "public"],
+        "filter_action": "hide",
+        "expires_in": 3600,
+        "keywords_attributes": [{"keyword": "tea", "whole_word": True}],
+    }
+    made = client.post(FILTERS, body, format="json").json()
+    assert (made["title"], made["context"], made["filter_action"]) == ("Quiet", ["home", "public"], "hide")  # fmt: skip
+    assert made["expires_at"].endswith("Z")
+    [word] = made["keywords"]
+    assert (word["keyword"], word["whole_word"]) == ("tea", True)
+    one = f"{FILTERS}/{made['id']}"
+    change = {"filter_id": made["id"], "title": "Loud", "expires_in": None, "keywords_attributes": [{"id": word["id"], "_destroy": True}, {"keyword": "milk"}]}  # fmt: skip
+    changed = client.put(one, change, format="json").json()
+    assert (changed["title"], changed["expires_at"], changed["context"]) == ("Loud", None, ["home", "public"])  # fmt: skip
+    assert [each["keyword"] for each in changed["keywords"]] == ["milk"]
+    added = client.post(f"{one}/keywords", {"keyword": "sugar"}).json()
+    assert client.put(f"{FILTERS}/keywords/{added['id']}", {"whole_word": "true"}).json()["whole_word"] is True  # fmt: skip
+    assert [each["keyword"] for each in client.get(f"{one}/keywords").json()] == ["milk", "sugar"]
+    old = client.get("/api/v1/filters").json()
+    assert [each["phrase"] for each in old] == ["milk", "sugar"]
+    assert old[0]["irreversible"] is True
+    assert client.get(f"/api/v1/filters/{added['id']}").json()["phrase"] == "sugar"
+    assert client.delete(f"{FILTERS}/keywords/{added['id']}").json() == {}
+    named = client.post(f"{one}/statuses", {"status_id": str(post.pk)}).json()
+    assert named["status_id"] == str(post.pk)
+    assert client.get(f"{one}/statuses").json() == client.get(one).json()["statuses"] == [named]
+    assert client.get(f"{FILTERS}/statuses/{named['id']}").json() == named
+    assert client.delete(f"{FILTERS}/statuses/{named['id']}").json() == {}
+    assert client.delete(one).json() == {}
+    assert client.get(FILTERS).json() == []
+
+
+def test_forms_are_the_same(bob, api_of):
+    fields = {
+        "title": "Quiet",
+        "context[]": ["home", "thread"],
+        "keywords_attributes[0][keyword]": "tea",
+        "keywords_attributes[0][whole_word]": "1",
+    }
+    made = api_of(bob).post(FILTERS, fields).json()
+    assert (made["context"], made["keywords"][0]["whole_word"]) == (["home", "thread"], True)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {},
+        {"title": "x"},
+        {"title": "", "context": ["home"]},
+        {"title": "x", "context": ["nowhere"]},
+        {"title": "x", "context": ["home"], "filter_action": "explode"},
+        {"title": "x", "context": ["home"], "expires_in": -1},
+        {"title": "x", "context": ["home"], "expires_in": 10**30},
+        {"title": "x", "context": ["home"], "keywords_attributes": [{"keyword": ""}]},
+        {"title": "x", "context": ["home"], "keywords_attributes": [{}]},
+        {"title": "x", "context": ["home"], "keywords_attributes": "tea"},
+    ],
+)
+def test_bad_filters(bob, api_of, body):
+    assert api_of(bob).post(FILTERS, body, format="json").status_code == 422
+    assert not Filter.objects.exists()
+
+
+def test_the_pages(bob, page_of):
+    browser, address = page_of(bob), "/settings/filters"
+    assert "You have no filters yet." in browser.get(address).text
+    fields = {"title": "Quiet", "keywords": "tea\n 天气 \n\ntea", "whole_word": "on", "places": ["home"], "act": "warn", "expires": "86400"}  # fmt: skip
+    assert browser.post(address, fields).status_code == 303
+    made = Filter.objects.get()
+    assert [word.keyword for word in made.keywords.order_by("pk")] == ["tea", "天气"]
+    page = browser.get(f"{address}/{made.pk}").text
+    assert "天气" in page
+    assert "Leave as it is" in page
+    changed = {**fields, "keywords": "天气", "act": "hide", "expires": "keep"}
+    assert browser.post(f"{address}/{made.pk}", changed).status_code == 303
+    after = Filter.objects.get()
+    assert (after.act, after.expires_at) == ("hide", made.expires_at)
+    assert [word.keyword for word in after.keywords.all()] == ["天气"]
+    assert browser.post(address, {**fields, "places": []}).status_code == 422
+    assert "过滤规则" in browser.get(address, headers={"Accept-Language": "zh-hans"}).text
+    assert page_of(None).get(address).status_code == 302
+    assert "Delete the filter “Quiet”?" in browser.get(f"{address}/{made.pk}/delete").text
+    assert browser.post(f"{address}/{made.pk}/delete").status_code == 303
+    assert not Filter.objects.exists()

@@ -1,0 +1,174 @@
+"""Filters: what they may hold, and what a reader sees of what they find, on pages and in the API alike."""
+
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from apps.accounts.queries import user_by_id
+from apps.engagement.actions import like_post
+from apps.filters import actions
+from apps.filters.actions import (
+    FilterChange,
+    KeywordChange,
+    add_post,
+    change_filter,
+    create_filter,
+    delete_filter,
+)
+from apps.filters.models import Filter, FilterContext
+from apps.filters.queries import filters_of, own_filter, sieves_of
+from apps.posts.actions import repost
+from apps.refusals import Invalid, NotFound
+from tests.factories import deliver, publish
+
+pytestmark = pytest.mark.django_db
+EVERYWHERE = FilterContext.values
+
+
+def make(owner, *words, places=EVERYWHERE, act="warn", **more):
+    keywords = [KeywordChange(keyword=word, whole_word=True) for word in words]
+    return create_filter(owner, FilterChange("Quiet", places, act, keywords=keywords, **more))
+
+
+@pytest.mark.parametrize(
+    "wanted",
+    [
+        FilterChange("", ["home"]),
+        FilterChange("x" * 101, ["home"]),
+        FilterChange("x", []),
+        FilterChange("x", ["somewhere"]),
+        FilterChange("x", ["home"], "explode"),
+        FilterChange("x", ["home"], keywords=[KeywordChange(keyword=" ")]),
+        FilterChange("x", ["home"], keywords=[KeywordChange(keyword="x" * 201)]),
+    ],
+)
+def test_what_a_filter_may_not_be(bob, wanted):
+    with pytest.raises(Invalid):
+        create_filter(bob, wanted)
+    assert filters_of(bob) == []
+    assert sieves_of(user_by_id(bob.pk)) == []
+
+
+def test_there_are_bounds(bob, monkeypatch):
+    found = make(bob, "one")
+    monkeypatch.setattr(actions, "MOST_KEYWORDS", 1)
+    with pytest.raises(Invalid):
+        change_filter(bob, found.pk, FilterChange(keywords=[KeywordChange(keyword="two")]))
+    monkeypatch.setattr(actions, "MOST_FILTERS", 1)
+    with pytest.raises(Invalid):
+        make(bob, "three")
+
+
+def test_keywords_are_added_changed_and_dropped(bob):
+    found = make(bob, "one", "two")
+    one, two = found.keywords.all()
+    changes = [KeywordChange(one.pk, "1"), KeywordChange(two.pk, drop=True), KeywordChange(keyword="3")]  # fmt: skip
+    changed = change_filter(bob, found.pk, FilterChange(title="Loud", keywords=changes))
+    assert (changed.title, [word.keyword for word in changed.keywords.all()]) == (
+        "Loud",
+        ["1", "3"],
+    )
+
+
+def test_a_filter_is_its_owners(alice, bob):
+    found = make(bob, "tea")
+    for attempt in (
+        lambda: own_filter(alice, found.pk),
+        lambda: change_filter(alice, found.pk, FilterChange(title="Mine")),
+        lambda: delete_filter(alice, found.pk),
+        lambda: add_post(alice, found.pk, 1),
+        lambda: change_filter(bob, make(bob).pk, FilterChange(keywords=[KeywordChange(found.keywords.all()[0].pk, "x")])),
+    ):  # fmt: skip
+        with pytest.raises(NotFound):
+            attempt()
+    assert Filter.objects.get(pk=found.pk).title == "Quiet"
+
+
+def test_who_has_no_filter_pays_nothing(bob, django_assert_num_queries):
+    reader = user_by_id(bob.pk)
+    with django_assert_num_queries(0):
+        assert sieves_of(reader) == sieves_of(None) == []
+    make(bob, "tea")
+    delete_filter(bob, Filter.objects.get().pk)
+    assert user_by_id(bob.pk).counts.filters == 0
+
+
+def shown(client, path):
+    return [status["id"] for status in client.get(f"/api/v1/{path}").json()]
+
+
+def places_of(alice, post):
+    """Where a post of alice's is, by the context in which filters see it."""
+    return {
+        "home": "timelines/home",
+        "public": "timelines/public",
+        "account": f"accounts/{alice.pk}/statuses",
+    }
+
+
+@pytest.mark.parametrize("place", ["home", "public", "account"])
+def test_hiding_acts_in_its_place_only(alice, bob, api_of, page_of, place):
+    post, other = publish(alice, "A cup of tea"), publish(alice, "coffee")
+    deliver()
+    make(bob, "tea", places=[place], act="hide")
+    client, browser = api_of(bob), page_of(bob)
+    pages = {"home": "/", "public": "/public", "account": "/@alice"}
+    for name, path in places_of(alice, post).items():
+        expected = [other.pk] if name == place else [other.pk, post.pk]
+        assert shown(client, path) == [str(one) for one in expected], name
+        page = browser.get(pages[name]).text
+        assert (f'id="p{post.pk}"' in page) == (name != place), name
+
+
+def test_a_warning_marks_and_shows(alice, bob, carol, api_of, page_of):
+    post = publish(alice, "A cup of tea")
+    shared = repost(carol, post.pk)
+    deliver()
+    made = make(bob, "tea", places=["home", "thread"])
+    [status] = api_of(bob).get("/api/v1/timelines/home").json()
+    [result] = status["filtered"]
+    assert result["filter"] == {"id": str(made.pk), "title": "Quiet", "context": ["home", "thread"], "expires_at": None, "filter_action": "warn"}  # fmt: skip
+    assert (result["keyword_matches"], result["status_matches"]) == (["tea"], None)
+    wrapper = api_of(bob).get(f"/api/v1/statuses/{shared.pk}").json()
+    assert wrapper["filtered"] == wrapper["reblog"]["filtered"] == [result]
+    assert "Filtered: Quiet" in page_of(bob).get("/").text
+    assert "Filtered: Quiet" in page_of(bob).get(f"/@alice/{post.pk}").text
+    assert "Filtered" not in page_of(bob).get("/public").text  # it acts elsewhere
+    assert "Filtered" not in page_of(carol).get(f"/@alice/{post.pk}").text
+    assert api_of(carol).get(f"/api/v1/statuses/{post.pk}").json()["filtered"] == []
+
+
+def test_threads_and_notifications(alice, bob, api_of):
+    mine = publish(bob, "tea?")
+    answer = publish(alice, "tea! @bob", reply_to_id=mine.pk)
+    like_post(alice, mine.pk)
+    deliver()
+    make(bob, "tea", places=["thread", "notifications"], act="hide")
+    client = api_of(bob)
+    assert client.get(f"/api/v1/statuses/{mine.pk}/context").json()["descendants"] == []
+    assert client.get(f"/api/v1/statuses/{answer.pk}").status_code == 200  # asked for by itself
+    kinds = [one["type"] for one in client.get("/api/v1/notifications").json()]
+    assert kinds == ["favourite"]  # of one's own post, which is never filtered
+
+
+def test_what_is_quoted_and_named_is_found(alice, bob, carol, api_of):
+    tea = publish(carol, "tea")
+    quote, named = publish(alice, "look", quote_of_id=tea.pk), publish(alice, "nothing in it")
+    deliver()
+    made = make(bob, "tea", act="hide")
+    row = add_post(bob, made.pk, named.pk)
+    assert add_post(bob, made.pk, named.pk) == row
+    assert shown(api_of(bob), "timelines/home") == []
+    assert str(quote.pk) in shown(api_of(carol), f"accounts/{alice.pk}/statuses")
+    with pytest.raises(NotFound):
+        add_post(bob, made.pk, publish(carol, visibility="followers").pk)
+
+
+def test_an_expired_filter_does_nothing(alice, bob, api_of):
+    post = publish(alice, "tea")
+    deliver()
+    made = make(bob, "tea", act="hide", expires_in=60)
+    assert shown(api_of(bob), "timelines/home") == []
+    Filter.objects.filter(pk=made.pk).update(expires_at=timezone.now() - timedelta(seconds=1))
+    assert shown(api_of(bob), "timelines/home") == [str(post.pk)]

@@ -1,0 +1,163 @@
+"""Search, trends and suggestions: what is found, and what is never."""
+
+import pytest
+
+from apps.accounts.actions import update_profile
+from apps.engagement.actions import like_post
+from apps.graph.actions import block_user, follow_user, mute_user
+from apps.graph.circle_actions import create_circle
+from apps.paging import Cursor
+from apps.posts.actions import delete_post, repost
+from apps.posts.editing import edit_post
+from apps.search.indexing import index_new_people
+from apps.search.models import PostEntry
+from apps.search.people import dismiss, people_found, suggested
+from apps.search.posts import post_at, posts_found
+from apps.search.trends import rank_posts, trending_posts
+from apps.search.wishes import wish
+from tests.factories import deliver, make_user, publish, suspend
+
+pytestmark = pytest.mark.django_db
+
+
+def found(text, viewer=None, **more):
+    deliver()
+    return [item.id for item in posts_found(viewer, wish(text), Cursor(), **more).items]
+
+
+def people(text, viewer=None, **more):
+    while index_new_people():
+        pass
+    return [user.handle for user in people_found(viewer, text, limit=20, **more)]
+
+
+def test_posts_by_words_phrases_and_beginnings(alice):
+    green = publish(alice, "Green tea leaves").pk
+    black = publish(alice, "Black tea; leaves fall").pk
+    assert found("tea") == found("TEA leaves") == found("tea le") == [black, green]
+    assert found('"tea leaves"') == [black, green]
+    assert found('"green tea"') == found("gréen") == [green]
+    assert found("coffee") == found("!!!") == found("") == []
+
+
+def test_chinese(alice):
+    weather, tea = publish(alice, "今天天气很好").pk, publish(alice, "喝茶").pk
+    for text in ("天气", "今天", "很好", "天气很好", "好"):
+        assert found(text) == [weather], text
+    assert found("茶") == [tea]
+    assert found("气天") == found("天好") == []
+
+
+def test_operators(alice, bob):
+    said = publish(alice, "tea", language="zh").pk
+    answer = publish(bob, "more tea", reply_to_id=said).pk
+    assert found("tea from:alice") == found("from:alice") == [said]
+    assert found("tea is:reply") == found("tea from:me", bob) == [answer]
+    assert found("tea lang:zh") == [said]
+    assert found("tea has:image") == found("tea before:2020-01-01") == found("from:nobody") == []
+    assert found("tea after:2020-01-01") == [answer, said]
+    assert found("tea", author_id=bob.pk) == [answer]
+
+
+def test_pages(alice):
+    ids = [publish(alice, "tea").pk for _ in range(5)][::-1]
+    deliver()
+    page = posts_found(None, wish("tea"), Cursor(limit=2))
+    assert ([item.id for item in page.items], page.older) == (ids[:2], ids[1])
+    below = posts_found(None, wish("tea"), Cursor(max_id=ids[1], limit=2))
+    assert [item.id for item in below.items] == ids[2:4]
+
+
+def test_what_is_not_public_is_found_by_its_author_only(alice, bob):
+    circle = create_circle(alice, name="Close")
+    posts = [
+        publish(alice, "tea", visibility="unlisted"),
+        publish(alice, "tea", visibility="followers"),
+        publish(alice, "tea @bob", visibility="mentioned"),
+        publish(alice, "tea", visibility="circle", circle_id=circle.pk),
+    ]
+    assert found("tea", bob) == found("tea") == found("tea from:alice", bob) == []
+    assert found("tea", alice) == [post.pk for post in posts][::-1]
+
+
+def test_what_is_hidden_is_not_found(alice, bob, carol):
+    shown, gone = publish(alice, "tea").pk, publish(alice, "tea").pk
+    repost(carol, shown)
+    delete_post(gone, by=alice)
+    assert found("tea", bob) == [shown]
+    mute_user(bob, alice)
+    block_user(alice, carol)
+    assert found("tea", bob) == found("tea", carol) == found("from:alice", carol) == []
+    suspend(alice)
+    assert found("tea") == []
+
+
+def test_an_edit_is_found_by_its_new_words(alice):
+    post = publish(alice, "tea")
+    assert found("tea") == [post.pk]
+    edit_post(alice, post.pk, body="coffee")
+    assert (found("tea"), found("coffee")) == ([], [post.pk])
+    delete_post(post.pk, by=alice)
+    deliver()
+    assert not PostEntry.objects.exists()
+
+
+def test_the_address_of_a_post(alice, carol, settings):
+    post = publish(alice, "tea", visibility="followers")
+    address = f"{settings.SITE_URL}/@alice/{post.pk}"
+    shown = post_at(alice, address)
+    assert shown is not None
+    assert shown.id == post.pk
+    assert (
+        post_at(carol, address) is post_at(alice, f"https://other.example/@alice/{post.pk}") is None
+    )
+
+
+def test_people(alice, bob, carol):
+    ming = make_user("xiaoming", display_name="张小明")
+    make_user("alice_2", display_name="Another")
+    follow_user(carol, alice)
+    assert people("alice") == people("@Alice") == ["alice", "alice_2"]
+    assert people("wen") == ["alice"]
+    assert people("小明") == people("张小明") == people("xiaom") == ["xiaoming"]
+    assert people("alise")[0] == "alice"  # nearly
+    assert people("a", carol, only_followed=True) == ["alice"]
+    assert people("alice", offset=1) == ["alice_2"]
+    update_profile(ming, display_name="李雷", bio="")
+    deliver()
+    assert (people("小明"), people("李雷")) == ([], ["xiaoming"])
+
+
+def test_people_who_are_hidden_are_not_found(alice, carol):
+    block_user(alice, carol)
+    assert people("alice", carol) == []
+    assert people("carol", alice) == []
+    assert people("alice") == ["alice"]
+    suspend(alice)
+    assert people("alice") == []
+
+
+def test_trends(alice, bob, carol):
+    posts = [publish(alice, "one"), publish(alice, "two"), publish(carol, "three")]
+    quiet = publish(carol, "quiet", visibility="unlisted")
+    for post in (*posts, quiet):
+        like_post(bob, post.pk)
+    like_post(carol, posts[1].pk)
+    deliver()
+    rank_posts()
+    rank_posts()
+    shown = [item.id for item in trending_posts(None, limit=5)]
+    assert shown == [posts[1].pk, posts[2].pk]  # one of each author
+    mute_user(bob, carol)
+    assert [item.id for item in trending_posts(bob.pk, limit=5)] == [posts[1].pk]
+    delete_post(posts[1].pk, by=alice)
+    assert [item.id for item in trending_posts(None, limit=5)] == [posts[2].pk]
+
+
+def test_suggestions_can_be_waved_away(alice, bob, carol):
+    publish(alice)
+    publish(bob)
+    assert [user.handle for user in suggested(carol, limit=5)] == ["alice", "bob"]
+    dismiss(carol, alice.pk)
+    dismiss(carol, alice.pk)
+    assert [user.handle for user in suggested(carol, limit=1)] == ["bob"]

@@ -1,0 +1,43 @@
+"""Names of tags: what is one, and when two are the same."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from apps.tags.names import NAME_MAX_CHARACTERS, normal, normal_many, tag_address
+
+
+@pytest.mark.parametrize(
+    ("written", "name"),
+    [
+        ("Tea", "tea"),
+        ("#Tea", "tea"),
+        ("#话题#", "话题"),
+        ("Ｔｅａ", "tea"),
+        ("Straße", "strasse"),
+        ("ﾃｽﾄ", "テスト"),
+        ("हिन्दी", "हिन्दी"),
+        ("_", "_"),
+        ("2026tea", "2026tea"),
+    ],
+)
+def test_one_name_for_all_ways_to_write_it(written, name):
+    assert normal(written) == name
+
+
+@pytest.mark.parametrize("text", ["", "#", "2026", "٣٤", "a b", "a/b", "a-b", "a#b", "x" * 101, "\u202ea", "ﷺ" * 90, "\u0301"])  # fmt: skip
+def test_what_is_no_name(text):
+    assert normal(text) is None
+
+
+@given(st.text(max_size=120))
+def test_the_normal_form_is_its_own_and_short(text):
+    name = normal(text)
+    if name is not None:
+        assert normal(name) == name
+        assert 0 < len(name) <= NAME_MAX_CHARACTERS
+
+
+def test_many_and_where_they_are_read():
+    assert normal_many(["Tea", "1", "tea", "茶"]) == ["tea", "茶"]
+    assert tag_address("茶") == "/tags/%E8%8C%B6"
