@@ -23,6 +23,8 @@ UNLIMITED = "1000000000"
 SETTINGS = {
     "SECRET_KEY": "only-for-drills",
     "SITE_URL": "http://site",
+    "LIMIT_API": UNLIMITED,
+    "LIMIT_API_ADDRESS": UNLIMITED,
     "LIMIT_PUBLISH": UNLIMITED,
     "LIMIT_FOLLOW": UNLIMITED,
     "FANOUT_CHUNK_SIZE": "500",  # so that a few thousand followers are several chunks

@@ -1,6 +1,7 @@
 """How refusals and failures are shown: pages for people, problem JSON (RFC 9457 members and `error`) for programs."""
 
 import logging
+from http import HTTPStatus
 from typing import Any
 
 from django.conf import settings
@@ -74,7 +75,7 @@ def problem(
     return {
         "error": message,
         "type": "about:blank",
-        "title": message,
+        "title": HTTPStatus(status).phrase,  # as RFC 9457 has it beside about:blank
         "status": status,
         "code": code,
         "detail": message,

@@ -57,6 +57,8 @@ INSTALLED_APPS = [
 MIDDLEWARE = [
     "feedsite.requestid.RequestIdMiddleware",
     "corsheaders.middleware.CorsMiddleware",  # above all that may refuse: programs read refusals too
+    "feedsite.remaining.RemainingMiddleware",
+    "feedsite.conditional.ConditionalMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "csp.middleware.CSPMiddleware",
@@ -253,6 +255,8 @@ GRAPH_FOLLOWERS_MOST = env.int("GRAPH_FOLLOWERS_MOST", 20_000)
 
 # --- limits: (how many, in how many seconds) ------------------------------------------------------
 RATE_LIMITS = {
+    "api": (env.int("LIMIT_API", 1500), 300),  # requests of an account, or of an application
+    "api_address": (env.int("LIMIT_API_ADDRESS", 600), 300),  # and without a token, per address
     "sign_up": (env.int("LIMIT_SIGN_UP", 30), 1800),  # per address
     "log_in": (env.int("LIMIT_LOG_IN", 10), 300),  # failures per address and handle
     "publish": (env.int("LIMIT_PUBLISH", 300), 300),  # per author
@@ -511,6 +515,7 @@ STORAGES = {
 REST_FRAMEWORK = {
     "DEFAULT_AUTHENTICATION_CLASSES": ["apps.oauth.authentication.BearerAuthentication"],
     "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
+    "DEFAULT_THROTTLE_CLASSES": ["feedsite.quota.Quota"],
     "DEFAULT_RENDERER_CLASSES": ["feedsite.jsonapi.FastJSONRenderer"],
     "DEFAULT_PARSER_CLASSES": [
         "feedsite.jsonapi.StrictJSONParser",

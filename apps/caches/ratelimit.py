@@ -1,6 +1,7 @@
 """Exact rate limits: a fixed window counted by one script in Redis, so that processes cannot race past it."""
 
 import hashlib
+import math
 from dataclasses import dataclass
 from typing import cast
 
@@ -10,16 +11,22 @@ from apps.caches.servers import RedisError, limits
 _COUNT = """
 local used = redis.call('INCRBY', KEYS[1], ARGV[1])
 if used == tonumber(ARGV[1]) then redis.call('EXPIRE', KEYS[1], ARGV[2]) end
-return {used, redis.call('TTL', KEYS[1])}
+return {used, redis.call('PTTL', KEYS[1])}
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """Whether one more is allowed; `retry_after` in seconds is meaningful when it is not."""
+    """Whether one more is allowed, how many more after it, and in how many seconds the window begins anew."""
 
     allowed: bool
-    retry_after: int = 0
+    remaining: int
+    resets_in: float
+
+    @property
+    def retry_after(self) -> int:
+        """When to come back, in whole seconds; of meaning when it is not allowed."""
+        return max(math.ceil(self.resets_in), 1)
 
 
 def count(name: str, subject: str, *, limit: int, seconds: int, cost: int = 1) -> Verdict:
@@ -31,7 +38,7 @@ def count(name: str, subject: str, *, limit: int, seconds: int, cost: int = 1) -
     try:
         answer = trip(limits(), [call(_COUNT, [key], [cost, seconds])])[0]
     except RedisError:
-        return Verdict(allowed=True)
-    used, ttl = cast("tuple[int, int]", answer)
+        return Verdict(allowed=True, remaining=limit, resets_in=seconds)
+    used, milliseconds = cast("tuple[int, int]", answer)
     allowed = used <= limit if cost else used < limit
-    return Verdict(allowed=allowed, retry_after=max(ttl, 1))
+    return Verdict(allowed, remaining=max(limit - used, 0), resets_in=max(milliseconds, 0) / 1000)

@@ -206,6 +206,7 @@ def bare(answer):
         key: value
         for key, value in answer.headers.items()
         if key not in {"X-Request-Id", "Content-Length", "Server-Timing"}
+        and not key.startswith("X-RateLimit-")  # each answer counts
     }
     return answer.status_code, body, headers, stages_of(answer)
 

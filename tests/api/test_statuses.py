@@ -1,4 +1,5 @@
 import json
+from http import HTTPStatus
 
 import pytest
 
@@ -127,7 +128,8 @@ def test_fields_that_break_a_rule_are_refused_by_name(api, fields):
     answer = post_json(api, fields)
     assert answer.status_code in {400, 404, 422}
     body = answer.json()
-    assert body["error"] == body["detail"] == body["title"]
+    assert body["error"] == body["detail"]
+    assert (body["type"], body["title"]) == ("about:blank", HTTPStatus(body["status"]).phrase)
     assert body["error"]
     assert "ErrorDetail" not in body["error"]
     assert not Post.objects.exists()
