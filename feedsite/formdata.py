@@ -6,6 +6,7 @@ Clients send whichever form their library likes, so every endpoint takes all of 
 import re
 from collections.abc import Iterable
 from typing import Any
+from urllib.parse import unquote_to_bytes
 
 from django.http import QueryDict
 from rest_framework.exceptions import ParseError
@@ -26,7 +27,7 @@ class NestedFormParser(FormParser):
         try:
             fields = QueryDict(body, encoding="utf-8")
             list(fields.lists())
-            body.decode()
+            unquote_to_bytes(body).decode()  # QueryDict would put replacement characters
         except UnicodeDecodeError:
             raise ParseError("The form contains characters that are not text.") from None
         return nested((name, value) for name, values in fields.lists() for value in values)
