@@ -230,7 +230,7 @@ def _languages() -> list[str]:
 
 def _streaming() -> str:
     """Where clients listen; they turn the scheme into that of the transport they use."""
-    return f"ws{settings.SITE_URL.removeprefix('http')}"
+    return f"ws{settings.STREAMING_URL.removeprefix('http')}"
 
 
 def _size() -> dict[str, int]:

@@ -15,11 +15,12 @@ def _nothing_kept():
 
 def test_older_clients_find_where_they_are(client, settings, alice):
     settings.SITE_URL = "https://rill.example"
+    settings.STREAMING_URL = "https://streams.rill.example"
     publish(alice)
     body = client.get("/api/v1/instance/").json()
     assert body["uri"] == "rill.example"
     assert body["version"].startswith("4.3.0 ")
-    assert body["urls"]["streaming_api"] == "wss://rill.example"
+    assert body["urls"]["streaming_api"] == "wss://streams.rill.example"
     assert body["stats"] == {"user_count": 1, "status_count": 1, "domain_count": 1}
 
 

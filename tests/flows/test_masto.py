@@ -1,0 +1,85 @@
+"""masto, the library inside popular web clients, unmodified: home to its end, a post, a stream over a WebSocket."""
+
+import json
+import shutil
+import subprocess
+import threading
+from pathlib import Path
+
+import pytest
+
+from apps.accounts.actions import issue_token
+from apps.posts.actions import delete_post
+from tests.factories import deliver, publish
+from tests.flows.streams import streaming_server
+
+PLACE = Path(__file__).parent / "masto"
+INSTALL_SECONDS = 60
+SESSION_SECONDS = 60
+
+
+@pytest.fixture(scope="module")
+def node():
+    """The interpreter, once the library is there as its lock file has it."""
+    program, npm = shutil.which("node"), shutil.which("npm")
+    if program is None or npm is None:
+        pytest.skip("node and npm are not installed")
+    if not (PLACE / "node_modules" / "masto").is_dir():
+        command = [npm, "ci", "--no-audit", "--no-fund", "--ignore-scripts"]
+        try:
+            done = subprocess.run(
+                command,
+                cwd=PLACE,
+                capture_output=True,
+                text=True,
+                timeout=INSTALL_SECONDS,
+                check=False,
+            )
+        except subprocess.TimeoutExpired:
+            pytest.skip(f"npm ci did not end within {INSTALL_SECONDS} s")
+        if done.returncode:
+            pytest.skip(f"npm ci failed: {done.stderr.strip()[-200:]}")
+    return program
+
+
+def test_it_reads_home_to_its_end_posts_and_listens(served, tmp_path, node, alice, bob):
+    posts = [publish(alice, f"number {number}") for number in range(45)]
+    deliver()
+    token = issue_token(bob, name="masto")
+    with streaming_server(tmp_path) as streams:
+        process = subprocess.Popen(
+            [node, "session.mjs", served, streams, token],
+            cwd=PLACE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        alarm = threading.Timer(SESSION_SECONDS, process.kill)
+        alarm.start()
+        try:
+            said = lines_of(process)
+            assert next(said) == {"me": "bob"}
+            assert next(said) == {"posted": "<p>From a web client.</p>"}
+            home = next(said)["home"]
+            assert home[1:] == [str(post.pk) for post in reversed(posts)]
+            assert next(said) == {"listening": True}
+            deliver()  # what bob posted is news too
+            assert next(said) == {"event": "update", "id": home[0], "stream": ["user"]}
+            fresh = publish(alice, "News.")
+            deliver()
+            assert next(said) == {"event": "update", "id": str(fresh.pk), "stream": ["user"]}
+            delete_post(fresh.pk, by=alice)
+            deliver()
+            assert next(said) == {"event": "delete", "id": str(fresh.pk), "stream": ["user"]}
+            assert process.wait(SESSION_SECONDS) == 0
+        finally:
+            alarm.cancel()
+            process.kill()
+            process.wait()
+            process.stdout.close()
+
+
+def lines_of(process):
+    """What the session says; what is no JSON is an error of its."""
+    for line in process.stdout:
+        yield json.loads(line)
