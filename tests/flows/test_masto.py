@@ -75,11 +75,10 @@ def test_it_reads_home_to_its_end_posts_and_listens(served, tmp_path, node, alic
         finally:
             alarm.cancel()
             process.kill()
-            process.wait()
-            process.stdout.close()
+            process.communicate()
 
 
 def lines_of(process):
     """What the session says; what is no JSON is an error of its."""
-    for line in process.stdout:
+    for line in process.stdout or ():
         yield json.loads(line)
