@@ -25,6 +25,7 @@ from apps.search.posts import post_at, posts_found
 from apps.search.schema import NothingSchema, SearchSchema, SuggestionSchema, TrendingLinkSchema
 from apps.search.trends import trending_posts
 from apps.search.wishes import wish
+from apps.tags.api import offset_of
 from apps.tags.queries import known, tags_beginning
 from apps.tags.serializers import tag_json
 from apps.timeline.items import FeedItem
@@ -33,7 +34,6 @@ from apps.timeline.serializers import status_json
 from apps.timeline.sifting import sifted
 
 KINDS = ("accounts", "statuses", "hashtags")
-OFFSET_MOST = 150  # with the longest page within one hydration
 PEOPLE_DEFAULT, PEOPLE_MOST = 40, 80
 LIMIT = OpenApiParameter("limit", int, description="How many of each kind at most; clamped.")
 OFFSET = OpenApiParameter("offset", int, description="How many to pass over, at most 150.")
@@ -68,7 +68,11 @@ def search(request: Request) -> Response:
     """What fits, in up to three groups."""
     _count(request)
     query, viewer = request.query_params, anybody_of(request)
-    kind, text, offset = query.get("type") or "", query.get("q", ""), _offset(request)
+    kind, text, offset = (
+        query.get("type") or "",
+        query.get("q", ""),
+        offset_of(request.query_params),
+    )
     if kind and kind not in KINDS:
         raise BadRequest("type is one of accounts, statuses, hashtags.")
     cursor = Cursor.from_query(query)
@@ -121,7 +125,7 @@ def accounts(request: Request) -> Response:
         viewer,
         query.get("q", ""),
         limit=limit,
-        offset=_offset(request),
+        offset=offset_of(request.query_params),
         only_followed=_is_on(request),
     )
     return Response([account_json(user) for user in people])
@@ -141,7 +145,9 @@ def trends(request: Request) -> Response:
     """One post of each author at most; ranked every few minutes."""
     viewer = anybody_of(request)
     limit = Cursor.from_query(request.query_params).limit
-    items = trending_posts(viewer.pk if viewer else None, limit=limit, offset=_offset(request))
+    items = trending_posts(
+        viewer.pk if viewer else None, limit=limit, offset=offset_of(request.query_params)
+    )
     return Response([status_json(item) for item in sifted(viewer, FilterContext.PUBLIC, items)])
 
 
@@ -218,13 +224,6 @@ def _count(request: Request) -> None:
 
 def _is_on(request: Request) -> bool:
     return request.query_params.get("following", "").lower() in {"1", "true", "on"}
-
-
-def _offset(request: Request) -> int:
-    text = request.query_params.get("offset") or "0"
-    if not (text.isascii() and text.isdigit() and len(text) < 10):
-        raise BadRequest("offset is not a number.", code="bad_offset")
-    return min(int(text), OFFSET_MOST)
 
 
 def _account_id(request: Request) -> int | None:

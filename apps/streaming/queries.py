@@ -7,6 +7,7 @@ import orjson
 
 from apps.accounts.models import User
 from apps.accounts.queries import users_by_id
+from apps.filters.models import FilterContext
 from apps.graph.circle_queries import circle_audience
 from apps.graph.queries import Relations, exact_relations
 from apps.lists.models import RepliesPolicy, UserList
@@ -15,14 +16,16 @@ from apps.notifications.serializers import notification_json
 from apps.oauth.queries import Bearer, bearer_of
 from apps.paging import Cursor
 from apps.posts.models import OPEN, Kind, Mention, Post, Visibility
-from apps.posts.text import tags
-from apps.streaming.streams import Stream, fold_tag
+from apps.posts.text import tag_names
+from apps.streaming.streams import Stream
+from apps.tags.queries import followers_among
 from apps.timeline.home import rule_of
 from apps.timeline.hydrate import hydrate
 from apps.timeline.items import FeedItem
 from apps.timeline.pages import not_muted
 from apps.timeline.pull import list_ids
 from apps.timeline.serializers import status_json
+from apps.timeline.sifting import is_hidden, sifted
 
 MOST_NOTIFICATIONS = 40  # told at once; whoever gets more than that will look at the page
 USER = Stream("user")
@@ -95,7 +98,7 @@ def listener_of(token: str) -> Bearer | None:
 
 def _told(listener: User, streams: Collection[Stream], post_id: int, event: str) -> Iterator[News]:
     found = hydrate(listener.pk, [post_id])
-    for item in found.items:  # one, or none when the gate hides it
+    for item in sifted(listener, None, found.items):  # one, or none when the gate hides it
         shown = {one for one in streams if _belongs(one, listener, item, found.relations)}
         if shown:
             yield News(listener.pk, frozenset(shown), event, _text(status_json(item)))
@@ -103,6 +106,9 @@ def _told(listener: User, streams: Collection[Stream], post_id: int, event: str)
 
 def _belongs(stream: Stream, listener: User, item: FeedItem, relations: Relations) -> bool:
     if stream.is_media_only and not item.shown.post.pictures:
+        return False
+    at_home = stream == USER or stream.name == "list"
+    if is_hidden(FilterContext.HOME if at_home else FilterContext.PUBLIC, item):
         return False
     rule = rule_of(listener) if stream == USER else not_muted
     return rule(item, relations)
@@ -112,7 +118,7 @@ def _concerned(post: Post, heard: Heard) -> dict[int, set[Stream]]:
     """Who may have to be told of a post, on which of their streams; the gate has not been asked yet."""
     found: dict[int, set[Stream]] = {}
     is_public = post.visibility == Visibility.PUBLIC and post.kind != Kind.REPOST
-    named = {fold_tag(tag) for tag in tags(post.body)}
+    named = tag_names(post.body)
     for stream, listeners in heard.items():
         if stream == USER:
             told: Collection[int] = _at_home(post, listeners)
@@ -139,7 +145,11 @@ def _at_home(post: Post, listeners: Collection[int]) -> set[int]:
         found &= set(Mention.objects.filter(post=post).values_list("user_id", flat=True))
     if post.circle_id is not None:
         found = set(circle_audience(post.circle_id)).intersection(listeners)
-    return found | {post.author_id}.intersection(listeners)
+    found |= {post.author_id}.intersection(listeners)
+    names = tag_names(post.body)
+    if names and post.visibility == Visibility.PUBLIC:
+        found |= followers_among(names, listeners)
+    return found
 
 
 def _in_list(post: Post, owner_id: int, list_id: int) -> bool:

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from apps.ids import parse_id
+from apps.tags.names import normal
 
 TAG_MAX_CHARACTERS = 100
 
@@ -75,7 +76,7 @@ class Stream:
 
 def fold_tag(text: str) -> str:
     """A hashtag in the form in which two are compared."""
-    return text.removeprefix("#").casefold()
+    return normal(text) or ""
 
 
 def _tag(text: str) -> str:

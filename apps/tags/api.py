@@ -1,6 +1,6 @@
 """The API's tags: one, those that are followed, those that are used most."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework.decorators import api_view, permission_classes
@@ -15,6 +15,7 @@ from apps.accounts.queries import user_by_id
 from apps.accounts.schema import ProblemSchema
 from apps.graph.api import CURSOR_PARAMETERS, paged
 from apps.paging import Cursor
+from apps.refusals import BadRequest
 from apps.scopes import ANY_TOKEN, scopes
 from apps.tags import actions
 from apps.tags.models import Tag
@@ -24,6 +25,7 @@ from apps.tags.serializers import tag_json
 
 FOLLOWED_DEFAULT, FOLLOWED_MOST = 100, 200
 TRENDING_DEFAULT, TRENDING_MOST = 10, 20
+OFFSET_MOST = 150  # with the longest page of posts within one hydration
 REFUSALS = {401: ProblemSchema, 404: ProblemSchema}
 
 
@@ -89,7 +91,10 @@ def _trends(name: str) -> Callable[..., Response]:
         operation_id=name,
         tags=["trends"],
         summary="The tags that most accounts use now",
-        parameters=[OpenApiParameter("limit", int, description="How many at most; clamped.")],
+        parameters=[
+            OpenApiParameter("limit", int, description="How many at most; clamped."),
+            OpenApiParameter("offset", int, description="How many to pass over."),
+        ],
         responses={200: TagEntitySchema(many=True), 400: ProblemSchema},
     )
     @api_view(["GET"])
@@ -97,10 +102,18 @@ def _trends(name: str) -> Callable[..., Response]:
     def endpoint(request: Request) -> Response:
         query = request.query_params
         most = Cursor.from_query(query, default=TRENDING_DEFAULT, most=TRENDING_MOST).limit
-        tags = known(trending(most=most), visitors.viewer_of(request))
+        tags = known(trending(most=most, offset=offset_of(query)), visitors.viewer_of(request))
         return Response([tag_json(one) for one in tags])
 
     return endpoint
+
+
+def offset_of(query: Mapping[str, str]) -> int:
+    """How many to pass over, for the few endpoints that clients do not page by ids; BadRequest."""
+    text = query.get("offset") or "0"
+    if not (text.isascii() and text.isdigit() and len(text) < 10):
+        raise BadRequest("offset is not a number.", code="bad_offset")
+    return min(int(text), OFFSET_MOST)
 
 
 trends = _trends("trending_tags")

@@ -75,6 +75,12 @@ def followed_names(user: User) -> frozenset[str]:
     return frozenset(TagFollow.objects.filter(user=user).values_list("tag__name", flat=True))
 
 
+def followers_among(names: Collection[str], user_ids: Collection[int]) -> set[int]:
+    """Those of some accounts who follow one of some tags, by normal names."""
+    rows = TagFollow.objects.filter(tag__name__in=names, user__in=user_ids)
+    return set(rows.values_list("user_id", flat=True))
+
+
 def followed_page(user: User, cursor: Cursor) -> Page[Tag]:
     """The tags that an account follows, the latest first; the cursor is the id of the follow."""
     rows = TagFollow.objects.filter(user=user, pk__gt=cursor.floor).select_related("tag")
@@ -85,8 +91,8 @@ def followed_page(user: User, cursor: Cursor) -> Page[Tag]:
     return page.mapped([row.tag for row in page.items])
 
 
-def trending(*, most: int) -> list[Tag]:
-    """The tags that the most accounts used today and yesterday, at most 100."""
+def trending(*, most: int, offset: int = 0) -> list[Tag]:
+    """The tags that the most accounts used today and yesterday, some passed over; at most 100."""
     days = [_today() - timedelta(days=back) for back in range(TRENDING_DAYS)]
     scores: dict[int, tuple[int, int]] = {}
     for one in days:
@@ -96,7 +102,8 @@ def trending(*, most: int) -> list[Tag]:
         for row in rows:
             accounts, uses = scores.get(row.tag_id, (0, 0))
             scores[row.tag_id] = accounts + row.accounts, uses + row.uses
-    best = sorted(scores, key=lambda tag_id: (scores[tag_id], tag_id), reverse=True)[:most]
+    best = sorted(scores, key=lambda tag_id: (scores[tag_id], tag_id), reverse=True)
+    best = best[offset : offset + most]
     tags = Tag.objects.in_bulk(best)
     return [tags[tag_id] for tag_id in best if tag_id in tags]
 

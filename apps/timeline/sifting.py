@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from apps.accounts.models import User
-from apps.filters.matching import Caught, Sieve, caught
+from apps.filters.matching import Sieve, caught
 from apps.filters.models import FilterContext
 from apps.filters.queries import sieves_of
 from apps.paging import Page
@@ -35,6 +35,11 @@ def marked(viewer: User | None, place: FilterContext, item: FeedItem) -> FeedIte
     return _marked(sieves_of(viewer), place, item)
 
 
+def is_hidden(place: FilterContext | None, item: FeedItem) -> bool:
+    """Whether an item that is marked is not to be seen in a place."""
+    return any(one.sieve.hides and place in one.sieve.places for one in item.filtered)
+
+
 def sifted_thread(viewer: User | None, found: Thread) -> Thread:
     """A thread without what is hidden; the post in its middle is only marked."""
     sieves = sieves_of(viewer)
@@ -57,11 +62,7 @@ def _sifted(
     if not sieves:
         return list(items)
     found = [_marked(sieves, place, item) for item in items]
-    return [item for item in found if not _is_hidden(place, item.filtered)]
-
-
-def _is_hidden(place: FilterContext | None, found: Iterable[Caught]) -> bool:
-    return any(one.sieve.hides and place in one.sieve.places for one in found)
+    return [item for item in found if not is_hidden(place, item)]
 
 
 def _marked(sieves: Sequence[Sieve], place: FilterContext | None, item: FeedItem) -> FeedItem:

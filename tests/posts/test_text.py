@@ -76,7 +76,7 @@ def assert_harmless(markup):
         assert tag in ALLOWED
         assert set(attributes) <= ALLOWED[tag]
         if tag == "a":
-            assert re.match(r"https?://|/@[a-z0-9_]{3,30}\Z", attributes["href"])
+            assert re.match(r"https?://|/@[a-z0-9_]{3,30}\Z|/tags/[\w%.~-]+\Z", attributes["href"])
             assert not attributes["href"].lower().startswith("javascript")
 
 

@@ -6,6 +6,7 @@ import pytest
 
 from apps.accounts.queries import user_by_id
 from apps.engagement.actions import like_post
+from apps.filters.actions import FilterChange, KeywordChange, create_filter
 from apps.graph.actions import block_user, follow_user, mute_user
 from apps.graph.circle_actions import add_to_circle, create_circle
 from apps.lists.actions import add_to_list, create_list
@@ -14,6 +15,7 @@ from apps.paging import Cursor
 from apps.posts.actions import delete_post, repost
 from apps.streaming.queries import news_of_delete, news_of_notifications, news_of_post
 from apps.streaming.streams import Stream
+from apps.tags.actions import follow_tag
 from apps.timeline.home import home_timeline
 from apps.timeline.listed import list_timeline
 from apps.timeline.public import public_timeline
@@ -138,3 +140,15 @@ def test_notifications_are_told_once_oldest_first_and_without_those_who_are_mute
     newest, news = news_of_notifications(alice.pk, before)
     assert [json.loads(one.payload)["type"] for one in news] == ["favourite", "mention"]
     assert news_of_notifications(alice.pk, newest) == (newest, [])
+
+
+def test_a_followed_tag_and_the_filters_of_the_page_hold_for_streams(alice, bob, carol):
+    follow_tag(carol, "tea")
+    wanted = FilterChange("Quiet", ["home"], "hide", keywords=[KeywordChange(keyword="milk")])
+    create_filter(carol, wanted)
+    heard = {HOME: [carol.pk], Stream("hashtag", "tea"): [carol.pk]}
+    streams = [
+        {stream for news in news_of_post(post.pk, "update", heard) for stream in news.streams}
+        for post in (publish(alice, "#Tea"), publish(alice, "#tea, milk"), publish(alice, "milk"))
+    ]
+    assert streams == [set(heard), {Stream("hashtag", "tea")}, set()]
