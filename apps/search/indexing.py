@@ -11,6 +11,7 @@ from apps.search.models import PersonEntry, PostEntry
 from apps.search.words import vector
 
 BATCH = 1_000
+OVERLAP = 1_000  # ids of accounts
 
 _PUT_POSTS = """
 INSERT INTO search_postentry (post_id, author_id, is_public, words)
@@ -55,9 +56,14 @@ def index_people(users: Sequence[User]) -> None:
 
 
 def index_new_people() -> int:
-    """Go on behind the youngest account that is indexed; how many were new. Called until there are none."""
-    after = PersonEntry.objects.aggregate(last=Max("user_id"))["last"] or 0
-    users = list(User.objects.filter(pk__gt=after).order_by("pk")[:BATCH])
+    """Go on behind the youngest account that is indexed; how many were new. Called until there are none.
+
+    Ids are not given in the order of the commits: those shortly below it are looked at again.
+    """
+    last = PersonEntry.objects.aggregate(last=Max("user_id"))["last"] or 0
+    indexed = PersonEntry.objects.filter(user_id__gt=last - OVERLAP).values("user_id")
+    fresh = User.objects.filter(pk__gt=last - OVERLAP).exclude(pk__in=indexed)
+    users = list(fresh.order_by("pk")[:BATCH])
     if users:
         index_people(users)
     return len(users)

@@ -10,7 +10,7 @@ from apps.paging import Cursor
 from apps.posts.actions import delete_post, repost
 from apps.posts.editing import edit_post
 from apps.search.indexing import index_new_people
-from apps.search.models import PostEntry
+from apps.search.models import PersonEntry, PostEntry
 from apps.search.people import dismiss, people_found, suggested
 from apps.search.posts import post_at, posts_found
 from apps.search.trends import rank_posts, trending_posts
@@ -126,6 +126,14 @@ def test_people(alice, bob, carol):
     update_profile(ming, display_name="李雷", bio="")
     deliver()
     assert (people("小明"), people("李雷")) == ([], ["xiaoming"])
+
+
+def test_an_account_that_was_committed_late_is_indexed_too(alice, bob, carol):
+    while index_new_people():
+        pass
+    PersonEntry.objects.filter(user_id=bob.pk).delete()
+    assert index_new_people() == 1
+    assert people("bob") == ["bob"]
 
 
 def test_people_who_are_hidden_are_not_found(alice, carol):
