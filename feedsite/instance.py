@@ -16,7 +16,13 @@ from apps.accounts.models import User
 from apps.accounts.pictures import MAX_PIXELS
 from apps.accounts.serializers import absolute, picture_address
 from apps.caches.local import LocalCache
-from apps.posts.drafts import MAX_PICTURES
+from apps.posts.drafts import (
+    ALT_MAX_CHARACTERS,
+    MAX_PICTURES,
+    POLL_OPTION_MAX_CHARACTERS,
+    POLL_OPTIONS,
+    POLL_SECONDS,
+)
 from apps.posts.models import Post
 from apps.posts.text import URL_CHARACTERS
 from apps.scopes import ANY_TOKEN, scopes
@@ -188,7 +194,7 @@ def nodeinfo(_request: Request) -> Response:
 def _configuration() -> dict[str, Any]:
     """The limits, where both versions say them alike."""
     return {
-        "accounts": {"max_featured_tags": 10, "max_pinned_statuses": 5},
+        "accounts": {"max_featured_tags": 10, "max_pinned_statuses": settings.PINNED_POSTS_MAX},
         "statuses": {
             "max_characters": settings.POST_MAX_CHARACTERS,
             "max_media_attachments": MAX_PICTURES,
@@ -196,18 +202,18 @@ def _configuration() -> dict[str, Any]:
         },
         "media_attachments": {
             "supported_mime_types": PICTURE_TYPES,
-            "description_limit": 1500,
-            "image_size_limit": settings.AVATAR_MAX_BYTES,
+            "description_limit": ALT_MAX_CHARACTERS,
+            "image_size_limit": settings.PICTURE_MAX_BYTES,
             "image_matrix_limit": MAX_PIXELS,
             "video_size_limit": 0,
             "video_frame_rate_limit": 0,
             "video_matrix_limit": 0,
         },
         "polls": {
-            "max_options": 4,
-            "max_characters_per_option": 50,
-            "min_expiration": 300,
-            "max_expiration": 2_629_746,
+            "max_options": POLL_OPTIONS[1],
+            "max_characters_per_option": POLL_OPTION_MAX_CHARACTERS,
+            "min_expiration": POLL_SECONDS[0],
+            "max_expiration": POLL_SECONDS[1],
         },
     }
 

@@ -261,11 +261,13 @@ RATE_LIMITS = {
     "log_in": (env.int("LIMIT_LOG_IN", 10), 300),  # failures per address and handle
     "publish": (env.int("LIMIT_PUBLISH", 300), 300),  # per author
     "search": (env.int("LIMIT_SEARCH", 120), 60),  # per account, or per address
+    "upload": (env.int("LIMIT_UPLOAD", 60), 1800),  # pictures, per author
     "follow": (env.int("LIMIT_FOLLOW", 400), 3600),  # per account
     "password_reset": (env.int("LIMIT_PASSWORD_RESET", 10), 1800),  # per address
     "register_application": (env.int("LIMIT_REGISTER_APPLICATION", 60), 1800),  # per address
 }
 POST_MAX_CHARACTERS = 500
+PICTURE_MAX_BYTES = 16 * 1024 * 1024  # of an uploaded picture
 PINNED_POSTS_MAX = 5  # of one author
 SCHEDULED_POSTS_MAX = env.int("SCHEDULED_POSTS_MAX", 300)  # waiting, of one author
 
@@ -344,6 +346,16 @@ CELERY_BEAT_SCHEDULE = {
         "task": "apps.posts.tasks.publish_due",
         "schedule": 1.0,
         "options": {"expires": 5},
+    },
+    "end-polls": {
+        "task": "apps.posts.tasks.end_polls",
+        "schedule": 5.0,
+        "options": {"expires": 5},
+    },
+    "purge-pictures": {
+        "task": "apps.posts.tasks.purge_pictures",
+        "schedule": 600.0,
+        "options": {"expires": 600},
     },
     "tend-second-level": {
         "task": "apps.timeline.tasks.tend_second_level",

@@ -28,6 +28,7 @@ from apps.search.urls import second as second_search_endpoints
 from apps.tags.urls import endpoints as tag_endpoints
 from apps.tags.urls import pages as tag_pages
 from apps.timeline.urls import endpoints as timeline_endpoints
+from apps.timeline.urls import endpoints_v2 as timeline_endpoints_v2
 from apps.timeline.urls import extensions as timeline_extensions
 from apps.timeline.urls import pages as timeline_pages
 from feedsite import health, instance, media, plain
@@ -84,7 +85,14 @@ urlpatterns = [
     ),
     path(
         "api/v2/",
-        include([*notification_endpoints_v2, *second_search_endpoints, *second_filter_endpoints]),
+        include(
+            [
+                *timeline_endpoints_v2,
+                *notification_endpoints_v2,
+                *second_search_endpoints,
+                *second_filter_endpoints,
+            ]
+        ),
     ),
     # what Mastodon has no word for
     path("api/x/", include([*timeline_extensions, *audit_endpoints])),

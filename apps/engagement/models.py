@@ -1,11 +1,11 @@
-"""Likes and bookmarks: a row each, unique, and the row's insertion decides the count."""
+"""Likes, bookmarks and votes: a row each, unique, and the row's insertion decides the count."""
 
 from django.conf import settings
 from django.db import models
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from apps.posts.models import Post
+from apps.posts.models import Poll, Post
 
 
 class Like(models.Model):
@@ -48,3 +48,22 @@ class Bookmark(models.Model):
 
     def __str__(self) -> str:
         return f"{self.user_id} keeps {self.post_id}"
+
+
+class Vote(models.Model):
+    """`user` chose an option of a poll, by its number from 0; a row for each option chosen."""
+
+    user = models.ForeignKey(
+        settings.AUTH_USER_MODEL, models.CASCADE, related_name="+", db_index=False
+    )
+    poll = models.ForeignKey(Poll, models.CASCADE, related_name="+", db_index=False)
+    choice = models.PositiveSmallIntegerField(_("choice"))
+    created_at = models.DateTimeField(_("since"), default=timezone.now)
+
+    class Meta:
+        verbose_name, verbose_name_plural = _("vote"), _("votes")
+        constraints = [models.UniqueConstraint("poll", "user", "choice", name="vote_once")]
+        indexes = [models.Index(fields=["user"], name="vote_mine")]
+
+    def __str__(self) -> str:
+        return f"{self.user_id} chose {self.choice} of {self.poll_id}"

@@ -27,6 +27,12 @@ SELECT 'bookmark', post_id FROM engagement_bookmark
 WHERE user_id = %(viewer)s AND post_id = ANY(%(bookmarks)s)
 """
 
+_POLLS = """
+SELECT post_id, votes, voters,
+       ARRAY(SELECT choice FROM engagement_vote v WHERE v.poll_id = p.post_id AND v.user_id = %(viewer)s ORDER BY choice)
+FROM posts_poll p WHERE post_id = ANY(%(posts)s)
+"""
+
 
 @dataclass(frozen=True, slots=True)
 class Engaged:
@@ -71,6 +77,27 @@ def confirmed(viewer_id: int | None, answers: Sequence[Filters]) -> Engaged:
 
 def _doubtful(answer: Answer) -> list[int]:
     return [*answer.perhaps, *answer.unknown]
+
+
+@dataclass(frozen=True, slots=True)
+class PollResult:
+    """What was voted in a poll, option by option, by how many, and what the viewer chose."""
+
+    votes: tuple[int, ...] = ()
+    voters: int = 0
+    own: tuple[int, ...] = ()
+
+
+def poll_results(viewer_id: int | None, post_ids: Collection[int]) -> dict[int, PollResult]:
+    """What was voted in the polls of posts; one query, none without polls."""
+    if not post_ids:
+        return {}
+    with connection.cursor() as sql:
+        sql.execute(_POLLS, {"viewer": viewer_id, "posts": list(post_ids)})
+        return {
+            post_id: PollResult(tuple(votes), voters, tuple(own))
+            for post_id, votes, voters, own in sql.fetchall()
+        }
 
 
 def likes_page(user_id: int, cursor: Cursor) -> Page[Like]:

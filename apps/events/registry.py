@@ -12,6 +12,7 @@ EVENTS = {
     "post_published": "post_id",
     "post_edited": "post_id",
     "post_pinned": "post_id (or unpinned: only its place on the profile changed)",
+    "poll_ended": "post_id",
     "post_deleted": "post_id",
     "followed": "follower_id, followee_id",
     "unfollowed": "follower_id, followee_id",

@@ -52,6 +52,11 @@ _REPOSTERS = """
 SELECT id, author_id AS user_id FROM posts_post
 WHERE source_id = %(post)s AND kind = 'repost' AND deleted_at IS NULL AND id > %(after)s
 """
+# By who they are: the votes of a poll lie in that order, and whoever chose several options is told once.
+_VOTERS = """
+SELECT user_id AS id, user_id FROM engagement_vote
+WHERE poll_id = %(post)s AND user_id > %(after)s GROUP BY user_id
+"""
 _FOR_FOLLOWERS = (*OPEN, Visibility.FOLLOWERS)
 BATCH = 1000  # of people who are told of one post, in one statement of some 30 ms
 DELETED_AT_ONCE = 5000
@@ -131,6 +136,20 @@ def tell_of_edit(post_id: int) -> None:
     post = visible_posts(author_of(post_id), [post_id]).posts.get(post_id)
     if post is not None:
         _tell_many(_REPOSTERS, post, NotificationKind.EDIT)
+
+
+def tell_of_poll(post_id: int) -> None:
+    """Tell those who voted in a poll, and who asked, that it is over."""
+    author_id = author_of(post_id)
+    post = visible_posts(author_id, [post_id]).posts.get(post_id)
+    if post is None:
+        return
+    _tell_many(_VOTERS, post, NotificationKind.POLL)
+    own = Notification(
+        user_id=author_id, actor_id=author_id, kind=NotificationKind.POLL, post_id=post_id
+    )
+    Notification.objects.bulk_create([own], ignore_conflicts=True)
+    announce("notified", user_id=author_id)
 
 
 def _tell_many(people: str, post: PostContent, kind: NotificationKind) -> None:

@@ -8,6 +8,7 @@ from apps.notifications.actions import (
     tell,
     tell_of_edit,
     tell_of_like,
+    tell_of_poll,
     tell_of_post,
     tell_of_request,
     tell_watchers,
@@ -43,6 +44,12 @@ def tell_who_watches(payload: Payload) -> None:
 def tell_of_edited_post(payload: Payload) -> None:
     """What you reposted says something else now."""
     tell_of_edit(payload["post_id"])
+
+
+@handles("poll_ended")
+def tell_of_ended_poll(payload: Payload) -> None:
+    """The poll that you asked, or voted in, is over."""
+    tell_of_poll(payload["post_id"])
 
 
 @handles("follow_requested")

@@ -1,6 +1,5 @@
 """Writes of posts. Locks are taken in one order: the author's counts row, then counts of posts."""
 
-from collections.abc import Sequence
 from datetime import UTC, datetime
 from time import time
 
@@ -15,17 +14,20 @@ from apps.accounts.models import User, UserCounts
 from apps.events.actions import record
 from apps.ids import next_post_id, second_of
 from apps.posts import repeats, upkeep
-from apps.posts.attachments import attach, detach
+from apps.posts.attachments import attach, detach, take
 from apps.posts.audience import audience
 from apps.posts.author import lock_author, mentioned, next_revision
 from apps.posts.content import PostContent
 from apps.posts.counts import change_post_counts
-from apps.posts.drafts import Draft, NewPicture, check_labels, checked_body
+from apps.posts.drafts import Draft, checked
 from apps.posts.models import IdempotencyKey, Kind, Mention, Post, PostCounts, Revision, Visibility
+from apps.posts.polls import ask, silence
 from apps.posts.queries import visible_posts
 from apps.posts.text import tag_names
 from apps.refusals import NotAllowed, NotFound
 from apps.tags.actions import drop_tags, write_tags
+
+APPLICATION_MAX_CHARACTERS, WEBSITE_MAX_CHARACTERS = 60, 200
 
 
 def publish_post(author: User, draft: Draft, *, idempotency_key: str = "") -> Post:
@@ -33,8 +35,7 @@ def publish_post(author: User, draft: Draft, *, idempotency_key: str = "") -> Po
 
     The same idempotency key of the same author gives the post that was made first (`repeats`). Invalid, NotFound, TooMany.
     """
-    body = checked_body(draft.body, required=not draft.pictures)
-    check_labels(draft.visibility, draft.content_warning, len(draft.pictures))
+    body = checked(draft)
     request = repeats.Request(author, idempotency_key, draft)
     if (earlier := _post_of(repeats.made_before(request))) is not None:
         return earlier
@@ -52,11 +53,14 @@ def publish_post(author: User, draft: Draft, *, idempotency_key: str = "") -> Po
         post = Post(
             id=_next_id(counts),
             author=author,
-            kind=_kind(quoted, draft.pictures),
+            kind=_kind(quoted, draft),
             body=body,
             content_warning=draft.content_warning.strip(),
             sensitive=draft.sensitive,
+            has_poll=draft.poll is not None,
             language=draft.language,
+            application=draft.application[:APPLICATION_MAX_CHARACTERS],
+            website=draft.website if len(draft.website) <= WEBSITE_MAX_CHARACTERS else "",
             visibility=visibility,
             circle_id=circle_id,
             source_id=quoted.id if quoted else None,
@@ -68,8 +72,9 @@ def publish_post(author: User, draft: Draft, *, idempotency_key: str = "") -> Po
             Mention(post=post, user_id=user_id) for user_id in named.values()
         )
         write_tags(post.pk, tag_names(body), is_public=visibility == Visibility.PUBLIC)
-        pictures = attach(post, draft.pictures)
-        content = PostContent.of(post, pictures=pictures, mentions=named)
+        pictures = [*attach(post, draft.pictures), *take(post, draft.media_ids)]
+        poll = ask(post, draft.poll) if draft.poll else None
+        content = PostContent.of(post, pictures=pictures, mentions=named, poll=poll)
         upkeep.published(counts, content, quoted)
         repeats.note(request, post=post)
     return post
@@ -106,10 +111,10 @@ def unrepost(author: User, post_id: int) -> None:
         delete_post(made.pk, by=author)
 
 
-def delete_post(post_id: int, *, by: User) -> Post:
+def delete_post(post_id: int, *, by: User, keep_pictures: bool = False) -> Post:
     """Delete a post: nobody sees it from the next read on. The row stays as a tombstone without its text.
 
-    Its author or staff may; NotFound for everybody else. Returns the post as it was.
+    Pictures go with it, or wait a day for another post of their owner. Its author or staff may; NotFound for everybody else. Returns the post as it was.
     """
     owner = Post.objects.filter(pk=post_id).values_list("author", flat=True).first()
     if owner is None or (owner != by.pk and not by.is_staff):
@@ -126,7 +131,8 @@ def delete_post(post_id: int, *, by: User) -> Post:
         change_user_counts(owner, {"posts": -1}, outbox_revision=next_revision(post, counts))
         upkeep.deleted(counts, post)
         _count_links(post, -1)
-        detach(post)
+        detach(post, keep=keep_pictures)
+        silence(post)
         drop_tags(post_id)
         record("post_deleted", post_id=post_id)
     return post
@@ -200,7 +206,7 @@ def _visible(viewer: User, post_id: int) -> PostContent:
     return post
 
 
-def _kind(quoted: PostContent | None, pictures: Sequence[NewPicture]) -> Kind:
+def _kind(quoted: PostContent | None, draft: Draft) -> Kind:
     if quoted:
         return Kind.QUOTE
-    return Kind.PICTURE if pictures else Kind.TEXT
+    return Kind.PICTURE if draft.pictures or draft.media_ids else Kind.TEXT

@@ -4,6 +4,7 @@ Older and newer code read each other's bytes; what cannot be read in full is a m
 """
 
 import struct
+from dataclasses import fields
 from typing import TypeVar
 
 from google.protobuf.message import DecodeError
@@ -11,7 +12,15 @@ from google.protobuf.unknown_fields import UnknownFieldSet
 
 from apps.caches.envelope import pack, unpack
 from apps.ids import MAX_ID
-from apps.posts.content import NewestIds, Picture, PostContent, PostHead, State
+from apps.posts.content import (
+    Application,
+    NewestIds,
+    Picture,
+    PollContent,
+    PostContent,
+    PostHead,
+    State,
+)
 from apps.posts.models import Kind, Visibility
 from apps.posts.wire import post_pb2 as wire
 
@@ -26,8 +35,9 @@ _KIND_NAMES = {number: name for name, number in _KINDS.items()}
 _VISIBILITY_NAMES = {number: name for name, number in _VISIBILITIES.items()}
 _KNOWN = {
     message: frozenset(message.DESCRIPTOR.fields_by_number)
-    for message in (wire.Post, wire.Mention, wire.Picture)
+    for message in (wire.Post, wire.Mention, wire.Picture, wire.Poll, wire.Application)
 }
+_PICTURE = [field.name for field in fields(Picture)]
 
 T = TypeVar("T")
 
@@ -62,6 +72,8 @@ def to_protobuf(content: PostContent) -> bytes:
         edited_ms=content.edited_ms,
         sensitive=content.sensitive,
         pinned=content.pinned,
+        poll=_poll_message(content.poll) if content.poll else None,
+        application=_application_message(content.application) if content.application else None,
     )
     data: bytes = message.SerializeToString()
     return data
@@ -89,11 +101,13 @@ def from_protobuf(data: bytes) -> PostContent:
         created_ms=message.created_ms,
         edited_ms=message.edited_ms or None,
         pictures=tuple(
-            Picture(one.id, one.url, one.width, one.height, one.alt) for one in message.pictures
+            Picture(*(getattr(one, name) for name in _PICTURE)) for one in message.pictures
         ),
         mentions={one.handle: one.user_id for one in message.mentions},
         sensitive=message.sensitive,
         pinned=message.pinned,
+        poll=_poll(message.poll) if message.HasField("poll") else None,
+        application=_application(message.application) if message.HasField("application") else None,
     )
 
 
@@ -103,7 +117,7 @@ def _check(message: wire.Post) -> None:
     whole = message.id and message.version and message.author_id and largest <= MAX_ID
     if not whole or not 0 < message.created_ms <= MAX_MS or not 0 <= message.edited_ms <= MAX_MS:
         raise ValueError("not a whole post")
-    for part in (message, *message.mentions, *message.pictures):
+    for part in (message, *message.mentions, *message.pictures, message.poll, message.application):
         unknown = UnknownFieldSet(part)
         # a known number among the unknown fields: its type is another one
         if unknown and not _KNOWN[type(part)].isdisjoint(one.field_number for one in unknown):
@@ -117,8 +131,31 @@ def _name(names: dict[int, T], number: int) -> T:
 
 
 def _picture_message(picture: Picture) -> wire.Picture:
-    return wire.Picture(
-        id=picture.id, url=picture.url, width=picture.width, height=picture.height, alt=picture.alt
+    return wire.Picture(**{name: getattr(picture, name) for name in _PICTURE})
+
+
+def _poll_message(poll: PollContent) -> wire.Poll:
+    return wire.Poll(
+        options=poll.options,
+        expires_ms=poll.expires_ms,
+        multiple=poll.multiple,
+        hide_totals=poll.hide_totals,
+    )
+
+
+def _application_message(application: Application) -> wire.Application:
+    return wire.Application(name=application.name, website=application.website)
+
+
+def _application(message: wire.Application) -> Application:
+    return Application(message.name, message.website)
+
+
+def _poll(message: wire.Poll) -> PollContent:
+    if not 0 < message.expires_ms <= MAX_MS or not message.options:
+        raise ValueError("not a whole poll")
+    return PollContent(
+        tuple(message.options), message.expires_ms, message.multiple, message.hide_totals
     )
 
 

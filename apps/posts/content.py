@@ -8,27 +8,73 @@ from functools import cached_property
 
 from django.utils.safestring import SafeString
 
-from apps.posts.models import OPEN, Attachment, Kind, Post
+from apps.posts.addresses import address_of
+from apps.posts.models import OPEN, Attachment, Kind, Poll, Post
+from apps.posts.sizes import PREVIEW_SIDE, fitted_size
 from apps.posts.text import html, tags
 from apps.tags.names import normal
 
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """An attached picture: address, size in pixels, description."""
+    """An attached picture: address, size in pixels, description; a smaller one, a blur, what to keep in sight."""
 
     id: int
     url: str
     width: int
     height: int
     alt: str
+    preview_url: str = ""
+    blurhash: str = ""
+    focus_x: float = 0.0
+    focus_y: float = 0.0
 
     @classmethod
     def of(cls, attachment: Attachment) -> "Picture":
         """An attachment as part of a content."""
         return cls(
-            attachment.pk, attachment.file.url, attachment.width, attachment.height, attachment.alt
+            attachment.pk,
+            address_of(attachment.file.name or ""),
+            attachment.width,
+            attachment.height,
+            attachment.alt,
+            address_of(attachment.preview.name or "") if attachment.preview else "",
+            attachment.blurhash,
+            attachment.focus_x,
+            attachment.focus_y,
         )
+
+    @property
+    def preview_size(self) -> tuple[int, int]:
+        """Of the smaller one, which is the picture itself where there is none."""
+        if not self.preview_url:
+            return self.width, self.height
+        return fitted_size(self.width, self.height, PREVIEW_SIDE)
+
+
+@dataclass(frozen=True, slots=True)
+class PollContent:
+    """What a poll asks; what was voted is not part of it."""
+
+    options: tuple[str, ...]
+    expires_ms: int
+    multiple: bool = False
+    hide_totals: bool = False
+
+    @classmethod
+    def of(cls, poll: Poll) -> "PollContent":
+        """A row as part of a content."""
+        return cls(
+            tuple(poll.options),
+            round(poll.expires_at.timestamp() * 1000),
+            poll.multiple,
+            poll.hide_totals,
+        )
+
+    @property
+    def expires_at(self) -> datetime:
+        """Nobody can vote from then on."""
+        return datetime.fromtimestamp(self.expires_ms / 1000, UTC)
 
 
 class State(Enum):
@@ -37,6 +83,14 @@ class State(Enum):
     OPEN = b"O"  # public or quiet public: shown unless its author is suspended or blocked
     RESTRICTED = b"R"  # PostgreSQL has to be asked
     GONE = b"G"  # deleted, for good
+
+
+@dataclass(frozen=True, slots=True)
+class Application:
+    """The program that a post was written with."""
+
+    name: str
+    website: str = ""
 
 
 @dataclass(frozen=True)
@@ -61,10 +115,17 @@ class PostContent:
     circle_id: int | None = None  # of open posts, the only ones in caches, always None
     sensitive: bool = False  # its pictures are covered until they are asked for
     pinned: bool = False  # on its author's profile
+    poll: PollContent | None = None
+    application: Application | None = None
 
     @classmethod
     def of(
-        cls, post: Post, *, pictures: Iterable[Picture] = (), mentions: dict[str, int] | None = None
+        cls,
+        post: Post,
+        *,
+        pictures: Iterable[Picture] = (),
+        mentions: dict[str, int] | None = None,
+        poll: Poll | None = None,
     ) -> "PostContent":
         """The content of a row and what belongs to it."""
         return cls(
@@ -86,6 +147,8 @@ class PostContent:
             circle_id=post.circle_id,
             sensitive=post.sensitive,
             pinned=post.pinned_at is not None,
+            poll=PollContent.of(poll) if poll else None,
+            application=Application(post.application, post.website) if post.application else None,
         )
 
     @property

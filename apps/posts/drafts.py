@@ -3,6 +3,7 @@
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from django.conf import settings
 from django.core.files.base import File
@@ -21,7 +22,11 @@ from apps.posts.text import (
 from apps.refusals import Invalid
 
 MAX_PICTURES = 4
+ALT_MAX_CHARACTERS = 1500  # of a picture's description
 CONTENT_WARNING_MAX_CHARACTERS = 200
+POLL_OPTIONS = (2, 4)  # how many
+POLL_OPTION_MAX_CHARACTERS = 50
+POLL_SECONDS = (300, 2_678_400)  # how long it is open
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +37,32 @@ class NewPicture:
     width: int
     height: int
     alt: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class PictureChange:
+    """What an edit changes of one of the post's pictures; None: nothing."""
+
+    id: int
+    alt: str | None = None
+    focus: tuple[float, float] | None = None
+
+    def values(self) -> dict[str, Any]:
+        """The columns that change."""
+        values: dict[str, Any] = {} if self.alt is None else {"alt": self.alt}
+        if self.focus is not None:
+            values |= {"focus_x": self.focus[0], "focus_y": self.focus[1]}
+        return values
+
+
+@dataclass(frozen=True, slots=True)
+class PollDraft:
+    """A poll to ask: 2 to 4 options of up to 50 characters, open for 5 minutes to a month."""
+
+    options: Sequence[str]
+    seconds: int
+    multiple: bool = False
+    hide_totals: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +78,16 @@ class Draft:
     pictures: Sequence[NewPicture] = ()
     circle_id: int | None = None
     sensitive: bool = False
+    media_ids: Sequence[int] = ()  # pictures that the author uploaded before
+    poll: PollDraft | None = None
+    application: str = ""  # the program it is written with, and where to get that
+    website: str = ""
+
+    @classmethod
+    def restored(cls, kept: dict[str, Any]) -> "Draft":
+        """From what a scheduled post keeps; fields that a later release adds have their defaults."""
+        poll = kept.get("poll")
+        return cls(**{**kept, "poll": PollDraft(**poll) if poll else None})
 
 
 def checked_body(text: str, *, required: bool) -> str:
@@ -62,6 +103,41 @@ def checked_body(text: str, *, required: bool) -> str:
     if len(mentioned_handles(body)) > MAX_MENTIONS or len(tags(body)) > MAX_TAGS:
         raise invalid("status", _("Too many mentions or tags."), "too_many_entities")
     return body
+
+
+def checked(draft: Draft) -> str:
+    """The text of a draft in the form that is stored; Invalid when a rule is broken that can be checked beforehand."""
+    pictures = len(draft.pictures) + len(draft.media_ids)
+    body = checked_body(draft.body, required=not pictures)
+    check_labels(draft.visibility, draft.content_warning, pictures)
+    check_once(draft.media_ids)
+    if draft.poll is not None:
+        if pictures:
+            raise invalid("poll", _("A post has pictures or a poll, not both."), "not_allowed")
+        check_poll(draft.poll)
+    return body
+
+
+def check_once(media_ids: Sequence[int]) -> None:
+    """Invalid when a picture is named twice."""
+    if len(set(media_ids)) < len(media_ids):
+        raise invalid("media_ids", _("A picture can be there once."), "duplicate")
+
+
+def check_poll(poll: PollDraft) -> None:
+    """Invalid when a poll has too few, too many, too long, empty or equal options, or a time that is not allowed."""
+    options = [normalise(option) for option in poll.options]
+    if not POLL_OPTIONS[0] <= len(options) <= POLL_OPTIONS[1]:
+        raise invalid("poll", _("A poll has 2 to 4 options."), "options")
+    if any(
+        not _has_ink(option) or length(option) > POLL_OPTION_MAX_CHARACTERS for option in options
+    ):
+        most = {"count": POLL_OPTION_MAX_CHARACTERS}
+        raise invalid("poll", _("An option has 1 to %(count)d characters.") % most, "options")
+    if len(set(options)) < len(options):
+        raise invalid("poll", _("Two options are the same."), "duplicate")
+    if not POLL_SECONDS[0] <= poll.seconds <= POLL_SECONDS[1]:
+        raise invalid("poll", _("A poll is open for five minutes to a month."), "out_of_range")
 
 
 def check_labels(visibility: str, content_warning: str, pictures: int) -> None:

@@ -3,6 +3,10 @@
 Every change makes a new version, so no cache can show the old one. What an edit replaces is kept as a revision.
 """
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
 from django.conf import settings
 from django.db import transaction
 from django.utils import timezone
@@ -12,42 +16,55 @@ from apps.accounts.limits import count_or_refuse
 from apps.accounts.models import User, UserCounts
 from apps.events.actions import record
 from apps.posts import upkeep
-from apps.posts.attachments import pictures_of
+from apps.posts.attachments import pictures_of, rearrange
 from apps.posts.author import lock_author, mentioned, next_revision
 from apps.posts.content import Picture, PostContent
-from apps.posts.drafts import check_labels, checked_body
+from apps.posts.drafts import (
+    PictureChange,
+    PollDraft,
+    check_labels,
+    check_once,
+    check_poll,
+    checked_body,
+    invalid,
+)
 from apps.posts.models import Kind, Mention, Post, Revision, Visibility
+from apps.posts.polls import ask_anew, poll_of
 from apps.posts.text import tag_names
 from apps.refusals import Invalid, NotFound
 from apps.tags.actions import rewrite_tags
 
 _CHANGES = [
-    "body", "content_warning", "sensitive", "language", "version", "edited_at", "pinned_at",
+    "body", "kind", "content_warning", "sensitive", "has_poll", "language", "version", "edited_at", "pinned_at",
 ]  # fmt: skip
 
 
-def edit_post(
-    author: User,
-    post_id: int,
-    *,
-    body: str,
-    content_warning: str | None = None,
-    sensitive: bool | None = None,
-    language: str | None = None,
-) -> Post:
-    """Change the text of one's own post, and those of its labels that are given. Invalid, NotFound, TooMany."""
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """What an edit changes beside the text; None: nothing. Of `media_ids` the order counts; `poll` may be asked anew."""
+
+    content_warning: str | None = None
+    sensitive: bool | None = None
+    language: str | None = None
+    media_ids: Sequence[int] | None = None
+    pictures: Sequence[PictureChange] = ()
+    poll: PollDraft | None = None
+
+
+def edit_post(author: User, post_id: int, *, body: str, **changes: Any) -> Post:
+    """Change the text of one's own post, and what else is given (`Changes`). Invalid, NotFound, TooMany."""
+    asked = Changes(**changes)
     count_or_refuse("publish", str(author.pk))
     with transaction.atomic():
         counts = lock_author(author)
         post = _own(author, post_id)
-        pictures = pictures_of(post)
-        _keep_revision(post, pictures)
+        _keep_revision(post, pictures_of(post))
+        check_once(asked.media_ids or ())
+        pictures = rearrange(post, asked.media_ids, asked.pictures)
         post.body = checked_body(body, required=not pictures)
-        if content_warning is not None:
-            check_labels(post.visibility, content_warning, 0)
-            post.content_warning = content_warning.strip()
-        post.sensitive = post.sensitive if sensitive is None else sensitive
-        post.language = post.language if language is None else language
+        _relabel(post, asked, pictures)
+        if asked.poll is not None:
+            _ask_anew(post, asked.poll, pictures)
         post.edited_at = timezone.now()
         named = mentioned(post.body)
         _name(post, set(named.values()))
@@ -94,6 +111,24 @@ def _own(author: User, post_id: int) -> Post:
     return post
 
 
+def _relabel(post: Post, asked: Changes, pictures: list[Picture]) -> None:
+    warning = post.content_warning if asked.content_warning is None else asked.content_warning
+    check_labels(post.visibility, warning, len(pictures))
+    post.content_warning = warning.strip()
+    post.sensitive = post.sensitive if asked.sensitive is None else asked.sensitive
+    post.language = post.language if asked.language is None else asked.language
+    if post.kind in {Kind.TEXT, Kind.PICTURE}:
+        post.kind = Kind.PICTURE if pictures else Kind.TEXT
+
+
+def _ask_anew(post: Post, draft: PollDraft, pictures: list[Picture]) -> None:
+    if pictures:
+        raise invalid("poll", _("A post has pictures or a poll, not both."), "not_allowed")
+    check_poll(draft)
+    ask_anew(post, draft)
+    post.has_poll = True
+
+
 def _repin(counts: UserCounts, post: Post) -> None:
     named = dict(Mention.objects.filter(post=post).values_list("user__handle", "user"))
     _changed(counts, post, pictures_of(post), named)
@@ -107,7 +142,8 @@ def _changed(
     post.version += 1
     post.save(update_fields=_CHANGES)
     UserCounts.objects.filter(pk=counts.pk).update(outbox_revision=next_revision(post, counts))
-    upkeep.edited(counts, PostContent.of(post, pictures=pictures, mentions=named))
+    content = PostContent.of(post, pictures=pictures, mentions=named, poll=poll_of(post))
+    upkeep.edited(counts, content)
 
 
 def _keep_revision(post: Post, pictures: list[Picture]) -> None:

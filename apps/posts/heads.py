@@ -17,7 +17,7 @@ from apps.caches.wire import Kind as ItemKind
 from apps.ids import author_of, second_of
 from apps.posts.cache import HEADS, REPOSTED
 from apps.posts.content import NewestIds, Picture, PostContent, PostHead, State
-from apps.posts.models import OPEN, Attachment, Kind, Mention, Post
+from apps.posts.models import OPEN, Attachment, Kind, Mention, Poll, Post
 
 logger = logging.getLogger(__name__)
 
@@ -26,7 +26,7 @@ GONE, RESTRICTED = PostHead(State.GONE), PostHead(State.RESTRICTED)
 
 
 def load_heads(post_ids: Collection[int]) -> dict[int, PostHead]:
-    """The heads of the posts that ever were, from PostgreSQL, in three queries.
+    """The heads of the posts that ever were, from PostgreSQL, in three queries, four with polls.
 
     The posts are read first: what an edit changes meanwhile can only join the old version, and the edit replaces it.
     """
@@ -47,7 +47,7 @@ def head_of(content: PostContent, source: Post | PostContent | None) -> PostHead
 
 
 def load_contents(post_ids: Collection[int]) -> dict[int, PostContent]:
-    """The contents of posts that are not deleted, restricted ones too, from PostgreSQL, in three queries."""
+    """The contents of posts that are not deleted, restricted ones too, from PostgreSQL, in three queries, four with polls."""
     posts = list(Post.objects.filter(pk__in=post_ids, deleted_at=None))
     return {content.id: content for content in _contents(posts)}
 
@@ -58,14 +58,21 @@ def _contents(posts: list[Post]) -> list[PostContent]:
         return []
     pictures: dict[int, list[Picture]] = defaultdict(list)
     for attachment in Attachment.objects.filter(post__in=ids).order_by("post_id", "position"):
-        pictures[attachment.post_id].append(Picture.of(attachment))
+        pictures[attachment.post_id or 0].append(Picture.of(attachment))
     mentions: dict[int, dict[str, int]] = defaultdict(dict)
     for post_id, handle, user_id in Mention.objects.filter(post__in=ids).values_list(
         "post", "user__handle", "user"
     ):
         mentions[post_id][handle] = user_id
+    asking = [post.pk for post in posts if post.has_poll]
+    polls = Poll.objects.in_bulk(asking) if asking else {}
     return [
-        PostContent.of(post, pictures=pictures[post.pk], mentions=mentions[post.pk])
+        PostContent.of(
+            post,
+            pictures=pictures[post.pk],
+            mentions=mentions[post.pk],
+            poll=polls.get(post.pk),
+        )
         for post in posts
     ]
 

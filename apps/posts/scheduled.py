@@ -20,9 +20,10 @@ from apps.events import leases
 from apps.paging import Cursor, Page, page_of_rows
 from apps.posts import repeats
 from apps.posts.actions import publish_post
+from apps.posts.attachments import reserve
 from apps.posts.audience import audience
-from apps.posts.drafts import Draft, check_labels, checked_body, invalid
-from apps.posts.models import ScheduledPost
+from apps.posts.drafts import Draft, checked, invalid
+from apps.posts.models import Attachment, ScheduledPost
 from apps.refusals import NotFound, TooMany
 
 EARLIEST = timedelta(minutes=5)
@@ -32,8 +33,9 @@ LATEST = timedelta(days=366)
 def schedule_post(
     author: User, draft: Draft, at: datetime, *, idempotency_key: str = ""
 ) -> ScheduledPost:
-    """Keep a draft until its time comes; pictures cannot be kept. Invalid when it could not be published now either.
+    """Keep a draft until its time comes, with the pictures that were uploaded for it.
 
+    Invalid when it could not be published now either.
     The same idempotency key of the same author gives what was kept first (`repeats`).
     """
     request = repeats.Request(author, idempotency_key, draft, at)
@@ -41,9 +43,8 @@ def schedule_post(
         return made.scheduled
     _check_time(at)
     if draft.pictures:
-        raise invalid("media_ids", _("Pictures cannot be scheduled."), "not_allowed")
-    body = checked_body(draft.body, required=True)
-    check_labels(draft.visibility, draft.content_warning, 0)
+        raise invalid("media_ids", _("Upload pictures first."), "not_allowed")
+    body = checked(draft)
     audience(author.pk, draft, None)
     with transaction.atomic():
         if (made := repeats.claim(request)) is not None and made.scheduled is not None:
@@ -55,13 +56,15 @@ def schedule_post(
         kept = {**asdict(draft), "body": body}
         kept.pop("pictures")
         waits = ScheduledPost.objects.create(author=author, scheduled_at=at, due_at=at, draft=kept)
+        reserve(waits, draft.media_ids)
         repeats.note(request, scheduled=waits)
         return waits
 
 
 def scheduled_posts(author: User, cursor: Cursor) -> Page[ScheduledPost]:
     """A page of what an author has waiting, the last made first."""
-    page: Page[ScheduledPost] = page_of_rows(_waiting(author), cursor)
+    rows = _waiting(author).prefetch_related("attachments")
+    page: Page[ScheduledPost] = page_of_rows(rows, cursor)
     return page
 
 
@@ -111,7 +114,10 @@ def _publish(row: ScheduledPost) -> None:
     if author is None:
         raise NotFound(_("This account is suspended."))
     try:
-        post = publish_post(author, Draft(**row.draft), idempotency_key=f"scheduled:{row.pk}")
+        with transaction.atomic():
+            Attachment.objects.filter(scheduled=row).update(scheduled=None)
+            draft = Draft.restored(row.draft)
+            post = publish_post(author, draft, idempotency_key=f"scheduled:{row.pk}")
     except TooMany as error:  # the author is busy: the limit is not the row's fault
         raise leases.Later(error.message) from error
     ScheduledPost.objects.filter(pk=row.pk).update(post=post)

@@ -4,11 +4,12 @@ from celery import shared_task
 from django.conf import settings
 
 from apps.caches.counters import upkeep
-from apps.posts import scheduled
+from apps.posts import polls, scheduled, uploads
 from apps.posts.cache import POST_COUNTS
 
 TURN_SECONDS = 20.0
 SWEEP_LIMIT = 20
+PURGE_LIMIT = 200
 
 
 @shared_task
@@ -27,6 +28,20 @@ def write_back_reads() -> None:
 def cool_counts() -> None:
     """Drop the counters of old posts from Redis."""
     upkeep.cool(POST_COUNTS, most_bytes=settings.COUNTERS_MEMORY_LIMIT_BYTES)
+
+
+@shared_task
+def end_polls() -> None:
+    """Tell of the polls whose time is over."""
+    while polls.end_polls(limit=SWEEP_LIMIT) == SWEEP_LIMIT:
+        pass
+
+
+@shared_task
+def purge_pictures() -> None:
+    """Delete pictures that were uploaded for no post."""
+    while uploads.purge_pictures(limit=PURGE_LIMIT) == PURGE_LIMIT:
+        pass
 
 
 @shared_task

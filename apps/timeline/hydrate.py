@@ -5,7 +5,15 @@ from dataclasses import dataclass, field
 
 from apps.accounts.queries import users_by_id
 from apps.caches.together import Together
-from apps.engagement.queries import Engaged, Filters, ask_filters, confirmed, engaged
+from apps.engagement.queries import (
+    Engaged,
+    Filters,
+    PollResult,
+    ask_filters,
+    confirmed,
+    engaged,
+    poll_results,
+)
 from apps.graph.queries import Relations
 from apps.ids import author_of, is_possible
 from apps.posts.gate import SeenPosts, ask_posts
@@ -39,6 +47,7 @@ class _Parts:
     engaged: Engaged = field(default_factory=Engaged)
     reposted: Collection[int] = ()
     muted: Collection[int] = ()  # threads
+    polls: dict[int, PollResult] = field(default_factory=dict)
 
     def lacking(self) -> tuple[set[int], set[int]]:
         """The posts and the people that the page names as far as it is known, and that were not asked for yet."""
@@ -85,6 +94,8 @@ def hydrated(
         _read_caches(parts, standing, known)
     else:
         _read_exactly(parts, known)
+    asking = [post_id for post_id, post in parts.seen.posts.items() if post.poll]
+    parts.polls = poll_results(standing.viewer_id, asking)
     items = [_item(parts, post_id) for post_id in post_ids]
     return Hydrated([item for item in items if item is not None], parts.seen.relations)
 
@@ -164,5 +175,6 @@ def _item(parts: _Parts, post_id: int, *, nested: bool = False) -> FeedItem | No
         source=source,
         is_nested=nested,
         reply_to_handle=answered.handle if answered else "",
+        poll=parts.polls.get(post_id),
         circle_name=parts.seen.circles.get(post.circle_id or 0, ""),
     )

@@ -2,9 +2,11 @@
 
 from dataclasses import dataclass, field
 
+from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from apps.accounts.models import User
+from apps.engagement.queries import PollResult
 from apps.filters.matching import Caught
 from apps.ids import author_of
 from apps.posts.content import PostContent
@@ -36,6 +38,7 @@ class FeedItem:
     reply_to_handle: str = ""
     filtered: tuple[Caught, ...] = ()  # what the viewer's filters find in it
     warnings: tuple[str, ...] = ()  # the titles of those that act where it is shown
+    poll: PollResult | None = None  # of a post with a poll
     circle_name: str = ""  # of a circle post, for those who belong; its author may not any more
 
     @property
@@ -63,6 +66,23 @@ class FeedItem:
         """It quotes a post that the viewer cannot see (any more)."""
         missing = self.post.source_id is not None and self.source is None
         return missing and not self.is_repost and not self.is_nested
+
+    @property
+    def poll_is_over(self) -> bool:
+        """Whether nobody can vote any more."""
+        poll = self.post.poll
+        return poll is not None and poll.expires_at <= timezone.now()
+
+    @property
+    def can_vote(self) -> bool:
+        """Whether the viewer may still vote."""
+        return not (self.poll_is_over or self.flags.own or (self.poll and self.poll.own))
+
+    @property
+    def shows_votes(self) -> bool:
+        """Some polls keep the numbers to themselves until the end."""
+        poll = self.post.poll
+        return poll is not None and (not poll.hide_totals or self.poll_is_over)
 
     @property
     def url(self) -> str:

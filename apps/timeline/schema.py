@@ -7,6 +7,7 @@ from rest_framework import serializers
 from apps.accounts.schema import AccountSchema
 from apps.filters.schema import FilterResultSchema
 from apps.posts.models import Visibility
+from apps.timeline.inputs import MediaAttribute, PollInput, media_ids_field
 
 # Mastodon's words for our visibilities.
 VISIBILITIES = {
@@ -49,11 +50,50 @@ class MediaSchema(serializers.Serializer[Any]):
     blurhash = serializers.CharField(allow_null=True)
 
 
+class PollOptionSchema(serializers.Serializer[Any]):
+    """An option of a poll."""
+
+    title = serializers.CharField()
+    votes_count = serializers.IntegerField(
+        allow_null=True, help_text="Null while the poll keeps it to itself."
+    )
+
+
+class PollSchema(serializers.Serializer[Any]):
+    """The poll of a status. Its id is that of the status."""
+
+    id = serializers.CharField()
+    expires_at = serializers.DateTimeField()
+    expired = serializers.BooleanField()
+    multiple = serializers.BooleanField()
+    votes_count = serializers.IntegerField()
+    voters_count = serializers.IntegerField(allow_null=True)
+    options = PollOptionSchema(many=True)
+    emojis = serializers.ListField(child=serializers.DictField())
+    voted = serializers.BooleanField()
+    own_votes = serializers.ListField(child=serializers.IntegerField())
+
+
+class WrittenWithSchema(serializers.Serializer[Any]):
+    """The program that a status was written with."""
+
+    name = serializers.CharField()
+    website = serializers.CharField(allow_null=True)
+
+
 class QuotedSchema(serializers.Serializer[Any]):
     """What a status quotes."""
 
     state = serializers.ChoiceField(["accepted", "unauthorized"])
     quoted_status = serializers.DictField(allow_null=True)
+
+
+class QuoteApprovalSchema(serializers.Serializer[Any]):
+    """Who may quote a status: everybody what is public, and authors themselves."""
+
+    automatic = serializers.ListField(child=serializers.CharField())
+    manual = serializers.ListField(child=serializers.CharField())
+    current_user = serializers.ChoiceField(["automatic", "denied"])
 
 
 class CircleNameSchema(serializers.Serializer[Any]):
@@ -95,13 +135,14 @@ class StatusSchema(serializers.Serializer[Any]):
     in_reply_to_account_id = serializers.CharField(allow_null=True)
     reblog = serializers.DictField(allow_null=True, help_text="A status.")
     quote = QuotedSchema(allow_null=True)
+    quote_approval = QuoteApprovalSchema()
     media_attachments = MediaSchema(many=True)
     mentions = MentionSchema(many=True)
     tags = TagSchema(many=True)
     emojis = serializers.ListField(child=serializers.DictField())
     card = serializers.DictField(allow_null=True)
-    poll = serializers.DictField(allow_null=True)
-    application = serializers.DictField(allow_null=True)
+    poll = PollSchema(allow_null=True)
+    application = WrittenWithSchema(allow_null=True)
     replies_count = serializers.IntegerField()
     reblogs_count = serializers.IntegerField()
     favourites_count = serializers.IntegerField()
@@ -168,6 +209,8 @@ class StatusInput(serializers.Serializer[Any]):
         default="public",
         help_text="`circle` needs a `circle_id`. A reply to a status for a circle goes to that circle.",
     )
+    media_ids = media_ids_field(default=list, help_text="At most 4, from `POST /api/v2/media`.")
+    poll = PollInput(allow_null=True, default=None, help_text="Not beside pictures.")
     circle_id = serializers.RegexField(
         r"\A[1-9][0-9]{0,18}\Z",
         allow_null=True,
@@ -205,4 +248,13 @@ class StatusEdit(serializers.Serializer[Any]):
     status = serializers.CharField(allow_blank=True, trim_whitespace=False)
     spoiler_text = serializers.CharField(allow_blank=True, required=False, max_length=200)
     sensitive = serializers.BooleanField(required=False)
+    media_ids = media_ids_field(
+        required=False, help_text="The pictures it shall have, in order; absent: those it has."
+    )
+    media_attributes = MediaAttribute(many=True, required=False)
+    poll = PollInput(
+        required=False,
+        allow_null=True,
+        help_text="Absent: the one it has. With other options all votes are gone.",
+    )
     language = serializers.RegexField(r"\A[a-zA-Z]{2,3}(-[a-zA-Z]{2,4})?\Z", required=False)

@@ -1,12 +1,14 @@
 """Feed items as JSON, in the Mastodon shape. Presenting asks no server."""
 
+from itertools import zip_longest
 from typing import Any
 
 from apps.accounts.models import User
 from apps.accounts.serializers import absolute, account_json, timestamp
+from apps.engagement.queries import PollResult
 from apps.filters.serializers import caught_json
-from apps.posts.content import Picture, PostContent
-from apps.posts.drafts import Draft
+from apps.posts.content import Application, Picture, PostContent
+from apps.posts.drafts import Draft, PollDraft
 from apps.posts.models import ScheduledPost
 from apps.tags.names import tag_address
 from apps.timeline.items import FeedItem
@@ -35,7 +37,12 @@ def status_json(item: FeedItem) -> Json:
         "in_reply_to_account_id": str(item.reply_to_author_id) if item.reply_to_author_id else None,
         "reblog": status_json(item.source) if item.is_repost and item.source else None,
         "quote": _quote(item),
-        "media_attachments": [_media(picture) for picture in shown.post.pictures],
+        "quote_approval": {
+            "automatic": ["public"] if shown.post.is_open else [],
+            "manual": [],
+            "current_user": "automatic" if shown.can_repost or shown.flags.own else "denied",
+        },
+        "media_attachments": [media_json(picture) for picture in shown.post.pictures],
         "mentions": [_mention(handle, user_id) for handle, user_id in shown.post.mentions.items()],
         "tags": [
             {"name": tag, "url": absolute(tag_address(name))}
@@ -43,8 +50,8 @@ def status_json(item: FeedItem) -> Json:
         ],
         "emojis": [],
         "card": None,
-        "poll": None,
-        "application": None,
+        "poll": poll_json(shown) if shown.post.poll else None,
+        "application": _application(shown.post.application),
         "replies_count": shown.counts.replies,
         "reblogs_count": shown.counts.reposts,
         "favourites_count": shown.counts.likes,
@@ -70,9 +77,15 @@ def version_json(post: PostContent, author: User) -> Json:
         "sensitive": post.sensitive or bool(post.content_warning),
         "created_at": timestamp(post.created_at),
         "account": account_json(author),
-        "media_attachments": [_media(picture) for picture in post.pictures],
+        "media_attachments": [media_json(picture) for picture in post.pictures],
         "emojis": [],
     }
+
+
+def _application(application: Application | None) -> Json | None:
+    if application is None:
+        return None
+    return {"name": application.name, "website": application.website or None}
 
 
 def _circle(item: FeedItem) -> Json | None:
@@ -89,22 +102,56 @@ def _quote(item: FeedItem) -> Json | None:
     return {"state": "accepted", "quoted_status": status_json(item.quoted)}
 
 
-def _media(picture: Picture) -> Json:
-    size = {
-        "width": picture.width,
-        "height": picture.height,
-        "size": f"{picture.width}x{picture.height}",
-        "aspect": round(picture.width / picture.height, 4),
-    }
+def media_json(picture: Picture) -> Json:
+    """A picture as a media attachment."""
     return {
         "id": str(picture.id),
         "type": "image",
         "url": absolute(picture.url),
-        "preview_url": absolute(picture.url),
+        "preview_url": absolute(picture.preview_url or picture.url),
         "remote_url": None,
-        "meta": {"original": size, "small": size},
+        "meta": {
+            "original": _size(picture.width, picture.height),
+            "small": _size(*picture.preview_size),
+            "focus": {"x": picture.focus_x, "y": picture.focus_y},
+        },
         "description": picture.alt or None,
-        "blurhash": None,
+        "blurhash": picture.blurhash or None,
+    }
+
+
+def _size(width: int, height: int) -> Json:
+    return {
+        "width": width,
+        "height": height,
+        "size": f"{width}x{height}",
+        "aspect": round(width / height, 4),
+    }
+
+
+def poll_json(item: FeedItem) -> Json:
+    """The poll of a post that has one."""
+    poll, result = item.post.poll, item.poll
+    if poll is None:
+        raise TypeError("this post has no poll")
+    result = result or PollResult()
+    # an edit may have changed the options a moment after the content was read
+    fits = item.shows_votes and len(result.votes) == len(poll.options)
+    votes = result.votes if fits else ()
+    return {
+        "id": str(item.id),
+        "expires_at": timestamp(poll.expires_at),
+        "expired": item.poll_is_over,
+        "multiple": poll.multiple,
+        "votes_count": sum(result.votes),
+        "voters_count": result.voters if poll.multiple else None,
+        "options": [
+            {"title": title, "votes_count": count}
+            for title, count in zip_longest(poll.options, votes)
+        ],
+        "emojis": [],
+        "voted": item.flags.own or bool(result.own),
+        "own_votes": list(result.own),
     }
 
 
@@ -114,7 +161,7 @@ def _mention(handle: str, user_id: int) -> Json:
 
 def scheduled_json(row: ScheduledPost) -> dict[str, Any]:
     """A post that waits for its time."""
-    draft = Draft(**row.draft)
+    draft = Draft.restored(row.draft)
     params = {
         "text": draft.body,
         "visibility": VISIBILITY_NAMES[draft.visibility],
@@ -125,13 +172,23 @@ def scheduled_json(row: ScheduledPost) -> dict[str, Any]:
         "sensitive": draft.sensitive,
         "language": draft.language or None,
         "scheduled_at": None,
-        "media_ids": None,
+        "media_ids": [str(number) for number in draft.media_ids] or None,
+        "poll": _asked(draft.poll) if draft.poll else None,
     }
     return {
         "id": str(row.pk),
         "scheduled_at": timestamp(row.scheduled_at),
         "params": params,
-        "media_attachments": [],
+        "media_attachments": [media_json(Picture.of(one)) for one in row.attachments.all()],
+    }
+
+
+def _asked(poll: PollDraft) -> Json:
+    return {
+        "options": list(poll.options),
+        "expires_in": poll.seconds,
+        "multiple": poll.multiple,
+        "hide_totals": poll.hide_totals,
     }
 
 

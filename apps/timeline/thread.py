@@ -50,6 +50,14 @@ def one_item(viewer_id: int | None, post_id: int) -> FeedItem:
     return items[0]
 
 
+def poll_item(viewer_id: int | None, post_id: int) -> FeedItem:
+    """A post with a poll; NotFound when it has none, or the viewer may not see it."""
+    item = one_item(viewer_id, post_id)
+    if item.post.poll is None:
+        raise NotFound(_("There is no such poll."))
+    return item
+
+
 def thread(viewer_id: int | None, post_id: int) -> Thread:
     """A post with its context; NotFound when the viewer may not see it. A fixed number of queries."""
     focus = one_item(viewer_id, post_id)

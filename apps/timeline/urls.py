@@ -2,7 +2,7 @@
 
 from django.urls import URLPattern, path, register_converter
 
-from apps.timeline.api import history, reactions, scheduled, statuses, timelines
+from apps.timeline.api import history, media, polls, reactions, scheduled, statuses, timelines
 from apps.timeline.converters import PostIdConverter
 from apps.timeline.views import acting, reading, writing
 
@@ -25,6 +25,7 @@ pages: list[URLPattern] = [
         path(f"posts/<post:post_id>/{verb}", acting.act, {"verb": verb}, name=f"{verb}_post")
         for verb in acting.ACTS
     ],
+    path("posts/<post:post_id>/vote", acting.vote, name="vote"),
     path("@<str:handle>", reading.profile, name="profile"),
     path("@<str:handle>/with_replies", reading.profile, {"replies": True}, name="with_replies"),
     path("@<str:handle>/<post:post_id>", reading.post, name="post"),
@@ -37,6 +38,10 @@ endpoints: list[URLPattern] = [
     path("timelines/tag/<str:name>", timelines.of_tag),
     path("bookmarks", timelines.bookmarks),
     path("accounts/<int:account_id>/statuses", timelines.of_account),
+    path("media", media.upload_v1),
+    path("media/<int:media_id>", media.one),
+    path("polls/<int:poll_id>", polls.one),
+    path("polls/<int:poll_id>/votes", polls.votes),
     path("favourites", timelines.favourites),
     path("statuses", statuses.several),
     path("scheduled_statuses", scheduled.waiting),
@@ -58,6 +63,10 @@ endpoints: list[URLPattern] = [
     path("statuses/<int:status_id>/unreblog", statuses.unreblog),
     path("statuses/<int:status_id>/bookmark", statuses.bookmark),
     path("statuses/<int:status_id>/unbookmark", statuses.unbookmark),
+]
+
+endpoints_v2: list[URLPattern] = [
+    path("media", media.upload_v2),
 ]
 
 extensions: list[URLPattern] = [  # what the Mastodon API has no word for

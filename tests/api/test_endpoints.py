@@ -2,8 +2,10 @@
 
 import re
 from datetime import timedelta
+from io import BytesIO
 
 import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
 from django.db.models import Max
 from django.urls import URLResolver, get_resolver
 from django.utils import timezone
@@ -15,12 +17,20 @@ from apps.graph.models import FollowRequest
 from apps.lists.actions import create_list
 from apps.notifications.models import Notification, NotificationKind
 from apps.posts.actions import delete_post
-from apps.posts.drafts import Draft
+from apps.posts.drafts import Draft, PollDraft
 from apps.posts.models import Post
 from apps.posts.scheduled import schedule_post
+from apps.posts.uploads import upload_picture
 from tests.factories import make_user, publish
+from tests.posts.test_uploads import picture
 
 pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(autouse=True)
+def _media(settings, tmp_path):
+    settings.MEDIA_ROOT = str(tmp_path)
+
 
 # (method, address, whether it needs a token)
 ENDPOINTS = [
@@ -102,6 +112,11 @@ ENDPOINTS = [
       for act in ("favourite", "unfavourite", "reblog", "unreblog", "bookmark", "unbookmark", "pin", "unpin", "mute", "unmute")),
     *(("GET", f"statuses/<int:status_id>/{what}", False) for what in ("history", "favourited_by", "reblogged_by", "quotes")),
     ("GET", "statuses/<int:status_id>/source", True),
+    ("POST", "v2/media", True),
+    ("POST", "media", True),
+    *((method, "media/<int:media_id>", True) for method in ("GET", "PUT", "DELETE")),
+    ("GET", "polls/<int:poll_id>", False),
+    ("POST", "polls/<int:poll_id>/votes", True),
     ("GET", "x/explain/home", True),
     ("GET", "x/explain/statuses/<int:status_id>", True),
 ]  # fmt: skip
@@ -114,11 +129,16 @@ OF_AN_ACCOUNT = [
 OF_A_NOTIFICATION = [
     (method, address) for method, address, _needs in ENDPOINTS if "notification_id" in address
 ]
+OF_A_POLL_OR_PICTURE = [
+    (method, address)
+    for method, address, _needs in ENDPOINTS
+    if "poll_id" in address or "media_id" in address
+]
 OF_A_LIST = [(method, address) for method, address, _needs in ENDPOINTS if "list_id" in address]
 OF_A_FILTER = [(method, address) for method, address, _needs in ENDPOINTS if "filters/" in address]
 BODY = {
     "status": "hello", "acct": "alice", "title": "hello", "account_ids": [], "context": ["home"], "keyword": "tea",
-    "client_name": "A program"
+    "client_name": "A program", "choices": [0]
 }  # fmt: skip
 
 
@@ -153,6 +173,8 @@ def call(client, method, address, number=0, *, slash="", **more):
     path = (
         base(address)
         + address.replace("<int:status_id>", str(number))
+        .replace("<int:media_id>", str(number))
+        .replace("<int:poll_id>", str(number))
         .replace("<int:account_id>", str(number))
         .replace("<int:number>", str(number))
         .replace("<int:list_id>", str(number))
@@ -164,6 +186,9 @@ def call(client, method, address, number=0, *, slash="", **more):
         .replace("<int:row_id>", str(number))
         + slash
     )
+    if method == "POST" and address.endswith("media"):
+        file = SimpleUploadedFile("a.png", picture())
+        return client.post(path, {"file": file}, format="multipart", **more)
     data = BODY if method in {"POST", "PUT"} else None
     if data and address.endswith("filters/<int:filter_id>/statuses"):
         data = {"status_id": str(newest_post_id())}
@@ -178,6 +203,17 @@ def call(client, method, address, number=0, *, slash="", **more):
     )
 
 
+def subject(address, owner):
+    """The number of something of an owner's that an address is about."""
+    if "status_id" in address:
+        return publish(owner).pk
+    if "poll_id" in address:
+        return publish(owner, "Which?", poll=PollDraft(["Red", "Green"], 300)).pk
+    if "media_id" in address:
+        return upload_picture(owner, BytesIO(picture())).pk
+    return owner.pk
+
+
 def test_every_endpoint_has_a_row_here():
     assert sorted(set(routes(get_resolver().url_patterns))) == sorted(
         {address for _m, address, _n in ENDPOINTS}
@@ -188,9 +224,7 @@ def test_every_endpoint_has_a_row_here():
 def test_endpoints_that_need_a_token_say_401_without_one(
     alice, api_of, method, address, needs_token
 ):
-    post = publish(alice)
-    number = post.pk if "status_id" in address else alice.pk
-    answer = call(api_of(None), method, address, number)
+    answer = call(api_of(None), method, address, subject(address, alice))
     assert answer.status_code == (401 if needs_token else 200)
     if needs_token:
         assert answer.headers["WWW-Authenticate"] == 'Bearer realm="api"'
@@ -251,7 +285,14 @@ ODD_IDS = ["0", "9223372036854775807", "9223372036854775808", "9" * 30, "9" * 50
 
 @pytest.mark.parametrize(
     ("method", "address"),
-    [*OF_A_STATUS, *OF_AN_ACCOUNT, *OF_A_LIST, *OF_A_NOTIFICATION, *OF_A_FILTER],
+    [
+        *OF_A_STATUS,
+        *OF_A_POLL_OR_PICTURE,
+        *OF_AN_ACCOUNT,
+        *OF_A_LIST,
+        *OF_A_NOTIFICATION,
+        *OF_A_FILTER,
+    ],
 )
 def test_ids_that_cannot_be_are_refused_and_never_fail(carol, api_of, method, address):
     client = api_of(carol)
@@ -274,11 +315,16 @@ def part_of_a_filter(owner, address):
 def test_a_trailing_slash_is_the_same_address_without_a_redirect(
     alice, bob, api_of, method, address, needs_token
 ):
-    number = publish(alice).pk if "status_id" in address else alice.pk
-    owners = address.endswith(("/reblog", "/pin", "/unpin", "/source")) or method in {
-        "PUT",
-        "DELETE",
-    }
+    number = subject(address, alice)
+    owners = (
+        "media_id" in address
+        or address.endswith(("/reblog", "/pin", "/unpin", "/source"))
+        or method
+        in {
+            "PUT",
+            "DELETE",
+        }
+    )
     if "<int:number>" in address:
         number, owners = schedule_post(alice, Draft("Later."), in_an_hour()).pk, True
     if "<int:list_id>" in address:

@@ -6,6 +6,7 @@ from django.utils import timezone
 from apps.accounts.actions import set_locked
 from apps.accounts.models import User
 from apps.engagement.actions import like_post, unlike_post
+from apps.engagement.voting import vote
 from apps.events import actions as events
 from apps.events.leases import State
 from apps.events.models import Event
@@ -16,8 +17,11 @@ from apps.notifications.models import Notification
 from apps.notifications.queries import last_read_id, notifications_page, unread_count
 from apps.paging import Cursor
 from apps.posts.actions import delete_post, repost, unrepost
+from apps.posts.drafts import PollDraft
 from apps.posts.editing import edit_post
+from apps.posts.models import Poll
 from apps.posts.muting import mute_thread, unmute_thread
+from apps.posts.polls import end_polls
 from apps.refusals import NotFound
 from tests.factories import deliver, make_user, publish
 from tests.threads import together
@@ -303,3 +307,20 @@ def test_clearing_forgets_all_of_ones_own_in_batches(alice, bob, carol, monkeypa
     assert told(alice) == []
     assert len(told(bob)) == 5
     clear(alice)
+
+
+def test_the_end_of_a_poll_is_told_to_who_voted_and_who_asked(alice, bob, carol):
+    poll = PollDraft(["Red", "Green"], 300, multiple=True)
+    post = publish(alice, "Which?", poll=poll)
+    vote(bob, post.pk, [0, 1])
+    vote(carol, post.pk, [1])
+    block_user(carol, alice)
+    deliver()
+    before = told(alice)
+    Poll.objects.update(expires_at=timezone.now())
+    for _ in range(2):
+        end_polls(limit=10)
+    assert ("poll", "alice", post.pk) in told(bob)
+    assert ("poll", "alice", post.pk) not in told(carol)
+    assert told(alice)[len(before) :] == [("poll", "alice", post.pk)]
+    assert Notification.objects.filter(kind="poll").count() == 2

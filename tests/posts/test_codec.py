@@ -10,7 +10,7 @@ from apps.caches.tiers import tiers
 from apps.ids import MAX_ID
 from apps.posts.cache import HEADS
 from apps.posts.codec import MAX_BYTES, decode, encode, from_protobuf, to_protobuf
-from apps.posts.content import Picture, PostContent
+from apps.posts.content import Application, Picture, PollContent, PostContent
 from apps.posts.heads import load_contents, load_heads
 from apps.posts.models import Kind, Visibility
 from apps.posts.wire import post_pb2 as wire
@@ -23,6 +23,17 @@ pictures = st.builds(
     width=st.integers(1, 9),
     height=st.integers(1, 9),
     alt=st.text(),
+    preview_url=st.text(max_size=20),
+    blurhash=st.text(max_size=9),
+    focus_x=st.floats(-1, 1),
+    focus_y=st.floats(-1, 1),
+)
+polls = st.builds(
+    PollContent,
+    options=st.lists(st.text(), min_size=1, max_size=4).map(tuple),
+    expires_ms=st.integers(1, 2**42),
+    multiple=st.booleans(),
+    hide_totals=st.booleans(),
 )
 contents = st.builds(
     PostContent,
@@ -43,6 +54,8 @@ contents = st.builds(
     mentions=st.dictionaries(st.text(max_size=5), st.integers(1, 2**28 - 1), max_size=3),
     sensitive=st.booleans(),
     pinned=st.booleans(),
+    poll=st.none() | polls,
+    application=st.none() | st.builds(Application, name=st.text(), website=st.text()),
 )
 
 # What the first release wrote. These bytes never change: what they say must be readable for ever.

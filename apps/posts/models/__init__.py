@@ -1,6 +1,7 @@
 """The tables of posts."""
 
 from apps.posts.models.media import Attachment
+from apps.posts.models.polls import Poll
 from apps.posts.models.posts import (
     OPEN,
     RESTRICTED,
@@ -22,6 +23,7 @@ __all__ = [
     "IdempotencyKey",
     "Kind",
     "Mention",
+    "Poll",
     "Post",
     "PostCounts",
     "Revision",

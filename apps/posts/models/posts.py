@@ -48,6 +48,7 @@ class Post(models.Model):
     body = models.TextField(_("text"), blank=True)
     content_warning = models.CharField(_("content warning"), max_length=200, blank=True)
     sensitive = models.BooleanField(_("sensitive"), default=False, db_default=False)
+    has_poll = models.BooleanField(_("poll"), default=False, db_default=False, editable=False)
     language = models.CharField(_("language"), max_length=10, blank=True)
     visibility = models.CharField(
         _("visibility"), max_length=9, choices=Visibility.choices, default=Visibility.PUBLIC
@@ -64,6 +65,12 @@ class Post(models.Model):
     thread_id = models.BigIntegerField(
         _("thread"), db_index=False
     )  # the id of the thread's first post
+    application = models.CharField(
+        _("application"), max_length=60, blank=True, default="", db_default=""
+    )
+    website = models.CharField(
+        _("its website"), max_length=200, blank=True, default="", db_default=""
+    )
     version = models.PositiveIntegerField(_("version"), default=1)
     created_at = models.DateTimeField(_("created at"), default=timezone.now)
     edited_at = models.DateTimeField(_("edited at"), null=True, blank=True)

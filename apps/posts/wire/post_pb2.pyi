@@ -38,7 +38,7 @@ VISIBILITY_MENTIONED: Visibility
 VISIBILITY_CIRCLE: Visibility
 
 class Post(_message.Message):
-    __slots__ = ("id", "version", "author_id", "kind", "visibility", "created_ms", "body", "language", "content_warning", "source_id", "reply_to_id", "thread_id", "mentions", "pictures", "edited_ms", "sensitive", "pinned")
+    __slots__ = ("id", "version", "author_id", "kind", "visibility", "created_ms", "body", "language", "content_warning", "source_id", "reply_to_id", "thread_id", "mentions", "pictures", "edited_ms", "sensitive", "pinned", "poll", "application")
     ID_FIELD_NUMBER: _ClassVar[int]
     VERSION_FIELD_NUMBER: _ClassVar[int]
     AUTHOR_ID_FIELD_NUMBER: _ClassVar[int]
@@ -56,6 +56,8 @@ class Post(_message.Message):
     EDITED_MS_FIELD_NUMBER: _ClassVar[int]
     SENSITIVE_FIELD_NUMBER: _ClassVar[int]
     PINNED_FIELD_NUMBER: _ClassVar[int]
+    POLL_FIELD_NUMBER: _ClassVar[int]
+    APPLICATION_FIELD_NUMBER: _ClassVar[int]
     id: int
     version: int
     author_id: int
@@ -73,7 +75,9 @@ class Post(_message.Message):
     edited_ms: int
     sensitive: bool
     pinned: bool
-    def __init__(self, id: _Optional[int] = ..., version: _Optional[int] = ..., author_id: _Optional[int] = ..., kind: _Optional[_Union[Kind, str]] = ..., visibility: _Optional[_Union[Visibility, str]] = ..., created_ms: _Optional[int] = ..., body: _Optional[str] = ..., language: _Optional[str] = ..., content_warning: _Optional[str] = ..., source_id: _Optional[int] = ..., reply_to_id: _Optional[int] = ..., thread_id: _Optional[int] = ..., mentions: _Optional[_Iterable[_Union[Mention, _Mapping]]] = ..., pictures: _Optional[_Iterable[_Union[Picture, _Mapping]]] = ..., edited_ms: _Optional[int] = ..., sensitive: _Optional[bool] = ..., pinned: _Optional[bool] = ...) -> None: ...
+    poll: Poll
+    application: Application
+    def __init__(self, id: _Optional[int] = ..., version: _Optional[int] = ..., author_id: _Optional[int] = ..., kind: _Optional[_Union[Kind, str]] = ..., visibility: _Optional[_Union[Visibility, str]] = ..., created_ms: _Optional[int] = ..., body: _Optional[str] = ..., language: _Optional[str] = ..., content_warning: _Optional[str] = ..., source_id: _Optional[int] = ..., reply_to_id: _Optional[int] = ..., thread_id: _Optional[int] = ..., mentions: _Optional[_Iterable[_Union[Mention, _Mapping]]] = ..., pictures: _Optional[_Iterable[_Union[Picture, _Mapping]]] = ..., edited_ms: _Optional[int] = ..., sensitive: _Optional[bool] = ..., pinned: _Optional[bool] = ..., poll: _Optional[_Union[Poll, _Mapping]] = ..., application: _Optional[_Union[Application, _Mapping]] = ...) -> None: ...
 
 class Mention(_message.Message):
     __slots__ = ("handle", "user_id")
@@ -84,15 +88,43 @@ class Mention(_message.Message):
     def __init__(self, handle: _Optional[str] = ..., user_id: _Optional[int] = ...) -> None: ...
 
 class Picture(_message.Message):
-    __slots__ = ("id", "url", "width", "height", "alt")
+    __slots__ = ("id", "url", "width", "height", "alt", "preview_url", "blurhash", "focus_x", "focus_y")
     ID_FIELD_NUMBER: _ClassVar[int]
     URL_FIELD_NUMBER: _ClassVar[int]
     WIDTH_FIELD_NUMBER: _ClassVar[int]
     HEIGHT_FIELD_NUMBER: _ClassVar[int]
     ALT_FIELD_NUMBER: _ClassVar[int]
+    PREVIEW_URL_FIELD_NUMBER: _ClassVar[int]
+    BLURHASH_FIELD_NUMBER: _ClassVar[int]
+    FOCUS_X_FIELD_NUMBER: _ClassVar[int]
+    FOCUS_Y_FIELD_NUMBER: _ClassVar[int]
     id: int
     url: str
     width: int
     height: int
     alt: str
-    def __init__(self, id: _Optional[int] = ..., url: _Optional[str] = ..., width: _Optional[int] = ..., height: _Optional[int] = ..., alt: _Optional[str] = ...) -> None: ...
+    preview_url: str
+    blurhash: str
+    focus_x: float
+    focus_y: float
+    def __init__(self, id: _Optional[int] = ..., url: _Optional[str] = ..., width: _Optional[int] = ..., height: _Optional[int] = ..., alt: _Optional[str] = ..., preview_url: _Optional[str] = ..., blurhash: _Optional[str] = ..., focus_x: _Optional[float] = ..., focus_y: _Optional[float] = ...) -> None: ...
+
+class Application(_message.Message):
+    __slots__ = ("name", "website")
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    WEBSITE_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    website: str
+    def __init__(self, name: _Optional[str] = ..., website: _Optional[str] = ...) -> None: ...
+
+class Poll(_message.Message):
+    __slots__ = ("options", "expires_ms", "multiple", "hide_totals")
+    OPTIONS_FIELD_NUMBER: _ClassVar[int]
+    EXPIRES_MS_FIELD_NUMBER: _ClassVar[int]
+    MULTIPLE_FIELD_NUMBER: _ClassVar[int]
+    HIDE_TOTALS_FIELD_NUMBER: _ClassVar[int]
+    options: _containers.RepeatedScalarFieldContainer[str]
+    expires_ms: int
+    multiple: bool
+    hide_totals: bool
+    def __init__(self, options: _Optional[_Iterable[str]] = ..., expires_ms: _Optional[int] = ..., multiple: _Optional[bool] = ..., hide_totals: _Optional[bool] = ...) -> None: ...

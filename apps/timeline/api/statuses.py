@@ -26,8 +26,10 @@ from apps.posts.muting import mute_thread, unmute_thread
 from apps.posts.scheduled import schedule_post
 from apps.scopes import scopes
 from apps.timeline import outbox
+from apps.timeline.api.timelines import is_true
 from apps.timeline.fanout import push_own
 from apps.timeline.hydrate import hydrate
+from apps.timeline.inputs import MediaAttribute, PollInput
 from apps.timeline.schema import (
     WRITABLE_VISIBILITIES,
     ContextSchema,
@@ -89,6 +91,8 @@ def several(request: Request) -> Response:
 def _publish(request: Request) -> Response:
     fields = _valid(StatusInput(data=request.data))
     viewer = viewer_of(request)
+    # what people call their personal tokens is nobody's business; applications have registered
+    program = getattr(request.auth, "application", None)
     draft = Draft(
         body=fields["status"],
         visibility=WRITABLE_VISIBILITIES[fields["visibility"]],
@@ -98,6 +102,10 @@ def _publish(request: Request) -> Response:
         content_warning=fields["spoiler_text"],
         sensitive=fields["sensitive"],
         language=fields["language"] or "",
+        media_ids=[int(number) for number in fields["media_ids"]],
+        poll=PollInput.draft(fields["poll"]),
+        application=getattr(program, "name", ""),
+        website=getattr(program, "website", ""),
     )
     if fields["scheduled_at"] is not None:
         waits = schedule_post(viewer, draft, fields["scheduled_at"], idempotency_key=_key(request))
@@ -137,6 +145,8 @@ def _key(request: Request) -> str:
     operation_id="delete_status",
     tags=["statuses"],
     summary="Delete your post",
+    description="Its pictures wait a day for another post, to write it anew, unless `delete_media` is true.",
+    parameters=[OpenApiParameter("delete_media", bool)],
     responses={200: DeletedStatusSchema, **REFUSALS},
 )
 @api_view(["GET", "PUT", "DELETE"])
@@ -160,6 +170,7 @@ def _show(request: Request, status_id: int) -> Response:
 def _edit(request: Request, status_id: int) -> Response:
     viewer = viewer_of(request)
     fields = _valid(StatusEdit(data=request.data))
+    media_ids = fields.get("media_ids")
     edited = edit_post(
         viewer,
         status_id,
@@ -167,6 +178,9 @@ def _edit(request: Request, status_id: int) -> Response:
         content_warning=fields.get("spoiler_text"),
         sensitive=fields.get("sensitive"),
         language=fields.get("language"),
+        media_ids=None if media_ids is None else [int(number) for number in media_ids],
+        pictures=[MediaAttribute.change(one) for one in fields.get("media_attributes", ())],
+        poll=PollInput.draft(fields.get("poll")),
     )
     outbox.stay(edited)
     return _status(viewer, status_id)
@@ -175,9 +189,14 @@ def _edit(request: Request, status_id: int) -> Response:
 def _delete(request: Request, status_id: int) -> Response:
     viewer = viewer_of(request)
     before = status_json(one_item(viewer.pk, status_id))
-    deleted = posts.delete_post(status_id, by=viewer)
+    deleted = posts.delete_post(status_id, by=viewer, keep_pictures=not _drops_pictures(request))
     outbox.leave(deleted)
     return Response({**before, "text": deleted.body})
+
+
+def _drops_pictures(request: Request) -> bool:
+    fields: Any = request.data
+    return is_true(str(request.query_params.get("delete_media") or fields.get("delete_media")))
 
 
 @scopes(GET="read:statuses")

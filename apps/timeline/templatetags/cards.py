@@ -1,6 +1,7 @@
 """What a post card needs beyond its item."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 from django import template
@@ -9,6 +10,7 @@ from django.utils.translation import gettext, ngettext
 
 from apps.accounts.scripts import html_language
 from apps.accounts.templatetags.amounts import compact, exact
+from apps.engagement.queries import PollResult
 from apps.posts.models import Visibility
 from apps.timeline.items import FeedItem, circle_label
 
@@ -42,6 +44,33 @@ def language_tag(language: str) -> str:
 def is_tall(body: str) -> bool:
     """Whether a text has more lines than a card shows."""
     return body.count("\n") > TALL_LINES
+
+
+@dataclass(frozen=True, slots=True)
+class PollOption:
+    """An option of a poll as a card shows it; the numbers are not known while the poll keeps them to itself."""
+
+    title: str
+    percent: int = 0
+    is_known: bool = False
+    is_own: bool = False
+
+
+@register.filter
+def poll_options(item: FeedItem) -> list[PollOption]:
+    """The options of a post's poll."""
+    poll, result = item.post.poll, item.poll or PollResult()
+    titles = poll.options if poll else ()
+    known = item.shows_votes and len(result.votes) == len(titles)
+    return [
+        PollOption(
+            title,
+            percent=round(100 * result.votes[number] / max(1, result.voters)) if known else 0,
+            is_known=known,
+            is_own=number in result.own,
+        )
+        for number, title in enumerate(titles)
+    ]
 
 
 @register.inclusion_tag("timeline/_toggle.html", takes_context=True)

@@ -2,16 +2,19 @@
 
 from collections.abc import Callable
 
+from django.contrib import messages
 from django.http import HttpResponseBase
 from django.shortcuts import render
 from django.views.decorators.http import require_POST
 
 from apps.accounts.models import User
 from apps.accounts.visitors import MemberVisit, SeeOther, next_address, signed_in_only
+from apps.engagement import voting
 from apps.engagement.actions import bookmark_post, like_post, unbookmark_post, unlike_post
 from apps.posts.actions import repost, unrepost
 from apps.posts.editing import pin_post, unpin_post
 from apps.posts.muting import mute_thread, unmute_thread
+from apps.refusals import Invalid
 from apps.timeline.fanout import push_own
 from apps.timeline.thread import one_item
 
@@ -32,6 +35,22 @@ ACTS: dict[str, Callable[[User, int], object]] = {
     "mute_thread": mute_thread,
     "unmute_thread": unmute_thread,
 }
+
+
+@require_POST
+@signed_in_only
+def vote(request: MemberVisit, post_id: int) -> HttpResponseBase:
+    """Vote in a poll, and go back to it; what was refused is said there."""
+    try:
+        voting.vote(request.user, post_id, _choices(request))
+    except Invalid as refusal:
+        messages.error(request, refusal.message)
+    return SeeOther(next_address(request, one_item(request.user.pk, post_id).url))
+
+
+def _choices(request: MemberVisit) -> list[int]:
+    asked = request.POST.getlist("choices")
+    return [int(one) if one.isascii() and one.isdigit() and len(one) < 3 else -1 for one in asked]
 
 
 @require_POST

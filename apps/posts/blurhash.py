@@ -1,0 +1,58 @@
+"""BlurHash: a picture as some 28 characters, drawn as a blur until the picture is there. Pure.
+
+The picture is written as a sum of cosine waves in linear light: `factor[j][i]` is the mean of every pixel times
+cos(pi i x / width) cos(pi j y / height). The first is the mean colour; the others are small and coarsely quantised.
+The format is described at https://github.com/woltapp/blurhash/blob/master/Algorithm.md.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz#$%*+,-.:;=?@[]^_{|}~"
+Pixels = NDArray[np.uint8]
+
+
+def blurhash(pixels: Pixels, *, across: int = 4, down: int = 3) -> str:
+    """The hash of a picture given as height x width x 3 sRGB bytes, by 1 to 9 waves across and down."""
+    height, width, _channels = pixels.shape
+    light = _linear(pixels.astype(np.float64) / 255)
+    factors = np.einsum("jy,yxc,ix->jic", _waves(down, height), light, _waves(across, width))
+    factors /= height * width
+    factors[1:, :] *= 2
+    factors[0, 1:] *= 2
+    mean, details = factors[0, 0], factors.reshape(-1, 3)[1:]
+    largest = float(np.abs(details).max(initial=0.0))
+    step = max(0, min(82, int(largest * 166 - 0.5))) if len(details) else 0
+    scale = (step + 1) / 166
+    parts = [_digits((across - 1) + (down - 1) * 9, 1), _digits(step, 1), _digits(_colour(mean), 4)]
+    return "".join([*parts, *(_digits(_detail(one / scale), 2) for one in details)])
+
+
+def _waves(number: int, size: int) -> NDArray[np.float64]:
+    waves: NDArray[np.float64] = np.cos(np.pi * np.outer(np.arange(number), np.arange(size)) / size)
+    return waves
+
+
+def _linear(value: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.where(value <= 0.04045, value / 12.92, ((value + 0.055) / 1.055) ** 2.4)
+
+
+def _srgb(value: NDArray[np.float64]) -> NDArray[np.float64]:
+    value = np.clip(value, 0, 1)
+    return np.where(value <= 0.0031308, value * 12.92, 1.055 * value ** (1 / 2.4) - 0.055)
+
+
+def _colour(light: NDArray[np.float64]) -> int:
+    red, green, blue = (int(value) for value in _srgb(light) * 255 + 0.5)
+    return (red << 16) + (green << 8) + blue
+
+
+def _detail(share: NDArray[np.float64]) -> int:
+    """Three shares of the largest wave, -1 to 1, as one number below 19 x 19 x 19."""
+    steps = np.clip(np.floor(np.sign(share) * np.abs(share) ** 0.5 * 9 + 9.5), 0, 18)
+    red, green, blue = (int(value) for value in steps)
+    return red * 19 * 19 + green * 19 + blue
+
+
+def _digits(number: int, length: int) -> str:
+    return "".join(DIGITS[number // 83**place % 83] for place in reversed(range(length)))

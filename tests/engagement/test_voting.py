@@ -1,0 +1,148 @@
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from apps.engagement.models import Vote
+from apps.engagement.queries import poll_results
+from apps.engagement.voting import vote
+from apps.events.registry import EVENTS
+from apps.graph.actions import block_user
+from apps.posts import polls
+from apps.posts.actions import delete_post
+from apps.posts.drafts import PollDraft
+from apps.posts.editing import edit_post
+from apps.posts.models import Poll
+from apps.posts.queries import visible_posts
+from apps.refusals import Invalid, NotFound
+from tests.factories import make_user, publish
+from tests.threads import together
+
+pytestmark = pytest.mark.django_db
+
+COLOURS = PollDraft(["Red", "Green", "Blue"], 3600)
+SEVERAL = PollDraft(["Red", "Green", "Blue"], 3600, multiple=True)
+
+
+def result(post, viewer=None):
+    return poll_results(viewer and viewer.pk, [post.pk])[post.pk]
+
+
+def end(post):
+    Poll.objects.filter(pk=post.pk).update(expires_at=timezone.now() - timedelta(seconds=1))
+
+
+def test_votes_are_counted_and_remembered(alice, bob, carol):
+    post = publish(alice, "Which?", poll=SEVERAL)
+    vote(bob, post.pk, [2, 0, 2])
+    vote(carol, post.pk, [0])
+    assert (result(post).votes, result(post).voters) == ((2, 0, 1), 2)
+    assert [result(post, user).own for user in (bob, carol, alice)] == [(0, 2), (0,), ()]
+
+
+def test_whoever_has_voted_has_voted(alice, bob):
+    post = publish(alice, "Which?", poll=COLOURS)
+    vote(bob, post.pk, [1])
+    for choice in (0, 1):
+        with pytest.raises(Invalid, match="already"):
+            vote(bob, post.pk, [choice])
+    assert result(post).votes == (0, 1, 0)
+
+
+@pytest.mark.parametrize("choices", [[], [3], [-1], [0, 1]])
+def test_choices_that_cannot_be_are_refused(alice, bob, choices):
+    post = publish(alice, "Which?", poll=COLOURS)
+    with pytest.raises(Invalid):
+        vote(bob, post.pk, choices)
+    assert not Vote.objects.exists()
+
+
+def test_nobody_votes_in_their_own_poll_or_in_one_that_is_over_or_hidden(alice, bob, carol):
+    post = publish(alice, "Which?", poll=COLOURS)
+    hidden = publish(alice, "Which?", poll=COLOURS, visibility="followers")
+    with pytest.raises(Invalid, match="own"):
+        vote(alice, post.pk, [0])
+    for number in (hidden.pk, publish(alice).pk, 5):
+        with pytest.raises(NotFound):
+            vote(carol, number, [0])
+    vote(bob, hidden.pk, [0])
+    end(post)
+    with pytest.raises(Invalid, match="over"):
+        vote(bob, post.pk, [0])
+    block_user(alice, bob)
+    with pytest.raises(NotFound):
+        vote(bob, post.pk, [0])
+
+
+@pytest.mark.django_db(transaction=True)
+def test_many_votes_at_once_are_each_counted_once(alice):
+    post = publish(alice, "Which?", poll=COLOURS)
+    voters = [make_user() for _ in range(4)]
+
+    def cast(index):
+        try:
+            vote(voters[index % 4], post.pk, [index % 3])
+        except Invalid:
+            return False
+        return True
+
+    assert sum(together(12, cast)) == 4
+    found = result(post)
+    assert (sum(found.votes), found.voters, Vote.objects.count()) == (4, 4, 4)
+
+
+BAD = [
+    PollDraft(["One"], 3600), PollDraft([], 3600), PollDraft(list("abcde"), 3600), PollDraft(["a", "a "], 3600),
+    PollDraft(["a", " "], 3600), PollDraft(["a", "b" * 51], 3600), PollDraft(["a", "b"], 299),
+    PollDraft(["a", "b"], 2_678_401), PollDraft(["a", "b"], -1), PollDraft(["a", "\u200b"], 3600),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("draft", BAD)
+def test_polls_that_break_a_rule_are_refused(alice, draft):
+    with pytest.raises(Invalid):
+        publish(alice, "Which?", poll=draft)
+    assert not Poll.objects.exists()
+
+
+def test_a_poll_needs_a_text_and_no_pictures(alice):
+    for body, more in (("", {}), ("Which?", {"media_ids": [5]})):
+        with pytest.raises(Invalid):
+            publish(alice, body, poll=COLOURS, **more)
+
+
+def test_an_edit_that_asks_anew_drops_the_votes_and_one_that_does_not_keeps_them(alice, bob):
+    post = publish(alice, "Which?", poll=COLOURS)
+    vote(bob, post.pk, [1])
+    edit_post(alice, post.pk, body="Which one?")
+    edit_post(
+        alice, post.pk, body="Which one?", poll=PollDraft(COLOURS.options, 7200, hide_totals=True)
+    )
+    assert (result(post).votes, result(post, bob).own) == ((0, 1, 0), (1,))
+    edit_post(alice, post.pk, body="Which one?", poll=PollDraft(["Red", "Yellow"], 3600))
+    assert (result(post).votes, result(post, bob).own) == ((0, 0), ())
+    content = visible_posts(bob.pk, [post.pk]).posts[post.pk]
+    assert content.poll
+    assert content.poll.options == ("Red", "Yellow")
+    plain = publish(alice, "No poll yet.")
+    edit_post(alice, plain.pk, body="Which?", poll=COLOURS)
+    vote(bob, plain.pk, [0])
+
+
+def test_the_end_of_a_poll_is_told_once(alice, monkeypatch):
+    told = []
+    monkeypatch.setattr(polls, "record", lambda name, **payload: told.append((name, payload)))
+    over, running, gone = (publish(alice, "Which?", poll=COLOURS) for _ in range(3))
+    end(over)
+    end(gone)
+    delete_post(gone.pk, by=alice)
+    assert (polls.end_polls(limit=10), polls.end_polls(limit=10)) == (1, 0)
+    assert told == [("poll_ended", {"post_id": over.pk})]
+    assert "poll_ended" in EVENTS
+    assert not Poll.objects.get(pk=running.pk).is_ended
+
+
+def test_a_deleted_poll_says_nothing(alice):
+    post = publish(alice, "Which?", poll=COLOURS)
+    delete_post(post.pk, by=alice)
+    assert Poll.objects.get(pk=post.pk).options == []

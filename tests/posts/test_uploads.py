@@ -1,0 +1,313 @@
+"""Uploaded pictures: nothing survives but pixels, and nobody has anybody else's."""
+
+import time
+from datetime import timedelta
+from io import BytesIO
+from pathlib import Path
+
+import numpy as np
+import pytest
+from django.utils import timezone
+from PIL import Image, PngImagePlugin
+
+from apps.posts.actions import delete_post
+from apps.posts.addresses import LIFETIME_SECONDS
+from apps.posts.blurhash import blurhash
+from apps.posts.editing import edit_post
+from apps.posts.history import versions_of
+from apps.posts.models import Attachment, Post
+from apps.posts.pictures import rewritten
+from apps.posts.queries import visible_posts
+from apps.posts.tasks import purge_pictures
+from apps.posts.uploads import describe_picture, upload_picture, uploaded_picture, withdraw_picture
+from apps.refusals import Invalid, NotFound, TooMany
+from tests.factories import publish
+
+pytestmark = pytest.mark.django_db
+
+RED = (200, 30, 30)
+
+
+def picture(size=(60, 40), kind="PNG", mode="RGB", **more):
+    buffer = BytesIO()
+    Image.new(mode, size, RED[: len(mode)] if mode in {"RGB", "CMYK"} else 0).save(
+        buffer, kind, **more
+    )
+    return buffer.getvalue()
+
+
+def with_place():
+    """A JPEG that says where it was taken, and lies on its side."""
+    facts = Image.Exif()
+    facts[0x0112] = 6
+    facts.get_ifd(0x8825)[2] = (31.0, 18.0, 0.0)
+    return picture((60, 40), "JPEG", exif=facts.tobytes())
+
+
+def with_words():
+    words = PngImagePlugin.PngInfo()
+    words.add_text("Author", "secret canary")
+    words.add_itxt("XML:com.adobe.xmp", "secret canary")
+    return picture(pnginfo=words, icc_profile=b"secret canary")
+
+
+def moving(frames, size=(20, 10)):
+    pictures = [Image.new("RGB", size, (number * 9 % 256, 0, 0)) for number in range(frames)]
+    buffer = BytesIO()
+    pictures[0].save(buffer, "GIF", save_all=True, append_images=pictures[1:], duration=50)
+    return buffer.getvalue()
+
+
+@pytest.mark.parametrize(
+    "data",
+    [picture(), picture(kind="JPEG"), picture(kind="WEBP"), picture(kind="GIF"), picture(mode="RGBA"),
+     picture(mode="P"), picture(mode="L"), picture(mode="LA"), picture(mode="1"), picture(mode="I;16"),
+     picture(kind="JPEG", mode="CMYK"), picture((1, 1)), picture((3000, 10))],
+    ids=["png", "jpeg", "webp", "gif", "alpha", "palette", "grey", "grey-alpha", "bits", "16-bit", "cmyk", "dot", "wide"],
+)  # fmt: skip
+def test_every_form_of_picture_becomes_a_webp(data):
+    made = rewritten(data)
+    full, preview = Image.open(BytesIO(made.data)), Image.open(BytesIO(made.preview))
+    assert (full.format, preview.format, full.size) == ("WEBP", "WEBP", (made.width, made.height))
+    assert max(full.size) <= 2048
+    assert max(preview.size) <= 640
+    assert len(made.blurhash) == 28
+
+
+@pytest.mark.parametrize("data", [with_place(), with_words()], ids=["place", "words"])
+def test_nothing_is_left_of_what_a_file_says_beside_its_pixels(data):
+    made = rewritten(data)
+    for part in (made.data, made.preview):
+        assert b"canary" not in part
+        found = Image.open(BytesIO(part))
+        assert not found.getexif()
+        assert not {"exif", "xmp", "icc_profile"} & found.info.keys()
+
+
+def test_a_picture_on_its_side_is_set_upright():
+    made = rewritten(with_place())
+    assert (made.width, made.height) == (40, 60)
+
+
+def test_what_moves_goes_on_moving():
+    made = rewritten(moving(6))
+    full = Image.open(BytesIO(made.data))
+    assert (getattr(full, "n_frames", 1), full.size) == (6, (20, 10))
+
+
+SVG = b'<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>'
+
+
+@pytest.mark.parametrize(
+    "data",
+    [b"", b"\0" * 1000, b"GIF89a", SVG, b"<html><script>alert(1)</script>", picture()[:-40], picture(kind="JPEG")[:200],
+     picture(kind="BMP"), picture(kind="TIFF"), b"%PDF-1.4", b"PK\x03\x04" + bytes(100), picture((5001, 5000), mode="1"),
+     moving(601), b"RIFF\xff\xff\xff\xffWEBPVP8 " + b"\xff" * 500],
+    ids=["nothing", "zeros", "header", "svg", "html", "half-png", "half-jpeg", "bmp", "tiff", "pdf", "zip", "huge",
+         "frames", "broken-webp"],
+)  # fmt: skip
+def test_what_is_no_fit_picture_is_refused(data):
+    with pytest.raises(Invalid) as refused:
+        rewritten(data)
+    assert refused.value.errors.keys() == {"file"}
+
+
+def test_an_image_that_is_a_page_too_becomes_only_an_image():
+    made = rewritten(picture() + b"<script>alert(1)</script>")
+    assert b"script" not in made.data
+
+
+def test_the_blur_of_one_colour_is_that_colour():
+    # the example of the format's description: black, and no detail at all
+    black = blurhash(np.zeros((8, 8, 3), np.uint8), across=1, down=1)
+    assert black == "000000"
+    white = blurhash(np.full((8, 8, 3), 255, np.uint8), across=1, down=1)
+    assert white[2:] == "TSUA"
+    halves = np.zeros((8, 8, 3), np.uint8)
+    halves[:, 4:] = 255
+    assert blurhash(halves) != blurhash(halves[:, ::-1])
+
+
+# -- waiting, published, gone --------------------------------------------------------------------
+
+
+@pytest.fixture
+def uploaded(alice):
+    return upload_picture(alice, BytesIO(picture()), alt="A wall", focus=(0.5, -0.25))
+
+
+def seen(viewer, post):
+    return visible_posts(viewer.pk, [post.pk]).posts[post.pk].pictures
+
+
+def files(row):
+    return [Path(row.file.path), Path(row.preview.path)]
+
+
+def test_a_post_takes_uploaded_pictures_in_the_order_named(alice, bob, uploaded):
+    second = upload_picture(alice, BytesIO(picture((10, 20))))
+    post = publish(alice, "", media_ids=[second.pk, uploaded.pk])
+    assert post.kind == "picture"
+    one, two = seen(bob, post)
+    assert (one.id, two.id, two.alt, two.focus_x, two.focus_y) == (
+        second.pk, uploaded.pk, "A wall", 0.5, -0.25,
+    )  # fmt: skip
+    assert two.preview_url
+    assert two.blurhash == uploaded.blurhash
+
+
+def test_nobody_takes_what_is_not_there_for_them(alice, bob, uploaded):
+    taken = publish(alice, "One.", media_ids=[uploaded.pk])
+    free = upload_picture(alice, BytesIO(picture())).pk
+    for user, ids in (
+        (alice, [uploaded.pk]),
+        (bob, [free]),
+        (alice, [10**9]),
+        (alice, [free, free]),
+        (alice, [free] * 5),
+    ):
+        with pytest.raises(Invalid):
+            publish(user, "Two.", media_ids=ids)
+    assert list(Post.objects.values_list("pk", flat=True)) == [taken.pk]
+    assert Attachment.objects.get(pk=free).post is None
+
+
+def test_a_picture_that_waits_is_its_owners(alice, bob, uploaded):
+    assert uploaded_picture(alice, uploaded.pk) == uploaded
+    describe_picture(alice, uploaded.pk, alt="A red wall")
+    describe_picture(alice, uploaded.pk, focus=(0.0, 1.0))
+    uploaded.refresh_from_db()
+    assert (uploaded.alt, uploaded.focus_x, uploaded.focus_y) == ("A red wall", 0.0, 1.0)
+    for call in (uploaded_picture, describe_picture, withdraw_picture):
+        with pytest.raises(NotFound):
+            call(bob, uploaded.pk)
+    withdraw_picture(alice, uploaded.pk)
+    assert not any(path.exists() for path in files(uploaded))
+    with pytest.raises(NotFound):
+        uploaded_picture(alice, uploaded.pk)
+
+
+def test_a_published_picture_is_changed_with_its_post_only(alice, uploaded):
+    post = publish(alice, media_ids=[uploaded.pk])
+    for call in (describe_picture, withdraw_picture):
+        with pytest.raises(NotFound):
+            call(alice, uploaded.pk)
+    assert seen(alice, post)[0].alt == "A wall"
+
+
+@pytest.mark.parametrize(
+    "more", [{"alt": "x" * 1501}, {"focus": (1.1, 0.0)}, {"focus": (0.0, float("nan"))}, {"focus": (float("inf"), 0.0)}]
+)  # fmt: skip
+def test_odd_labels_are_refused_before_anything_is_decoded(alice, more):
+    with pytest.raises(Invalid):
+        upload_picture(alice, BytesIO(picture()), **more)
+    assert not Attachment.objects.exists()
+
+
+def test_too_large_a_file_and_too_many_are_refused(alice, settings):
+    settings.PICTURE_MAX_BYTES = 50
+    with pytest.raises(Invalid, match="too large"):
+        upload_picture(alice, BytesIO(picture()))
+    settings.RATE_LIMITS = {**settings.RATE_LIMITS, "upload": (1, 60)}
+    with pytest.raises(TooMany):
+        upload_picture(alice, BytesIO(picture()))
+
+
+def test_an_edit_adds_drops_and_reorders_pictures(alice, bob, uploaded):
+    ids = [uploaded.pk, *(upload_picture(alice, BytesIO(picture())).pk for _ in range(2))]
+    post = publish(alice, "", media_ids=ids[:2])
+    edit_post(alice, post.pk, body="", media_ids=[ids[2], ids[0]])
+    assert [one.id for one in seen(bob, post)] == [ids[2], ids[0]]
+    assert not Attachment.objects.filter(pk=ids[1]).exists()
+    edit_post(alice, post.pk, body="Text alone.", media_ids=[])
+    assert seen(bob, post) == ()
+    assert Post.objects.get().kind == "text"
+    assert not any(path.exists() for path in files(uploaded))
+    history = versions_of(visible_posts(bob.pk, [post.pk]).posts[post.pk])
+    assert [one.pictures for one in history] == [(), (), ()]  # what was taken out is nowhere
+
+
+def test_a_refused_edit_leaves_the_pictures(alice, uploaded):
+    post = publish(alice, "One.", media_ids=[uploaded.pk])
+    with pytest.raises(Invalid):
+        edit_post(alice, post.pk, body="Two.", media_ids=[uploaded.pk, 10**9])
+    with pytest.raises(Invalid):
+        edit_post(alice, post.pk, body="Two.", media_ids=[uploaded.pk] * 2)
+    with pytest.raises(Invalid):
+        edit_post(alice, post.pk, body="", media_ids=[])
+    assert [one.id for one in seen(alice, post)] == [uploaded.pk]
+    assert all(path.exists() for path in files(uploaded))
+
+
+def test_pictures_go_with_the_post_or_wait_to_be_posted_anew(alice, uploaded):
+    post = publish(alice, "One.", media_ids=[uploaded.pk])
+    delete_post(post.pk, by=alice, keep_pictures=True)
+    again = publish(alice, "Two.", media_ids=[uploaded.pk])
+    assert [one.id for one in seen(alice, again)] == [uploaded.pk]
+    delete_post(again.pk, by=alice)
+    assert not any(path.exists() for path in files(uploaded))
+    assert not Attachment.objects.exists()
+
+
+def test_pictures_that_nobody_took_are_deleted_after_a_day(alice, uploaded):
+    used = upload_picture(alice, BytesIO(picture()))
+    publish(alice, media_ids=[used.pk])
+    young = upload_picture(alice, BytesIO(picture()))
+    long_ago = timezone.now() - timedelta(days=2)
+    Attachment.objects.filter(pk__in=[uploaded.pk, used.pk]).update(created_at=long_ago)
+    purge_pictures()
+    assert set(Attachment.objects.values_list("pk", flat=True)) == {used.pk, young.pk}
+    assert not any(path.exists() for path in files(uploaded))
+    assert all(path.exists() for path in files(used))
+
+
+# -- who gets the file -----------------------------------------------------------------------------
+
+
+def fetched(client, url):
+    answer = client.get(url)
+    if answer.streaming:
+        assert b"".join(answer.streaming_content)
+    return answer.status_code, answer.headers["Cache-Control"]
+
+
+def addresses(viewer, post):
+    (one,) = seen(viewer, post)
+    return one.url, one.preview_url
+
+
+def test_the_file_of_an_open_post_is_there_for_everybody(alice, bob, client, uploaded):
+    for url in addresses(bob, publish(alice, media_ids=[uploaded.pk])):
+        assert fetched(client, url) == (200, "public, max-age=31536000, immutable")
+
+
+@pytest.mark.parametrize("visibility", ["followers", "mentioned"])
+def test_the_file_of_a_restricted_post_needs_an_address_that_was_just_made(
+    alice, bob, client, uploaded, monkeypatch, visibility
+):
+    before = files(uploaded)
+    post = publish(alice, "For @bob", visibility=visibility, media_ids=[uploaded.pk])
+    assert not any(path.exists() for path in before)  # nor under its first name
+    shown = addresses(bob, post)
+    for url in shown:
+        assert fetched(client, url) == (200, "private, max-age=86400")
+        path, _mark, query = url.partition("?")
+        until, key = query.split("&")
+        wrong = (path, f"{path}?{until}", f"{path}?{key}", f"{path}?until=x&{key}", f"{url}0",
+                 path.replace("restricted", "pictures/../restricted"), path.replace("restricted", "/restricted"),
+                 f"{path}?until=99999999999&{key}", f"{path}?{until}&key=%C3%A9")  # fmt: skip
+        assert [fetched(client, one)[0] for one in wrong] == [404] * len(wrong)
+    later = time.time() + 2 * LIFETIME_SECONDS
+    monkeypatch.setattr("apps.posts.addresses.time", lambda: later)
+    assert [fetched(client, url)[0] for url in shown] == [404, 404]
+    assert [fetched(client, url)[0] for url in addresses(bob, post)] == [200, 200]
+    delete_post(post.pk, by=alice)
+    assert [fetched(client, url)[0] for url in shown] == [404, 404]
+
+
+def test_a_picture_that_is_posted_anew_for_everybody_is_public(alice, bob, client, uploaded):
+    first = publish(alice, "For some.", visibility="followers", media_ids=[uploaded.pk])
+    delete_post(first.pk, by=alice, keep_pictures=True)
+    again = publish(alice, "For all.", media_ids=[uploaded.pk])
+    assert all("?" not in url for url in addresses(bob, again))
+    assert [fetched(client, url)[0] for url in addresses(bob, again)] == [200, 200]

@@ -1,0 +1,53 @@
+"""Polls on pages."""
+
+import pytest
+
+from apps.engagement.models import Vote
+from apps.engagement.voting import vote
+from apps.posts.drafts import PollDraft
+from tests.factories import publish
+
+pytestmark = pytest.mark.django_db
+
+NASTY = PollDraft(["<script>alert(1)</script>", '" onclick="x'], 3600)
+SEVERAL = PollDraft(["Red", "Green"], 3600, multiple=True)
+
+
+def test_a_reader_votes_in_a_form_and_sees_the_result(alice, bob, page_of):
+    post = publish(alice, "Which?", poll=SEVERAL)
+    browser, path = page_of(bob), f"/@alice/{post.pk}"
+    assert 'type="checkbox" name="choices"' in browser.get(path).content.decode()
+    answer = browser.post(f"/posts/{post.pk}/vote", {"choices": ["0", "1"], "next": path})
+    assert (answer.status_code, answer.headers["Location"]) == (303, path)
+    after = browser.get(path).content.decode()
+    assert 'name="choices"' not in after
+    assert after.count("100 %") == 2
+    assert "1 person voted" in after
+    assert 'name="choices"' not in page_of(alice).get(path).content.decode()
+    assert 'name="choices"' not in page_of(None).get(path).content.decode()
+
+
+@pytest.mark.parametrize("choices", [[], ["x"], ["9"], ["-1"], ["٣"]])
+def test_a_refused_vote_says_why_on_the_page(alice, bob, page_of, choices):
+    post = publish(alice, "Which?", poll=SEVERAL)
+    answer = page_of(bob).post(f"/posts/{post.pk}/vote", {"choices": choices}, follow=True)
+    assert answer.status_code == 200
+    assert [str(message) for message in answer.context["messages"]]
+    assert not Vote.objects.exists()
+
+
+def test_options_are_text(alice, bob, page_of):
+    post = publish(alice, "Which?", poll=NASTY)
+    path = f"/@alice/{post.pk}"
+    for reader in (page_of(bob), page_of(alice)):
+        page = reader.get(path).content.decode()
+        assert "<script>alert" not in page
+        assert ' onclick="x' not in page
+
+
+def test_hidden_numbers_are_not_on_the_page(alice, bob, page_of):
+    post = publish(alice, "Which?", poll=PollDraft(["Red", "Green"], 3600, hide_totals=True))
+    vote(bob, post.pk, [0])
+    page = page_of(bob).get(f"/@alice/{post.pk}").content.decode()
+    assert "100 %" not in page
+    assert "Your vote" in page
