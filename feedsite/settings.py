@@ -40,6 +40,7 @@ INSTALLED_APPS = [
     "apps.topology",
     "apps.accounts",
     "apps.oauth",
+    "apps.announcements",
     "apps.graph",
     "apps.lists",
     "apps.tags",
@@ -48,6 +49,8 @@ INSTALLED_APPS = [
     "apps.filters",
     "apps.timeline",
     "apps.notifications",
+    "apps.conversations",
+    "apps.moderation",
     "apps.search",
     "apps.streaming",
     "apps.audit",
@@ -263,6 +266,7 @@ RATE_LIMITS = {
     "search": (env.int("LIMIT_SEARCH", 120), 60),  # per account, or per address
     "upload": (env.int("LIMIT_UPLOAD", 60), 1800),  # pictures, per author
     "follow": (env.int("LIMIT_FOLLOW", 400), 3600),  # per account
+    "report": (env.int("LIMIT_REPORT", 30), 3600),  # per account
     "password_reset": (env.int("LIMIT_PASSWORD_RESET", 10), 1800),  # per address
     "register_application": (env.int("LIMIT_REGISTER_APPLICATION", 60), 1800),  # per address
 }

@@ -7,8 +7,11 @@ from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerSplitVie
 
 from apps.accounts.urls import endpoints as account_endpoints
 from apps.accounts.urls import pages as account_pages
+from apps.announcements.urls import endpoints as announcement_endpoints
+from apps.announcements.urls import pages as announcement_pages
 from apps.audit.urls import endpoints as audit_endpoints
 from apps.audit.urls import pages as audit_pages
+from apps.conversations.urls import endpoints as conversation_endpoints
 from apps.filters.urls import endpoints as filter_endpoints
 from apps.filters.urls import pages as filter_pages
 from apps.filters.urls import second as second_filter_endpoints
@@ -16,6 +19,8 @@ from apps.graph.urls import endpoints as graph_endpoints
 from apps.graph.urls import pages as graph_pages
 from apps.lists.urls import endpoints as list_endpoints
 from apps.lists.urls import pages as list_pages
+from apps.moderation.urls import endpoints as moderation_endpoints
+from apps.moderation.urls import pages as moderation_pages
 from apps.notifications.urls import endpoints as notification_endpoints
 from apps.notifications.urls import endpoints_v2 as notification_endpoints_v2
 from apps.notifications.urls import pages as notification_pages
@@ -58,6 +63,8 @@ urlpatterns = [
                 *filter_pages,
                 *search_pages,
                 *tag_pages,
+                *announcement_pages,
+                *moderation_pages,
                 *audit_pages,
             ]
         ),
@@ -80,6 +87,9 @@ urlpatterns = [
                 *tag_endpoints,
                 *timeline_endpoints,
                 *notification_endpoints,
+                *announcement_endpoints,
+                *conversation_endpoints,
+                *moderation_endpoints,
             ]
         ),
     ),

@@ -26,6 +26,7 @@ APPS = [
     "topology",
     "accounts",
     "oauth",
+    "announcements",
     "graph",
     "lists",
     "tags",
@@ -35,6 +36,8 @@ APPS = [
     "timeline",
     "notifications",
     "search",
+    "conversations",
+    "moderation",
     "audit",
     "demo",
 ]

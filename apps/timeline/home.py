@@ -27,7 +27,7 @@ from apps.tags.queries import followed_names
 from apps.timeline import merge, merged, older, policies, pull, samples
 from apps.timeline.cache import HOME, INBOX
 from apps.timeline.items import FeedItem
-from apps.timeline.pages import Rule, Source, fill_page, not_muted
+from apps.timeline.pages import Rule, Source, fill_page, wanted
 from apps.timeline.rebuild import rebuild_home, rebuild_inbox
 
 MORE_LOOKS = 2  # when there is news of the policies, and again
@@ -137,9 +137,8 @@ def _belongs(
     # a window may still hold an author who is not followed any more; circles are for members, whom the gate checks
     followed = item.author.pk == viewer_id or item.author.pk in relations.following
     circled = item.post.visibility == Visibility.CIRCLE
-    unshared = item.is_repost and item.author.pk in relations.hiding_reposts
     found = followed or circled or _bears(item, tags)
-    return found and not unshared and not_muted(item, relations)
+    return found and wanted(item, relations)
 
 
 def _bears(item: FeedItem, tags: Collection[str]) -> bool:

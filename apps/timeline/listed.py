@@ -8,7 +8,7 @@ from apps.lists.models import RepliesPolicy, UserList
 from apps.paging import Cursor, Page
 from apps.timeline import pull
 from apps.timeline.items import FeedItem
-from apps.timeline.pages import fill_page, not_muted
+from apps.timeline.pages import fill_page, wanted
 
 
 def list_timeline(owner: User, user_list: UserList, cursor: Cursor) -> Page[FeedItem]:
@@ -18,4 +18,4 @@ def list_timeline(owner: User, user_list: UserList, cursor: Cursor) -> Page[Feed
     def source(walk: Cursor, count: int) -> list[int]:
         return pull.list_ids(owner.pk, user_list.pk, policy, walk, count)
 
-    return fill_page(source, viewer_id=owner.pk, cursor=cursor, rule=not_muted)
+    return fill_page(source, viewer_id=owner.pk, cursor=cursor, rule=wanted)

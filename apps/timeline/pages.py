@@ -63,6 +63,12 @@ def not_muted(item: FeedItem, relations: Relations) -> bool:
     return relations.muting.isdisjoint({item.author.pk, item.shown.author.pk})
 
 
+def wanted(item: FeedItem, relations: Relations) -> bool:
+    """Not muted, and shared by nobody whose reposts the viewer hides: for pages that are put together from follows."""
+    unshared = item.is_repost and item.author.pk in relations.hiding_reposts
+    return not unshared and not_muted(item, relations)
+
+
 def anything(_item: FeedItem, _relations: Relations) -> bool:
     """All that the gate let through."""
     return True

@@ -10,6 +10,8 @@ from django.db.models import Max
 from django.urls import URLResolver, get_resolver
 from django.utils import timezone
 
+from apps.announcements.models import Announcement
+from apps.conversations.models import Conversation
 from apps.engagement.actions import bookmark_post
 from apps.filters.actions import FilterChange, KeywordChange, add_post, create_filter
 from apps.graph.actions import block_user
@@ -96,6 +98,13 @@ ENDPOINTS = [
     ("GET", "v2/notifications/<str:group_key>", True),
     ("GET", "v2/notifications/<str:group_key>/accounts", True),
     ("POST", "v2/notifications/<str:group_key>/dismiss", True),
+    ("GET", "announcements", True),
+    ("POST", "announcements/<int:announcement_id>/dismiss", True),
+    *((method, "announcements/<int:announcement_id>/reactions/<str:emoji>", True) for method in ("PUT", "DELETE")),
+    ("GET", "conversations", True),
+    ("DELETE", "conversations/<int:conversation_id>", True),
+    ("POST", "conversations/<int:conversation_id>/read", True),
+    ("POST", "reports", True),
     ("GET", "markers", True),
     ("POST", "markers", True),
     ("GET", "x/activity", True),
@@ -121,13 +130,15 @@ ENDPOINTS = [
     ("GET", "x/explain/statuses/<int:status_id>", True),
 ]  # fmt: skip
 LISTS = ["timelines/home", "x/explain/home", "timelines/public", "bookmarks", "favourites", "notifications", "accounts/<int:account_id>/statuses",
-         "accounts/<int:account_id>/followers", "accounts/<int:account_id>/following", "blocks", "mutes", "follow_requests"]  # fmt: skip
+         "accounts/<int:account_id>/followers", "accounts/<int:account_id>/following", "blocks", "mutes", "follow_requests", "conversations"]  # fmt: skip
 OF_A_STATUS = [(method, address) for method, address, _needs in ENDPOINTS if "status_id" in address]
 OF_AN_ACCOUNT = [
     (method, address) for method, address, _needs in ENDPOINTS if "account_id" in address
 ]
 OF_A_NOTIFICATION = [
-    (method, address) for method, address, _needs in ENDPOINTS if "notification_id" in address
+    (method, address)
+    for method, address, _needs in ENDPOINTS
+    if "notification_id" in address or "announcement_id" in address or "conversation_id" in address
 ]
 OF_A_POLL_OR_PICTURE = [
     (method, address)
@@ -184,6 +195,9 @@ def call(client, method, address, number=0, *, slash="", **more):
         .replace("<int:filter_id>", str(number))
         .replace("<int:keyword_id>", str(number))
         .replace("<int:row_id>", str(number))
+        .replace("<int:announcement_id>", str(number))
+        .replace("<int:conversation_id>", str(number))
+        .replace("<str:emoji>", "👍")
         + slash
     )
     if method == "POST" and address.endswith("media"):
@@ -194,6 +208,8 @@ def call(client, method, address, number=0, *, slash="", **more):
         data = {"status_id": str(newest_post_id())}
     if data and "<int:number>" in address:
         data = {"scheduled_at": in_an_hour().isoformat()}
+    if address == "reports":
+        data = {"account_id": str(number)}
     if method == "GET" and address == "accounts/lookup":
         path += "?acct=alice"
     return (
@@ -329,6 +345,12 @@ def test_a_trailing_slash_is_the_same_address_without_a_redirect(
         number, owners = schedule_post(alice, Draft("Later."), in_an_hour()).pk, True
     if "<int:list_id>" in address:
         number, owners = create_list(alice, title="Tea").pk, True
+    if "announcement_id" in address:
+        number = Announcement.objects.create(text="hello").pk
+    if "conversation_id" in address:
+        post, owners = publish(alice, visibility="mentioned"), True
+        talk = Conversation.objects.create(user=alice, thread_id=post.pk, last_post=post)
+        number = talk.pk
     if "<int:notification_id>" in address or "<str:group_key>" in address:
         kind = NotificationKind.FOLLOW
         number = Notification.objects.create(user=bob, kind=kind, actor=alice).pk
@@ -383,7 +405,7 @@ def test_a_bookmark_of_a_hidden_post_is_skipped_not_shown(alice, bob, api_of):
 
 def parameter(found):
     """A parameter of the document as the routes have it."""
-    return f"<{'str' if found[1] in {'name', 'group_key'} else 'int'}:{found[1]}>"
+    return f"<{'str' if found[1] in {'name', 'group_key', 'emoji'} else 'int'}:{found[1]}>"
 
 
 def test_the_schema_describes_every_endpoint(client, db):

@@ -17,10 +17,12 @@ from apps.graph.actions import (
 from apps.graph.models import AccountNote, Followee, Follower, Mute
 from apps.graph.queries import mirror_faults
 from apps.graph.relationships import relationships
+from apps.lists.actions import add_to_list, create_list
 from apps.paging import Cursor
 from apps.posts.actions import repost
 from apps.refusals import Invalid
 from apps.timeline.home import home_timeline
+from apps.timeline.listed import list_timeline
 from tests.factories import deliver, make_user, publish
 
 pytestmark = pytest.mark.django_db
@@ -81,6 +83,19 @@ def test_reposts_of_a_followed_account_can_be_left_out_and_come_back(alice, bob,
     assert home(bob) == [own.pk]
     follow_user(bob, alice, reposts=True)
     assert home(bob) == [made.pk, own.pk]
+
+
+def test_hidden_reposts_are_on_no_list_either(alice, bob, carol):
+    own, made = publish(alice), repost(alice, publish(carol).pk)
+    mine = create_list(bob, title="Tea")
+    add_to_list(bob, mine.pk, [alice.pk])
+
+    def listed():
+        return [item.id for item in list_timeline(bob, mine, Cursor()).items]
+
+    assert listed() == [made.pk, own.pk]
+    follow_user(bob, alice, reposts=False)
+    assert listed() == [own.pk]
 
 
 def test_a_new_follow_begins_with_reposts_whatever_the_last_one_said(alice, bob, carol):

@@ -1,0 +1,77 @@
+"""The API's announcements."""
+
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
+from rest_framework.decorators import api_view
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from apps.accounts.api import viewer_of
+from apps.accounts.schema import ProblemSchema
+from apps.announcements.actions import dismiss_announcement, react, take_back
+from apps.announcements.queries import announcements_for, current_announcement
+from apps.announcements.schema import AnnouncementSchema
+from apps.announcements.serializers import announcement_json
+from apps.scopes import scopes
+
+NOTHING = OpenApiResponse(OpenApiTypes.OBJECT, description="An empty object.")
+
+
+@scopes(GET="read:accounts")
+@extend_schema(
+    operation_id="announcements",
+    tags=["instance"],
+    summary="What the staff tell everybody",
+    parameters=[
+        OpenApiParameter("with_dismissed", bool, description="Those you have read, too."),
+    ],
+    responses={200: AnnouncementSchema(many=True), 401: ProblemSchema},
+)
+@api_view(["GET"])
+def announcements(request: Request) -> Response:
+    """What holds now, the oldest first; at most 20."""
+    with_read = request.query_params.get("with_dismissed", "").lower() in {"1", "true", "on"}
+    found = announcements_for(viewer_of(request), with_read=with_read)
+    return Response([announcement_json(shown) for shown in found])
+
+
+@scopes(POST="write:accounts")
+@extend_schema(
+    operation_id="dismiss_announcement",
+    tags=["instance"],
+    summary="Note that you have read an announcement",
+    request=None,
+    responses={200: NOTHING, 401: ProblemSchema, 404: ProblemSchema},
+)
+@api_view(["POST"])
+def dismiss(request: Request, announcement_id: int) -> Response:
+    """It is not listed any more, unless it is asked for."""
+    dismiss_announcement(viewer_of(request), current_announcement(announcement_id))
+    return Response({})
+
+
+@scopes(PUT="write:favourites", DELETE="write:favourites")
+@extend_schema(
+    methods=["PUT"],
+    operation_id="react_to_announcement",
+    tags=["instance"],
+    summary="Answer an announcement with an emoji",
+    request=None,
+    responses={200: NOTHING, 401: ProblemSchema, 404: ProblemSchema, 422: ProblemSchema},
+)
+@extend_schema(
+    methods=["DELETE"],
+    operation_id="take_back_reaction",
+    tags=["instance"],
+    summary="Take an emoji back",
+    responses={200: NOTHING, 401: ProblemSchema, 404: ProblemSchema},
+)
+@api_view(["PUT", "DELETE"])
+def reaction(request: Request, announcement_id: int, emoji: str) -> Response:
+    """At most eight different emoji below one announcement."""
+    viewer, announcement = viewer_of(request), current_announcement(announcement_id)
+    if request.method == "PUT":
+        react(viewer, announcement, emoji)
+    else:
+        take_back(viewer, announcement, emoji)
+    return Response({})

@@ -1,0 +1,18 @@
+"""Template tags of the announcements app."""
+
+from typing import Any
+
+from django import template
+from django.template import Context
+
+from apps.announcements.queries import announcements_for
+
+register = template.Library()
+
+
+@register.inclusion_tag("announcements/_list.html", takes_context=True)
+def announcements(context: Context) -> dict[str, Any]:
+    """What the viewer has not read yet."""
+    kept = ("viewer", "csrf_token", "request")
+    shown = announcements_for(context["viewer"])
+    return {"shown": shown, **{name: context[name] for name in kept if name in context}}

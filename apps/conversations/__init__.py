@@ -1,0 +1,1 @@
+"""Talk among mentioned people, one line for each thread."""

@@ -1,0 +1,61 @@
+"""Reads of conversations: only what the viewer can open now."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from django.utils.translation import gettext as _
+
+from apps.accounts.models import User
+from apps.accounts.queries import users_by_id
+from apps.conversations.models import Conversation
+from apps.paging import Cursor, Page, page_of_rows
+from apps.refusals import NotFound
+from apps.timeline.hydrate import hydrate
+from apps.timeline.items import FeedItem
+
+
+@dataclass(frozen=True, slots=True)
+class Talk:
+    """A conversation with what was said last, and with whom."""
+
+    id: int
+    item: FeedItem
+    people: list[User]
+    is_unread: bool
+
+
+def conversations_page(viewer: User, cursor: Cursor) -> Page[Talk]:
+    """A page of a viewer's conversations, the newest said first; the cursor is the id of what was said last."""
+    rows = Conversation.objects.filter(user=viewer)
+    page = page_of_rows(rows, cursor, key="last_post_id")
+    return page.mapped(_talks(viewer, page.items))
+
+
+def one_conversation(viewer: User, number: int) -> Talk:
+    """One of a viewer's conversations, as it would be listed. NotFound."""
+    for talk in _talks(viewer, list(Conversation.objects.filter(user=viewer, pk=number))):
+        return talk
+    raise NotFound(_("There is no such conversation."))
+
+
+def _talks(viewer: User, rows: Sequence[Conversation]) -> list[Talk]:
+    found = hydrate(viewer.pk, [row.last_post_id for row in rows]).items
+    items = {item.id: item for item in found}
+    named = {item.id: _others(viewer, item) for item in found}
+    users = users_by_id({one for ids in named.values() for one in ids})
+    return [
+        Talk(
+            row.pk,
+            items[row.last_post_id],
+            [users[one] for one in named[row.last_post_id] if one in users],
+            row.is_unread,
+        )
+        for row in rows
+        if row.last_post_id in items
+    ]
+
+
+def _others(viewer: User, item: FeedItem) -> list[int]:
+    """Who is in it besides the viewer, who is alone only in a note to oneself."""
+    named = dict.fromkeys([item.author.pk, *item.post.mentions.values()])
+    return [one for one in named if one != viewer.pk] or [viewer.pk]

@@ -1,0 +1,1 @@
+"""What members report to staff."""

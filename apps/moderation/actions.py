@@ -1,0 +1,69 @@
+"""Writes of reports."""
+
+from collections.abc import Collection
+
+from django.db import transaction
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from apps.accounts.limits import count_or_refuse
+from apps.accounts.models import User
+from apps.moderation.models import COMMENT_MAX_CHARACTERS, Category, Report, ReportedPost
+from apps.posts.queries import visible_posts
+from apps.refusals import Invalid, NotAllowed
+
+MOST_POSTS = 40  # of one report; further ones are left out
+
+
+def file_report(
+    reporter: User,
+    target: User,
+    *,
+    category: str = Category.OTHER,
+    comment: str = "",
+    post_ids: Collection[int] = (),
+) -> Report:
+    """Report an account to staff. Of the posts those count that are its own and that the reporter may see.
+
+    Invalid for oneself, an unknown category or too long a comment; TooMany.
+    """
+    if reporter.pk == target.pk:
+        raise Invalid(_("This doesn't work with your own account."), code="self")
+    comment = comment.strip()
+    if category not in Category.values:
+        raise _invalid("category", _("Choose one of the list."))
+    if len(comment) > COMMENT_MAX_CHARACTERS:
+        message = _("At most %(count)d characters.") % {"count": COMMENT_MAX_CHARACTERS}
+        raise _invalid("comment", message)
+    count_or_refuse("report", str(reporter.pk))
+    seen = visible_posts(reporter.pk, list(dict.fromkeys(post_ids))[:MOST_POSTS]).posts
+    own = [pk for pk, post in seen.items() if post.author_id == target.pk and pk in post_ids]
+    with transaction.atomic():
+        report = Report.objects.create(
+            reporter=reporter, target=target, category=category, comment=comment
+        )
+        ReportedPost.objects.bulk_create(ReportedPost(report=report, post_id=pk) for pk in own)
+    return report
+
+
+def resolve_report(report: Report, *, by: User, outcome: str) -> None:
+    """Note what was done about a report. NotAllowed to members who are not staff."""
+    _require_staff(by)
+    report.resolved_at, report.resolved_by, report.outcome = timezone.now(), by, outcome
+    report.save(update_fields=["resolved_at", "resolved_by", "outcome"])
+
+
+def reopen_report(report: Report, *, by: User) -> None:
+    """Look at a report again. NotAllowed to members who are not staff."""
+    _require_staff(by)
+    report.resolved_at = report.resolved_by = None
+    report.save(update_fields=["resolved_at", "resolved_by"])
+
+
+def _require_staff(by: User) -> None:
+    if not by.is_staff:
+        raise NotAllowed(_("You may not do this."))
+
+
+def _invalid(name: str, message: str) -> Invalid:
+    return Invalid(message, errors={name: message})

@@ -1,0 +1,140 @@
+"""Staff read reports, do something about them, and note what it was."""
+
+from typing import Any
+
+from django.contrib import admin
+from django.db.models import QuerySet
+from django.http import HttpRequest
+from django.template.response import TemplateResponse
+from django.utils.html import format_html_join
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext
+
+from apps.accounts.actions import suspend_user
+from apps.accounts.admin import account_ids, staff_of, user_link
+from apps.events.admin import StaffList, reason_of
+from apps.moderation.actions import reopen_report, resolve_report
+from apps.moderation.models import Report
+from apps.posts.admin import post_link
+
+
+class OpenFilter(admin.SimpleListFilter):
+    """Reports that wait for somebody, or those that are done."""
+
+    title = gettext_lazy("resolved")
+    parameter_name = "resolved"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, Any]]:
+        """The choices."""
+        return [("yes", gettext_lazy("Yes")), ("no", gettext_lazy("No"))]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        """Apply the choice."""
+        if self.value() in {"yes", "no"}:
+            return queryset.filter(resolved_at__isnull=self.value() == "no")
+        return queryset
+
+
+@admin.register(Report)
+class ReportAdmin(StaffList):
+    """Reports, newest first."""
+
+    list_display = (
+        "id", "target_link", "category", "comment", "post_links", "reporter_link", "created_at", "resolved_at",
+        "resolved_by", "outcome",
+    )  # fmt: skip
+    list_display_links = None
+    list_select_related = ("target", "reporter", "resolved_by")
+    list_filter = (OpenFilter, "category")
+    search_fields = ("=target__handle",)
+    search_help_text = gettext_lazy("The whole handle of the reported account.")
+    ordering = ("-id",)
+    actions = ("resolve", "reopen", "suspend")
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Report]:
+        """Reports with what they point at."""
+        rows: QuerySet[Report] = super().get_queryset(request).prefetch_related("posts")
+        return rows
+
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
+    ) -> tuple[QuerySet[Any], bool]:
+        """By the handle of the reported account, looked up first."""
+        if not search_term.strip():
+            return queryset, False
+        return queryset.filter(target__in=account_ids(search_term)), False
+
+    @admin.display(description=gettext_lazy("account"))
+    def target_link(self, report: Report) -> SafeString:
+        """Who is reported."""
+        return user_link(report.target)
+
+    @admin.display(description=gettext_lazy("by"))
+    def reporter_link(self, report: Report) -> SafeString:
+        """Who reports."""
+        return user_link(report.reporter)
+
+    @admin.display(description=gettext_lazy("posts"))
+    def post_links(self, report: Report) -> SafeString:
+        """What it points at."""
+        links = [(post_link(one.post_id),) for one in report.posts.all()]
+        return format_html_join(" ", "{}", links)
+
+    def line(self, row: Report) -> str:
+        """A report in a list of things to act on."""
+        return f"{row.target}: {row.get_category_display()}"
+
+    @admin.action(description=gettext_lazy("Resolve"), permissions=["intervene"])
+    def resolve(self, request: HttpRequest, queryset: QuerySet[Any]) -> TemplateResponse | None:
+        """Note what was done, after asking for it."""
+        rows = self.chosen(request, queryset)
+        question = ngettext("Resolve %(count)d report?", "Resolve %(count)d reports?", len(rows))
+        text = question % {"count": len(rows)}
+        if rows and (page := self.confirmation(request, rows, question=text, ask_reason=True)):
+            return page
+        by, outcome = staff_of(request), reason_of(request)
+
+        def act(report: Report) -> None:
+            resolve_report(report, by=by, outcome=outcome)
+
+        self._say(request, self.attempt(request, rows, act, note=_("Resolved.")))
+        return None
+
+    @admin.action(description=gettext_lazy("Reopen"), permissions=["intervene"])
+    def reopen(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:
+        """Look at them again."""
+        by = staff_of(request)
+
+        def act(report: Report) -> None:
+            reopen_report(report, by=by)
+
+        rows = self.chosen(request, queryset)
+        self._say(request, self.attempt(request, rows, act, note=_("Reopened.")))
+
+    @admin.action(description=gettext_lazy("Suspend the account"), permissions=["suspend"])
+    def suspend(self, request: HttpRequest, queryset: QuerySet[Any]) -> TemplateResponse | None:
+        """Suspend who is reported and resolve the report, after asking for the reason."""
+        rows = self.chosen(request, queryset)
+        question = ngettext("Suspend %(count)d account?", "Suspend %(count)d accounts?", len(rows))
+        text = question % {"count": len(rows)}
+        if rows and (page := self.confirmation(request, rows, question=text, ask_reason=True)):
+            return page
+        by, reason = staff_of(request), reason_of(request)
+
+        def act(report: Report) -> None:
+            suspend_user(report.target, by=by, reason=reason)
+            resolve_report(report, by=by, outcome=reason)
+
+        self._say(request, self.attempt(request, rows, act, note=_("Suspended.")))
+        return None
+
+    def has_suspend_permission(self, request: HttpRequest) -> bool:
+        """Those who may suspend accounts on the list of accounts may do so here."""
+        return self.has_intervene_permission(request) and request.user.has_perm(
+            "accounts.change_user"
+        )
+
+    def _say(self, request: HttpRequest, number: int) -> None:
+        text = ngettext("%(count)d report changed.", "%(count)d reports changed.", number)
+        self.message_user(request, text % {"count": number})

@@ -1,0 +1,23 @@
+"""HTML input of reports."""
+
+from django import forms
+from django.utils.translation import gettext_lazy as _
+
+from apps.moderation.models import COMMENT_MAX_CHARACTERS, Category
+
+
+class ReportForm(forms.Form):
+    """What is wrong."""
+
+    category = forms.ChoiceField(
+        label=_("What is wrong?"),
+        choices=Category.choices,
+        initial=Category.SPAM,
+        widget=forms.RadioSelect,
+    )
+    comment = forms.CharField(
+        label=_("What should we know?"),
+        required=False,
+        max_length=COMMENT_MAX_CHARACTERS,
+        widget=forms.Textarea(attrs={"rows": 4, "dir": "auto"}),
+    )

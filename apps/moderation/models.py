@@ -1,0 +1,66 @@
+"""Reports: what a member asks staff to look at."""
+
+from django.conf import settings
+from django.db import models
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+
+from apps.posts.models import Post
+
+COMMENT_MAX_CHARACTERS = 1000
+
+
+class Category(models.TextChoices):
+    """What is wrong, in Mastodon's words."""
+
+    SPAM = "spam", _("It is spam")
+    LEGAL = "legal", _("It is against the law")
+    VIOLATION = "violation", _("It breaks the rules of this site")
+    OTHER = "other", _("Something else")
+
+
+class Report(models.Model):
+    """`reporter` says that something is wrong with `target`, or with posts of theirs."""
+
+    reporter = models.ForeignKey(
+        settings.AUTH_USER_MODEL, models.CASCADE, related_name="+", db_index=False
+    )
+    target = models.ForeignKey(
+        settings.AUTH_USER_MODEL, models.CASCADE, related_name="+", db_index=False
+    )
+    category = models.CharField(
+        _("category"), max_length=9, choices=Category.choices, default=Category.OTHER
+    )
+    comment = models.TextField(_("comment"), max_length=COMMENT_MAX_CHARACTERS, blank=True)
+    created_at = models.DateTimeField(_("created at"), default=timezone.now)
+    resolved_at = models.DateTimeField(_("resolved at"), null=True, blank=True)
+    resolved_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+", db_index=False
+    )
+    outcome = models.TextField(_("outcome"), blank=True)
+
+    class Meta:
+        verbose_name, verbose_name_plural = _("report"), _("reports")
+        indexes = [
+            models.Index(fields=["-id"], condition=models.Q(resolved_at=None), name="report_open"),
+            models.Index(fields=["target", "-id"], name="report_target"),
+            models.Index(fields=["reporter", "-id"], name="report_reporter"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.pk}: {self.category}"
+
+
+class ReportedPost(models.Model):
+    """A post that a report points at."""
+
+    report = models.ForeignKey(Report, models.CASCADE, related_name="posts", db_index=False)
+    post = models.ForeignKey(Post, models.CASCADE, related_name="+", db_index=False)
+
+    class Meta:
+        verbose_name, verbose_name_plural = _("reported post"), _("reported posts")
+        constraints = [models.UniqueConstraint("report", "post", name="reported_post_once")]
+        indexes = [models.Index(fields=["post"], name="reported_post_mirror")]
+
+    def __str__(self) -> str:
+        return f"{self.report_id}: {self.post_id}"
