@@ -1,0 +1,43 @@
+"""docs/api.md: every endpoint of ours is in its tables, and what they call supported is there."""
+
+import re
+from pathlib import Path
+
+import pytest
+from drf_spectacular.generators import SchemaGenerator
+
+ROWS = re.compile(r"\| (GET|POST|PUT|PATCH|DELETE) `([^`]+)` \| (.*?) \|(.*)")
+DOCUMENT = (Path(__file__).resolve().parent.parent / "docs" / "api.md").read_text()
+FOUND = ROWS.findall(DOCUMENT)
+TABLED = {(method, path): state for method, path, state, _why in FOUND}
+COMING = {(method, path) for method, path, _state, why in FOUND if "not yet" in why}
+NOT_IN_THE_SCHEMA = (
+    "/api/v1/streaming",
+    "/oauth/authorize",
+    "/.well-known/",
+)  # other servers, pages
+
+
+@pytest.fixture(scope="module")
+def served():
+    document = SchemaGenerator().get_schema(public=True)
+    return {
+        (method.upper(), re.sub(r"\{[^}]*\}", ":id", path))
+        for path, methods in document["paths"].items()
+        for method in methods
+    }
+
+
+def test_every_endpoint_of_ours_is_in_the_tables(served):
+    assert {one for one in served if one[1].startswith("/api/")} - TABLED.keys() == set()
+
+
+def test_what_is_called_supported_is_there_and_what_is_not_is_not(served):
+    for (method, path), state in TABLED.items():
+        if not path.startswith(NOT_IN_THE_SCHEMA) and (method, path) not in COMING:
+            assert (method, path, (method, path) in served) == (method, path, state != "not")
+
+
+def test_the_table_is_long_enough_to_be_mastodons():
+    assert len(TABLED) > 200
+    assert {"supported", "partly", "not"} <= set(TABLED.values())
