@@ -55,9 +55,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--rate",
         type=float,
-        default=36.0,
+        default=45.0,
         metavar="R",
-        help="acts a second, half of them posts (default: 36)",
+        help="acts a second, two thirds of them posts (default: 45)",
     )
     parser.add_argument(
         "--with-postgres",

@@ -37,7 +37,7 @@ EVERY_SECONDS = 2.2  # between two faults, on average
 SHORTEST, LONGEST = 0.2, 4.0
 LONGEST_OF_A_POOLED_PROCESS = 2.0  # a dead web server or worker needs seconds to start again
 QUIET_END_SECONDS = 4.0
-LEASE_SECONDS = 60.0  # work that a killed worker held is claimed again after this
+LEASE_SECONDS = 30.0  # work that a killed worker held is claimed again after this
 SHORT_RUN_SECONDS = 150.0
 
 

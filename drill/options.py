@@ -6,12 +6,12 @@ from pathlib import Path
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """`per_second`: acts of all clients together, of which about half are posts."""
+    """`per_second`: acts of all clients together, of which about two thirds are posts."""
 
     minutes: float = 1.0
     seed: int = 1
     json: Path | None = None
     with_postgres: bool = False
     broken: str | None = None
-    per_second: float = 36.0
+    per_second: float = 45.0
     keep: Path | None = None
