@@ -319,11 +319,14 @@ CELERY_BROKER_TRANSPORT_OPTIONS = {
 }
 CELERY_TASK_PUBLISH_RETRY = False  # a doorbell that fails is heard by the sweeper
 CELERY_TASK_DEFAULT_QUEUE = "default"
-# Workers look into their queues in the order of -Q. Large deliveries come last, so that a post with a million followers
+# Workers look into their queues in the order of -Q. Sweeps come first: behind a long queue they would expire, and what no
+# doorbell reached would wait for its end. Large deliveries come last, so that a post with a million followers
 # does not delay one with ten: docs/decisions/0017.
 CELERY_TASK_ROUTES = {
     "apps.timeline.tasks.deliver_chunk": {"queue": "fanout"},
-    "apps.timeline.tasks.sweep": {"queue": "fanout"},
+    "apps.events.tasks.sweep": {"queue": "sweep"},
+    "apps.posts.tasks.publish_due": {"queue": "sweep"},
+    "apps.timeline.tasks.sweep": {"queue": "sweep"},
     "apps.timeline.tasks.cut_job": {"queue": "fanout_bulk"},
     "apps.timeline.tasks.cut_hand_over": {"queue": "fanout_bulk"},
     "apps.timeline.tasks.deliver_hand_over": {"queue": "fanout_bulk"},

@@ -5,7 +5,7 @@ from pathlib import Path
 
 # More than the requests a process works on and lets wait (WEB_SEATS, WEB_QUEUE): one is always free to refuse the excess.
 BLOCKING_THREADS = 16
-QUEUES = "default,fanout,fanout_bulk"  # in this order
+QUEUES = "sweep,default,fanout,fanout_bulk"  # in this order
 
 
 def web(*, host: str, port: int) -> list[str]:

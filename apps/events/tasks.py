@@ -8,7 +8,7 @@ from celery import shared_task
 from apps.events import actions
 
 SWEEP_LIMIT = 20
-SWEEP_SECONDS = 10.0  # with a last batch far below the time limit of a task
+SWEEP_SECONDS = 1.0  # as often as it is called: of many workers one or two sweep
 UNHEARD = timedelta(
     seconds=1
 )  # what is due for so long was not rung for; the rest is somebody's already

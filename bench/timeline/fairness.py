@@ -31,7 +31,7 @@ def run(directory: Path) -> list[Line]:
     """The 99th percentile of both, and how often the large delivery ran meanwhile."""
     settings.RATE_LIMITS = dict.fromkeys(settings.RATE_LIMITS, (10**9, 60))
     author(CROWD), author(SMALL)
-    with workers(directory, "default,fanout", "fanout_bulk"):
+    with workers(directory, "sweep,default,fanout", "fanout_bulk"):
         delivered_in(publish())
         _lags(WARM)
         quiet = _lags(POSTS)

@@ -22,10 +22,10 @@ from bench.measure import Spread
 from bench.report import Line
 from bench.timeline.people import CROWD, LIVE, PIPELINE, author, key_of, reader_ids
 from bench.timeline.workers import wait_until, workers
+from runner.programs import QUEUES
 
 PROCESSES, WARM, ROUNDS, PLAIN_ROUNDS = 2, 2, 7, 3
 BAR = 150_000
-QUEUES = "default,fanout,fanout_bulk"
 
 
 def run(directory: Path) -> list[Line]:

@@ -11,6 +11,8 @@ import urllib.request
 
 from django.db import connection
 
+from runner.programs import QUEUES
+
 START_SECONDS = 30
 
 
@@ -18,7 +20,7 @@ def start_worker(directory, app="feedsite"):
     """Start a worker on the test database and wait until it takes tasks."""
     log = directory / "worker.log"
     command = [sys.executable, "-m", "celery", "-A", app, "worker", "-B", "-s", str(directory / "beat"),
-               "-Q", "default,fanout,fanout_bulk", "--pool", "prefork", "-c", "1", "-l", "INFO"]  # fmt: skip
+               "-Q", QUEUES, "--pool", "prefork", "-c", "1", "-l", "INFO"]  # fmt: skip
     with log.open("ab") as output:
         process = subprocess.Popen(
             command, env=environment(), stdout=output, stderr=output, start_new_session=True
