@@ -4,7 +4,7 @@ Celery may lose any message; these rows are found again by a sweeper (`FOR UPDAT
 """
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any, TypeVar
 
@@ -108,6 +108,12 @@ def work_off(
     store down is postponed without blame.
     """
     rows = claim(model, limit=limit, only=only, overdue=overdue)
+    do(rows, work)
+    return len(rows)
+
+
+def do(rows: Sequence[R], work: Callable[[R], Receipt | None]) -> None:
+    """Do the work of rows that are claimed, or were made `held`."""
     for row in rows:
         try:
             receipt = work(row)
@@ -119,7 +125,11 @@ def work_off(
             fail(row, error)
         else:
             finish(row, receipt)
-    return len(rows)
+
+
+def held() -> dict[str, Any]:
+    """The fields of a new row that whoever makes it works on at once, as if it had been claimed."""
+    return {"attempts": 1, "due_at": timezone.now() + LEASE}
 
 
 def _key(row: LeasedRow) -> int:

@@ -13,7 +13,7 @@ from datetime import timedelta
 from typing import Any
 
 from django.conf import settings
-from django.db import transaction
+from django.db import IntegrityError, transaction
 from django.db.models import F, QuerySet
 
 from apps.accounts.models import UserCounts
@@ -44,24 +44,39 @@ def start_job(post_id: int) -> None:
         return
     windows = _windows_for(post.visibility, policies.refresh().generation)
     windows.push([post.author_id], [post_id])  # authors read their own posts
-    job = _write_down(post)
-    if post.visibility in ADDRESSED or job.followers <= settings.FANOUT_CHUNK_SIZE:
-        leases.work_off(FanoutJob, _cut_here, limit=1, only=[post_id])
-    elif job.state == leases.State.PENDING:  # a long list is left to those who cut long lists
+    known = FanoutJob.objects.filter(pk=post_id).first()
+    job = known or _write_down(post)
+    if job is None or job.state != leases.State.PENDING:
+        return
+    if not _is_short(job, post):  # left to those who cut long lists
         ring("apps.timeline.tasks.cut_job", post_id)
+    elif known is None:
+        leases.do([job], _cut_here)
+    else:
+        leases.work_off(FanoutJob, _cut_here, limit=1, only=[post_id])
 
 
-def _write_down(post: Post) -> FanoutJob:
-    """The job of a post, with the mode in which it goes out, for ever; one that is pulled is done with that."""
-    if (job := FanoutJob.objects.filter(pk=post.pk).first()) is not None:
-        return job
-    with transaction.atomic():
-        mode = policies.mode_for(post.author_id, post.visibility)
-        state = leases.State.DONE if mode == Mode.PULL else leases.State.PENDING
-        job, _created = FanoutJob.objects.get_or_create(
-            post=post,
-            defaults={"mode": mode, "state": state, "followers": _followers(post.author_id)},
-        )
+def _is_short(job: FanoutJob, post: Post) -> bool:
+    return post.visibility in ADDRESSED or job.followers <= settings.FANOUT_CHUNK_SIZE
+
+
+def _write_down(post: Post) -> FanoutJob | None:
+    """A new job, with the mode in which the post goes out, for ever; one that is pulled is done with that.
+
+    One of a short list is held by whoever writes it down. None when somebody else just did.
+    """
+    job = FanoutJob(post=post)
+    try:
+        with transaction.atomic():
+            job.mode = policies.mode_for(post.author_id, post.visibility)
+            job.followers = _followers(post.author_id)
+            if job.mode == Mode.PULL:
+                job.state = leases.State.DONE
+            elif _is_short(job, post):
+                job.attempts, job.due_at = leases.held().values()
+            job.save(force_insert=True)
+    except IntegrityError:
+        return None
     return job
 
 
@@ -100,13 +115,14 @@ def _cut_here(job: FanoutJob) -> None:
     """Small authors' single chunk is delivered on the spot."""
     post = _delivered().get(pk=job.pk)
     if post.visibility in ADDRESSED:
-        chunks = ledger.add_chunk(job, len(_addressees(post)))
-    else:
-        chunks = [one for batch in ledger.batches(job, post.author_id) for one in batch.chunk_ids]
+        run_due(limit=1, only=ledger.add_chunk(job, len(_addressees(post))))
+        return
+    batches = ledger.batches(job, post.author_id, hold_one=True)
+    chunks = [chunk for batch in batches for chunk in batch.chunks]
     if len(chunks) == 1:
-        run_due(limit=1, only=chunks)
+        leases.do(chunks, _deliver)
     else:
-        _ring(chunks, queue=None)
+        _ring([chunk.pk for chunk in chunks], queue=None)
 
 
 def _cut(job: FanoutJob) -> None:

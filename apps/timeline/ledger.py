@@ -5,7 +5,7 @@ dispatcher that dies is gone on with where it was (source 001: the dispatcher on
 soon as they are there, so the first are delivered while the last are not yet cut.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -92,27 +92,32 @@ def _of_chunks(jobs: QuerySet[Any], total: Aggregate, field: Any = None) -> Subq
 class Batch:
     """The chunks that were just cut, and whether they were the last."""
 
-    chunk_ids: list[int]
+    chunks: list[Any]
     is_last: bool
 
+    @property
+    def chunk_ids(self) -> list[int]:
+        """Which chunks these are."""
+        return [chunk.pk for chunk in self.chunks]
 
-def batches(walk: Walk, owner_id: int) -> Iterator[Batch]:
-    """Cut what is left of a walk, a batch at a time."""
+
+def batches(walk: Walk, owner_id: int, *, hold_one: bool = False) -> Iterator[Batch]:
+    """Cut what is left of a walk, a batch at a time. `hold_one`: one that is the only one of its batch is the caller's to do."""
     is_last = False
     while not is_last:
-        batch = cut(walk, owner_id, most_chunks=CHUNKS_PER_BATCH)
+        batch = cut(walk, owner_id, most_chunks=CHUNKS_PER_BATCH, hold_one=hold_one)
         yield batch
         is_last = batch.is_last
 
 
-def cut(walk: Walk, owner_id: int, *, most_chunks: int) -> Batch:
+def cut(walk: Walk, owner_id: int, *, most_chunks: int, hold_one: bool = False) -> Batch:
     """Cut the next batch of a walk behind the place it has come to, and renew its lease."""
     size = settings.FANOUT_CHUNK_SIZE
     model: Any = type(walk)
     with transaction.atomic():
         locked: Walk = model.objects.select_for_update().get(pk=walk.pk)
         pieces = follower_chunks(owner_id, size=size, after=locked.cut_to, most=most_chunks)
-        chunks = _chunks(walk, pieces)
+        chunks = _chunks(walk, pieces, leases.held() if hold_one and len(pieces) == 1 else {})
         if pieces:
             model.objects.filter(pk=walk.pk).update(
                 cut_to=pieces[-1][1], attempts=1, due_at=timezone.now() + leases.LEASE
@@ -131,13 +136,13 @@ def add_chunk(walk: Walk, expected: int) -> list[int]:
     return [chunk.pk]
 
 
-def _chunks(walk: Walk, pieces: list[tuple[int, int, int]]) -> list[int]:
+def _chunks(walk: Walk, pieces: list[tuple[int, int, int]], fields: Mapping[str, Any]) -> list[Any]:
     kind = _chunk_model(walk)
     rows = [
-        kind(job_id=walk.pk, first_edge=first, last_edge=last, expected=number)
+        kind(job_id=walk.pk, first_edge=first, last_edge=last, expected=number, **fields)
         for first, last, number in pieces
     ]
-    return [row.pk for row in kind.objects.bulk_create(rows)]
+    return list(kind.objects.bulk_create(rows))
 
 
 def _chunk_model(walk: type[Walk] | Walk) -> Any:
