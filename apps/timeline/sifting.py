@@ -85,3 +85,4 @@ def _texts(shown: FeedItem) -> Iterable[str]:
         yield item.post.content_warning
         yield item.post.body
         yield from (picture.alt for picture in item.post.pictures)
+        yield from item.post.poll.options if item.post.poll else ()
