@@ -1,10 +1,11 @@
-"""Polls on pages."""
+"""Polls and covered pictures on pages."""
 
 import pytest
+from django.core.files.base import ContentFile
 
 from apps.engagement.models import Vote
 from apps.engagement.voting import vote
-from apps.posts.drafts import PollDraft
+from apps.posts.drafts import NewPicture, PollDraft
 from tests.factories import publish
 
 pytestmark = pytest.mark.django_db
@@ -51,3 +52,13 @@ def test_hidden_numbers_are_not_on_the_page(alice, bob, page_of):
     page = page_of(bob).get(f"/@alice/{post.pk}").content.decode()
     assert "100 %" not in page
     assert "Your vote" in page
+
+
+@pytest.mark.parametrize("is_sensitive", [True, False])
+def test_sensitive_pictures_are_covered(alice, page_of, settings, tmp_path, is_sensitive):
+    settings.MEDIA_ROOT = str(tmp_path)
+    wall = NewPicture(ContentFile(b"RIFF", name="wall.webp"), width=4, height=3, alt="A wall")
+    publish(alice, "Look.", pictures=[wall], sensitive=is_sensitive)
+    page = page_of(None).get("/@alice").content.decode()
+    assert 'alt="A wall"' in page
+    assert ("Sensitive pictures" in page) is is_sensitive
