@@ -17,6 +17,12 @@ from tests.commits import commit_inside_tests
 from tests.factories import deliver, make_user
 
 
+def pytest_addoption(parser):
+    parser.addoption(
+        "--api-requests", type=int, default=400, help="requests of tests/api/test_schema.py"
+    )
+
+
 @pytest.fixture(scope="session")
 def pair(tmp_path_factory):
     with clusters.pair(tmp_path_factory.mktemp("replica")) as servers:
