@@ -429,6 +429,11 @@ CELERY_BEAT_SCHEDULE = {
         "schedule": 300.0,
         "options": {"expires": 300},
     },
+    "purge-tokens": {
+        "task": "apps.oauth.tasks.purge",
+        "schedule": 3600.0,
+        "options": {"expires": 600},
+    },
     "purge-events": {
         "task": "apps.events.tasks.purge",
         "schedule": 3600.0,
@@ -571,6 +576,7 @@ SPECTACULAR_SETTINGS = {
 # --- programs that act for people -----------------------------------------------------------------
 OAUTH2_PROVIDER_APPLICATION_MODEL = "oauth.Application"
 OAUTH2_PROVIDER = {
+    "OIDC_ISS_ENDPOINT": SITE_URL,  # who issues codes, as the discovery document says
     "OAUTH2_BACKEND_CLASS": "apps.oauth.provider.Core",
     "OAUTH2_VALIDATOR_CLASS": "apps.oauth.provider.Validator",
     "SCOPES_BACKEND_CLASS": "apps.oauth.provider.Scopes",

@@ -53,3 +53,24 @@ names = steps.map(lambda some: "a" + "".join(f"[{step}]" for step in some))
 def test_any_names_give_a_shape_or_a_refusal(fields):
     with suppress(ParseError):
         assert isinstance(nested(fields), dict)
+
+
+@pytest.mark.parametrize(
+    ("kind", "body"),
+    [
+        ("application/x-www-form-urlencoded", b"client_name=a%00b"),
+        ("application/x-www-form-urlencoded", b"client_name=%ED%A0%80"),
+        ("application/x-www-form-urlencoded", b"client_name=%FF"),
+        ("application/x-www-form-urlencoded", b"client_name=a&client_name[b]=c"),
+        ("application/json", b'{"client_name": "a\\u0000b"}'),
+        ("application/json", b'{"client_name": "\\ud800"}'),
+        ("multipart/form-data; boundary=x", b'--x\r\nContent-Disposition: form-data; name="client_name"\r\n\r\na\x00b\r\n--x--\r\n'),
+        ("multipart/form-data", b"x"),
+        ("multipart/form-data; boundary=x", b"--x\r\n"),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("path", ["/api/v1/apps", "/oauth/token"])
+def test_what_is_no_text_is_refused_in_every_form(db, client, kind, body, path):
+    answer = client.post(path, body, content_type=kind)
+    assert answer.status_code in {400, 401, 422}
+    assert answer.json()["error"]

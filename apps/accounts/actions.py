@@ -2,8 +2,9 @@
 
 import re
 import secrets
+from collections.abc import Iterable
 from functools import partial
-from typing import IO
+from typing import Any
 
 from django.conf import settings
 from django.contrib.auth.password_validation import validate_password
@@ -16,9 +17,7 @@ from django.utils.translation import gettext as _
 
 from apps.accounts.cards import card_changed
 from apps.accounts.models import (
-    BIO_MAX_CHARACTERS,
     HANDLE_PATTERN,
-    NAME_MAX_CHARACTERS,
     RESERVED_HANDLES,
     AccessToken,
     TextSize,
@@ -26,7 +25,7 @@ from apps.accounts.models import (
     User,
     UserCounts,
 )
-from apps.accounts.pictures import avatar_file
+from apps.accounts.profiles import clean_name, clean_profile
 from apps.events.actions import record
 from apps.events.live import announce
 from apps.refusals import Invalid, NotAllowed
@@ -36,10 +35,6 @@ EMAIL_MAX_CHARACTERS = 254  # of the column; the validator alone lets 320 pass
 TOKEN_NAME_MAX_CHARACTERS = 60
 TOKEN_PREFIX = "rill_"  # noqa: S105 -- lets secret scanners recognise our tokens
 _HANDLE = re.compile(HANDLE_PATTERN, re.ASCII)
-# Characters that reorder or hide text; joiners stay, emoji and several scripts need them.
-_INVISIBLE = re.compile(
-    "[\u0000-\u001f\u007f-\u009f\u00ad\u115f\u1160\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\u3164\ufeff\uffa0]"
-)
 
 
 def register(
@@ -74,19 +69,18 @@ def register(
     return user
 
 
-def update_profile(
-    user: User, *, display_name: str, bio: str, avatar: IO[bytes] | None = None
-) -> User:
-    """Change what others see of a user."""
-    bio = bio.replace("\r\n", "\n").strip()
-    if len(bio) > BIO_MAX_CHARACTERS:
-        raise _invalid({"bio": _("At most %(count)d characters.") % {"count": BIO_MAX_CHARACTERS}})
-    user.display_name, user.bio = clean_name(display_name), bio
-    replaced = user.avatar.name if avatar is not None else None
-    if avatar is not None:
-        user.avatar = avatar_file(avatar)
-    _save_card(user, "display_name", "bio", "avatar")
-    _forget_file(replaced)
+def update_profile(user: User, **said: Any) -> User:
+    """Change what others see of a user, as far as it is said (`profiles.clean_profile` knows what may be).
+
+    Invalid, and nothing changes, when something of it is wrong.
+    """
+    changed = clean_profile(said)
+    replaced = [getattr(user, name).name for name in ("avatar", "header") if name in changed]
+    for name, value in changed.items():
+        setattr(user, name, value)
+    if changed:
+        _save_card(user, *changed)
+    _forget_files(replaced)
     return user
 
 
@@ -94,7 +88,14 @@ def remove_avatar(user: User) -> None:
     """Go back to the avatar drawn from the handle."""
     replaced, user.avatar = user.avatar.name, None
     _save_card(user, "avatar")
-    _forget_file(replaced)
+    _forget_files([replaced])
+
+
+def remove_header(user: User) -> None:
+    """Go back to the header drawn from the handle."""
+    replaced, user.header = user.header.name, ""
+    _save_card(user, "header")
+    _forget_files([replaced])
 
 
 @transaction.atomic
@@ -161,14 +162,20 @@ def revoke_token(user: User, token_id: int) -> None:
     announce("tokens_ended", user_id=user.pk)
 
 
+@transaction.atomic
+def password_changed(user: User) -> None:
+    """After a new password: who knew the old one has nothing left. Sessions end by themselves, tokens here."""
+    _end_tokens(user)
+    record("password_changed", user_id=user.pk)
+
+
 def suspend_user(user: User, *, by: User, reason: str) -> None:
     """Hide an account and all it wrote, end its sessions and tokens; acts on the next request."""
     _require_staff(by, user)
     with transaction.atomic():
         user.suspended_at, user.suspension_reason, user.is_active = timezone.now(), reason, False
         _save_card(user, "suspended_at", "suspension_reason", "is_active")
-        AccessToken.objects.filter(user=user, revoked_at=None).update(revoked_at=timezone.now())
-        announce("tokens_ended", user_id=user.pk)
+        _end_tokens(user)
 
 
 def restore_user(user: User, *, by: User) -> None:
@@ -178,28 +185,19 @@ def restore_user(user: User, *, by: User) -> None:
     _save_card(user, "suspended_at", "suspension_reason", "is_active")
 
 
-def clean_name(text: str) -> str:
-    """A display name without characters that reorder or hide text; Invalid when it is too long."""
-    name = single_line(text)
-    if len(name) > NAME_MAX_CHARACTERS:
-        message = _("At most %(count)d characters.") % {"count": NAME_MAX_CHARACTERS}
-        raise _invalid({"display_name": message})
-    return name
-
-
-def single_line(text: str) -> str:
-    """A text as one line, without characters that reorder or hide text."""
-    return " ".join(_INVISIBLE.sub("", text).split())
-
-
 @transaction.atomic
 def _save_card(user: User, *fields: str) -> None:
     user.save(update_fields=fields)
     card_changed(user.pk)
 
 
-def _forget_file(name: str | None) -> None:
-    if name:
+def _end_tokens(user: User) -> None:
+    AccessToken.objects.filter(user=user, revoked_at=None).update(revoked_at=timezone.now())
+    announce("tokens_ended", user_id=user.pk)
+
+
+def _forget_files(names: Iterable[str | None]) -> None:
+    for name in filter(None, names):
         transaction.on_commit(partial(default_storage.delete, name))
 
 

@@ -16,9 +16,10 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
-from apps.accounts.actions import clean_name, restore_user, suspend_user
+from apps.accounts.actions import restore_user, suspend_user
 from apps.accounts.cards import card_changed
 from apps.accounts.models import User, UserCounts
+from apps.accounts.profiles import clean_name
 from apps.events.admin import StaffList, reason_of
 from apps.refusals import NotAllowed, Refusal
 

@@ -22,7 +22,7 @@ from apps.events.actions import record
 
 logger = logging.getLogger(__name__)
 
-MAX_BYTES = 16 * 1024  # a bio of 500 characters takes 2 KB at most
+MAX_BYTES = 16 * 1024  # a bio of 500 characters takes 2 KB at most, the lines 8 KB
 # in the order of the columns, as `from_db` wants them
 _FIELDS = (
     "id",
@@ -30,18 +30,25 @@ _FIELDS = (
     "display_name",
     "bio",
     "avatar",
+    "header",
+    "lines",
+    "is_bot",
+    "is_discoverable",
+    "is_indexable",
     "is_locked",
     "suspended_at",
     "created_at",
 )
+_FILES = slice(_FIELDS.index("avatar"), _FIELDS.index("header") + 1)
+_MOMENTS = slice(_FIELDS.index("suspended_at"), len(_FIELDS))
 _COUNTS = ("user_id", "followers", "following", "posts", "last_post_id")
 BATCH = 1000
 
 
 def _encode(user: User) -> bytes:
     values: list[Any] = [getattr(user, name) for name in _FIELDS]
-    values[4] = user.avatar.name or ""
-    values[6:] = [moment and moment.timestamp() for moment in values[6:]]
+    values[_FILES] = [file.name or "" for file in values[_FILES]]
+    values[_MOMENTS] = [moment and moment.timestamp() for moment in values[_MOMENTS]]
     return pack(orjson.dumps([*values, user.counts.last_post_id]))
 
 
@@ -50,7 +57,7 @@ def _decode(data: bytes) -> User:
     values = orjson.loads(unpack(data, max_bytes=MAX_BYTES))
     *fields, suspended, created, last_post_id = values
     id_, handle = fields[:2]
-    if len(fields) != 6 or not isinstance(id_, int) or not isinstance(handle, str):
+    if len(fields) != _MOMENTS.start or not isinstance(id_, int) or not isinstance(handle, str):
         raise ValueError("not a card")
     moments = [
         None if one is None else datetime.fromtimestamp(one, UTC) for one in (suspended, created)
@@ -63,7 +70,7 @@ def _decode(data: bytes) -> User:
 # A card that nobody looks at for a day goes. Of its facts only the date of the last post is not written at every change.
 CARDS: ReadThrough[int, User] = ReadThrough(
     name="card",
-    version=2,
+    version=3,
     ttl_seconds=24 * 3600,
     key_of=str,
     encode=_encode,

@@ -9,6 +9,7 @@ from django.utils.translation import gettext_lazy as _
 
 from apps.accounts.models import BIO_MAX_CHARACTERS, NAME_MAX_CHARACTERS, TextSize, Theme
 from apps.refusals import Refusal
+from apps.scopes import ALL
 
 LANGUAGES = [("", _("As my browser says")), ("en", "English"), ("zh-hans", "简体中文")]
 
@@ -92,7 +93,28 @@ class ProfileForm(forms.Form):
         help_text=_("JPEG, PNG, WebP or GIF, 4 MB at most. It is cut to a square."),
         widget=forms.FileInput(attrs={"accept": "image/jpeg,image/png,image/webp,image/gif"}),
     )
+    header = forms.FileField(
+        label=_("Wide picture"),
+        required=False,
+        allow_empty_file=True,
+        help_text=_("At the top of your profile, three times as wide as high."),
+        widget=forms.FileInput(attrs={"accept": "image/jpeg,image/png,image/webp,image/gif"}),
+    )
+    remove_header = forms.BooleanField(label=_("Remove the wide picture"), required=False)
+    lines = forms.CharField(
+        label=_("Lines"),
+        required=False,
+        help_text=_("Up to four, each a name and a value: Web: https://example.org"),
+        widget=forms.Textarea(attrs={"rows": 4, "dir": "auto"}),
+    )
+    is_bot = forms.BooleanField(label=_("This account is a program"), required=False)
     remove_avatar = forms.BooleanField(label=_("Remove the picture"), required=False)
+
+    def clean_lines(self) -> list[tuple[str, str]]:
+        """Pairs of what is before and after the first colon of each line."""
+        rows = str(self.cleaned_data["lines"]).splitlines()
+        pairs = (row.partition(":") for row in rows)
+        return [(name.strip(), value.strip()) for name, _colon, value in pairs]
 
 
 class AppearanceForm(forms.Form):
@@ -119,9 +141,21 @@ class EmailForm(forms.Form):
 
 
 class TokenForm(forms.Form):
-    """A name for a new access token."""
+    """A new access token: its name, and what it may do."""
 
     name = _text(_("What is it for?"), most=60, autocomplete="off")
+    scopes = forms.MultipleChoiceField(
+        label=_("What it may do"),
+        choices=[
+            ("read", _("Read everything in your account")),
+            ("write", _("Post, like, follow and change your account")),
+            ("follow", _("Follow, mute and block people")),
+            ("push", _("Send notifications to your device")),
+            ("profile", _("See who you are")),
+        ],
+        initial=ALL.split(),
+        widget=forms.CheckboxSelectMultiple,
+    )
 
 
 class QuickAppearanceForm(forms.Form):

@@ -22,6 +22,8 @@ RESERVED_HANDLES = frozenset(
 )  # fmt: skip
 BIO_MAX_CHARACTERS = 500
 NAME_MAX_CHARACTERS = 50
+LINES_MOST = 4
+LINE_MAX_CHARACTERS = 255  # of a name, and of a value
 
 
 class Theme(models.TextChoices):
@@ -39,6 +41,22 @@ class TextSize(models.TextChoices):
     NORMAL = "normal", _("Normal")
     LARGE = "large", _("Large")
     LARGER = "larger", _("Larger")
+
+
+class PostVisibility(models.TextChoices):
+    """For whom a post is when its author says nothing."""
+
+    PUBLIC = "public", _("Everybody")
+    UNLISTED = "unlisted", _("Everybody, but on no public page")
+    FOLLOWERS = "followers", _("Followers")
+
+
+# Mastodon's names for these.
+PRIVACY = {
+    PostVisibility.PUBLIC.value: "public",
+    PostVisibility.UNLISTED.value: "unlisted",
+    PostVisibility.FOLLOWERS.value: "private",
+}
 
 
 class UserManager(BaseUserManager["User"]):
@@ -71,6 +89,29 @@ class User(AbstractBaseUser, PermissionsMixin):
     display_name = models.CharField(_("display name"), max_length=NAME_MAX_CHARACTERS, blank=True)
     bio = models.TextField(_("bio"), max_length=BIO_MAX_CHARACTERS, blank=True)
     avatar = models.ImageField(_("avatar"), upload_to="avatars/", blank=True)
+    header = models.ImageField(_("header"), upload_to="headers/", blank=True, db_default="")
+    lines = models.JSONField(
+        _("lines of the profile"),
+        default=list,
+        blank=True,
+        db_default=models.Value([], models.JSONField()),
+    )  # [[name, value], ...]
+    is_bot = models.BooleanField(_("a program"), default=False, db_default=False)
+    is_discoverable = models.BooleanField(_("may be suggested"), default=True, db_default=True)
+    is_indexable = models.BooleanField(
+        _("public posts may be found"), default=True, db_default=True
+    )
+    post_visibility = models.CharField(
+        _("posts are for"),
+        max_length=9,
+        choices=PostVisibility.choices,
+        default=PostVisibility.PUBLIC,
+        db_default=PostVisibility.PUBLIC,
+    )
+    post_sensitive = models.BooleanField(_("posts are sensitive"), default=False, db_default=False)
+    post_language = models.CharField(
+        _("language of posts"), max_length=10, blank=True, db_default=""
+    )
     is_locked = models.BooleanField(
         _("asks before it is followed"), default=False, db_default=False
     )
@@ -119,6 +160,11 @@ class User(AbstractBaseUser, PermissionsMixin):
     def avatar_url(self) -> str:
         """The address of the picture; empty when the site draws one from the handle."""
         return self.avatar.url if self.avatar else ""
+
+    @property
+    def header_url(self) -> str:
+        """The address of the wide picture; empty when the site draws one from the handle."""
+        return self.header.url if self.header else ""
 
     @property
     def is_suspended(self) -> bool:
@@ -181,3 +227,18 @@ class AccessToken(models.Model):
     def digest_of(token: str) -> str:
         """What is stored of a token. Tokens are long and random, so a plain hash is enough."""
         return hashlib.sha256(token.encode()).hexdigest()
+
+
+class Login(models.Model):
+    """A session of a user, to be seen and ended by them. The session itself is Django's."""
+
+    user = models.ForeignKey(User, models.CASCADE, related_name="logins")
+    session_key = models.CharField(max_length=40, unique=True)
+    device = models.CharField(_("device"), max_length=60)
+    created_at = models.DateTimeField(_("created at"), default=timezone.now)
+
+    class Meta:
+        verbose_name, verbose_name_plural = _("login"), _("logins")
+
+    def __str__(self) -> str:
+        return self.device

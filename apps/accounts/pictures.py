@@ -15,10 +15,27 @@ from apps.refusals import Invalid
 FORMATS = ("JPEG", "PNG", "WEBP", "GIF")
 MAX_PIXELS = 25_000_000
 AVATAR_SIDE = 400
+HEADER_SIZE = (1500, 500)
 
 
 def avatar_file(upload: IO[bytes]) -> "ContentFile[bytes]":
     """A square 400-pixel WebP of an uploaded picture, under a random name; Invalid when it is no fit picture."""
+    return _fitted(upload, (AVATAR_SIDE, AVATAR_SIDE), field="avatar")
+
+
+def header_file(upload: IO[bytes]) -> "ContentFile[bytes]":
+    """A WebP of 1500 x 500 pixels of an uploaded picture, likewise."""
+    return _fitted(upload, HEADER_SIZE, field="header")
+
+
+def _fitted(upload: IO[bytes], size: tuple[int, int], *, field: str) -> "ContentFile[bytes]":
+    try:
+        return _written_anew(upload, size)
+    except Invalid as refusal:
+        raise Invalid(refusal.message, code=refusal.code, errors={field: refusal.message}) from None
+
+
+def _written_anew(upload: IO[bytes], size: tuple[int, int]) -> "ContentFile[bytes]":
     with warnings.catch_warnings():
         warnings.simplefilter("error", Image.DecompressionBombWarning)
         try:
@@ -28,11 +45,9 @@ def avatar_file(upload: IO[bytes]) -> "ContentFile[bytes]":
             raise _unfit(
                 _("This file is not a picture we can read. Use JPEG, PNG, WebP or GIF.")
             ) from None
-    square = ImageOps.fit(
-        ImageOps.exif_transpose(picture).convert("RGB"), (AVATAR_SIDE, AVATAR_SIDE)
-    )
+    fitted = ImageOps.fit(ImageOps.exif_transpose(picture).convert("RGB"), size)
     buffer = BytesIO()
-    square.save(buffer, "WEBP", quality=85)
+    fitted.save(buffer, "WEBP", quality=85)
     return ContentFile(buffer.getvalue(), name=f"{secrets.token_hex(12)}.webp")
 
 
@@ -50,4 +65,4 @@ def _decoded(upload: IO[bytes]) -> Image.Image:
 
 
 def _unfit(message: str) -> Invalid:
-    return Invalid(message, code="bad_picture", errors={"avatar": message})
+    return Invalid(message, code="bad_picture")

@@ -2,7 +2,11 @@
 
 from typing import Any
 
+from django.utils.translation import gettext as _
+from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
+
+from apps.accounts.models import PRIVACY
 
 
 class FieldSchema(serializers.Serializer[Any]):
@@ -11,6 +15,16 @@ class FieldSchema(serializers.Serializer[Any]):
     name = serializers.CharField()
     value = serializers.CharField()
     verified_at = serializers.DateTimeField(allow_null=True)
+
+
+class RoleSchema(serializers.Serializer[Any]):
+    """What an account may do beyond others: nothing, through the API."""
+
+    id = serializers.CharField()
+    name = serializers.CharField(allow_blank=True)
+    color = serializers.CharField(allow_blank=True)
+    permissions = serializers.CharField()
+    highlighted = serializers.BooleanField()
 
 
 class AccountSchema(serializers.Serializer[Any]):
@@ -24,6 +38,7 @@ class AccountSchema(serializers.Serializer[Any]):
     bot = serializers.BooleanField()
     group = serializers.BooleanField()
     discoverable = serializers.BooleanField()
+    indexable = serializers.BooleanField()
     noindex = serializers.BooleanField()
     created_at = serializers.DateTimeField()
     note = serializers.CharField(help_text="HTML.")
@@ -38,6 +53,7 @@ class AccountSchema(serializers.Serializer[Any]):
     statuses_count = serializers.IntegerField()
     last_status_at = serializers.DateField(allow_null=True)
     emojis = serializers.ListField(child=serializers.DictField())
+    roles = serializers.ListField(child=serializers.DictField())
     fields = FieldSchema(many=True)  # type: ignore[assignment]  # the entity's own name for it
 
 
@@ -50,12 +66,16 @@ class SourceSchema(serializers.Serializer[Any]):
     note = serializers.CharField()
     fields = FieldSchema(many=True)  # type: ignore[assignment]  # the entity's own name for it
     follow_requests_count = serializers.IntegerField()
+    discoverable = serializers.BooleanField()
+    indexable = serializers.BooleanField()
+    hide_collections = serializers.BooleanField()
 
 
 class CredentialAccountSchema(AccountSchema):
     """One's own account."""
 
     source = SourceSchema()  # type: ignore[assignment]  # the entity's own name for it
+    role = RoleSchema()
 
 
 class ErrorItemSchema(serializers.Serializer[Any]):
@@ -77,3 +97,80 @@ class ProblemSchema(serializers.Serializer[Any]):
     instance = serializers.CharField()
     request_id = serializers.CharField()
     errors = ErrorItemSchema(many=True)  # type: ignore[assignment]  # the RFC's usual extension name
+
+
+class PreferencesSchema(serializers.Serializer[Any]):
+    """How somebody wants to write and read. Its names have colons, so they are made here."""
+
+    def get_fields(self) -> dict[str, serializers.Field[Any, Any, Any, Any]]:
+        """The fields under the names that clients know."""
+        return {
+            "posting:default:visibility": serializers.CharField(),
+            "posting:default:sensitive": serializers.BooleanField(),
+            "posting:default:language": serializers.CharField(allow_null=True),
+            "reading:expand:media": serializers.CharField(),
+            "reading:expand:spoilers": serializers.BooleanField(),
+            "reading:autoplay:gifs": serializers.BooleanField(),
+        }
+
+
+class LineInput(serializers.Serializer[Any]):
+    """A line of a profile."""
+
+    name = serializers.CharField(allow_blank=True, default="")
+    value = serializers.CharField(allow_blank=True, default="")
+
+
+@extend_schema_field(LineInput(many=True))
+class LinesField(serializers.Field[Any, Any, Any, Any]):
+    """Lines as a list, or as an object with numbers for names."""
+
+    def to_internal_value(self, data: Any) -> list[tuple[str, str]]:
+        """Pairs of a name and a value."""
+        rows = LineInput(data=list(data.values()) if isinstance(data, dict) else data, many=True)
+        if not rows.is_valid():
+            raise serializers.ValidationError(_("A line has a name and a value."))
+        return [(row["name"], row["value"]) for row in rows.validated_data]
+
+    def to_representation(self, value: Any) -> Any:
+        """As they are."""
+        return value
+
+
+class PostingInput(serializers.Serializer[Any]):
+    """The defaults of new posts."""
+
+    privacy = serializers.ChoiceField(list(PRIVACY.values()), required=False)
+    sensitive = serializers.BooleanField(required=False)
+    language = serializers.CharField(
+        max_length=10, required=False, allow_blank=True, allow_null=True
+    )
+
+
+class ProfileInput(serializers.Serializer[Any]):
+    """What may be changed of a profile. Validated, it has the names that `update_profile` has."""
+
+    display_name = serializers.CharField(required=False, allow_blank=True)
+    note = serializers.CharField(
+        required=False, allow_blank=True, source="bio", trim_whitespace=False
+    )
+    locked = serializers.BooleanField(required=False, source="is_locked")
+    bot = serializers.BooleanField(required=False, source="is_bot")
+    discoverable = serializers.BooleanField(required=False, source="is_discoverable")
+    indexable = serializers.BooleanField(required=False, source="is_indexable")
+    avatar = serializers.FileField(required=False, allow_empty_file=True)
+    header = serializers.FileField(required=False, allow_empty_file=True)
+    fields_attributes = LinesField(required=False, source="lines")
+    source = PostingInput(required=False)  # type: ignore[assignment]  # the entity's own name for it
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        """The defaults of posts under names of our own."""
+        posting = attrs.pop("source", {})
+        if "privacy" in posting:
+            named = {name: visibility for visibility, name in PRIVACY.items()}
+            attrs["post_visibility"] = named[posting["privacy"]]
+        if "sensitive" in posting:
+            attrs["post_sensitive"] = posting["sensitive"]
+        if "language" in posting:
+            attrs["post_language"] = posting["language"] or ""
+        return attrs

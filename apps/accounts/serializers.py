@@ -8,10 +8,11 @@ from django.conf import settings
 from django.templatetags.static import static
 from django.utils.html import linebreaks, urlize
 
-from apps.accounts.models import User
+from apps.accounts.models import PRIVACY, User
 from apps.ids import second_of
 
 Json = dict[str, Any]
+NO_ROLE = {"id": "0", "name": "", "color": "", "permissions": "0", "highlighted": False}
 
 
 def timestamp(moment: datetime) -> str:
@@ -35,19 +36,20 @@ def account_json(user: User) -> Json:
     """An account as others see it; the user's counts must be loaded."""
     address = absolute(user.url)
     picture = absolute(user.avatar_url) if user.avatar_url else picture_address("img/avatar.svg")
-    banner = picture_address("img/banner.svg")
+    banner = absolute(user.header_url) if user.header_url else picture_address("img/banner.svg")
     return {
         "id": str(user.pk),
         "username": user.handle,
         "acct": user.handle,
         "display_name": user.name,
         "locked": user.is_locked,
-        "bot": False,
+        "bot": user.is_bot,
         "group": False,
-        "discoverable": True,
-        "noindex": False,
+        "discoverable": user.is_discoverable,
+        "indexable": user.is_indexable,
+        "noindex": not user.is_indexable,
         "created_at": timestamp(user.created_at),
-        "note": linebreaks(urlize(user.bio, nofollow=True, autoescape=True)) if user.bio else "",
+        "note": linebreaks(_linked(user.bio)) if user.bio else "",
         "url": address,
         "uri": address,
         "avatar": picture,
@@ -59,21 +61,46 @@ def account_json(user: User) -> Json:
         "statuses_count": user.counts.posts,
         "last_status_at": _last_status_at(user),
         "emojis": [],
-        "fields": [],
+        "roles": [],
+        "fields": [
+            {"name": name, "value": _linked(value), "verified_at": None}
+            for name, value in user.lines
+        ],
     }
 
 
 def credential_json(user: User) -> Json:
     """One's own account, with what can be edited."""
     source = {
-        "privacy": "public",
-        "sensitive": False,
-        "language": user.interface_language or None,
+        "privacy": PRIVACY[user.post_visibility],
+        "sensitive": user.post_sensitive,
+        "language": user.post_language or None,
         "note": user.bio,
-        "fields": [],
+        "fields": [
+            {"name": name, "value": value, "verified_at": None} for name, value in user.lines
+        ],
+        "discoverable": user.is_discoverable,
+        "indexable": user.is_indexable,
+        "hide_collections": False,
         "follow_requests_count": 0,
     }
-    return {**account_json(user), "source": source}
+    return {**account_json(user), "source": source, "role": NO_ROLE}
+
+
+def preferences_json(user: User) -> Json:
+    """How a user wants to write and read, under the names that clients know."""
+    return {
+        "posting:default:visibility": PRIVACY[user.post_visibility],
+        "posting:default:sensitive": user.post_sensitive,
+        "posting:default:language": user.post_language or None,
+        "reading:expand:media": "default",
+        "reading:expand:spoilers": False,
+        "reading:autoplay:gifs": True,
+    }
+
+
+def _linked(text: str) -> str:
+    return urlize(text, nofollow=True, autoescape=True)
 
 
 def _last_status_at(user: User) -> str | None:

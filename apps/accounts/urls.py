@@ -18,6 +18,7 @@ pages: list[URLPattern] = [
     ),
     path("settings/profile", preferences.profile, name="settings_profile"),
     path("settings/account", preferences.account, name="settings_account"),
+    path("settings/sessions/<int:login_id>/end", preferences.session_end, name="session_end"),
     path("settings/tokens", preferences.token_new, name="token_new"),
     path("settings/tokens/<int:token_id>/revoke", preferences.token_revoke, name="token_revoke"),
     path("settings/appearance", preferences.appearance, name="settings_appearance"),
@@ -26,6 +27,8 @@ pages: list[URLPattern] = [
 
 endpoints: list[URLPattern] = [
     path("accounts/verify_credentials", api.verify_credentials),
+    path("accounts/update_credentials", api.update_credentials),
+    path("preferences", api.preferences),
     path("accounts/lookup", api.lookup),
     path("accounts/<int:account_id>", api.show),
 ]

@@ -3,14 +3,13 @@
 from collections.abc import Callable
 from typing import Any
 
-from django.utils.translation import gettext as _
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework.decorators import api_view, permission_classes
 from rest_framework.permissions import AllowAny
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from apps.accounts.api import viewer_of
+from apps.accounts.api import asked_ids, viewer_of
 from apps.accounts.models import User
 from apps.accounts.queries import user_by_id, users_by_id
 from apps.accounts.schema import AccountSchema, ProblemSchema
@@ -22,9 +21,7 @@ from apps.graph.queries import followers_page, following_page
 from apps.graph.relationships import relationships as standing_to
 from apps.graph.schema import CircleSchema, FamiliarSchema, RelationshipSchema
 from apps.graph.serializers import circle_json, familiar_json, relationship_json
-from apps.ids import parse_id
 from apps.paging import Cursor, Page, link_header
-from apps.refusals import BadRequest
 from apps.scopes import scopes
 
 PEOPLE_DEFAULT, PEOPLE_MOST = 40, 80
@@ -70,15 +67,6 @@ def familiar_followers(request: Request) -> Response:
     found = common_followers(viewer, others.values(), limit=PEOPLE_DEFAULT)
     asked = [user_id for user_id in dict.fromkeys(ids) if user_id in others]
     return Response([familiar_json(user_id, found[user_id]) for user_id in asked])
-
-
-def asked_ids(request: Request, *, most: int) -> list[int]:
-    """The numbers under `id[]`, or `id`, in the order asked; BadRequest when one is none."""
-    texts = request.query_params.getlist("id[]") or request.query_params.getlist("id")
-    try:
-        return [parse_id(text) for text in texts[:most]]
-    except ValueError:
-        raise BadRequest(_("An id is a number.")) from None
 
 
 @scopes(GET="read:lists")

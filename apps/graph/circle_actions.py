@@ -11,8 +11,8 @@ from django.db.models import Q, QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from apps.accounts.actions import single_line
 from apps.accounts.models import User, UserCounts
+from apps.accounts.profiles import single_line
 from apps.events.actions import record
 from apps.graph.circle_queries import own_circle
 from apps.graph.models import Circle, CircleMember, Follower

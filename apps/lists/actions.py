@@ -5,8 +5,8 @@ from collections.abc import Collection
 from django.db import transaction
 from django.utils.translation import gettext as _
 
-from apps.accounts.actions import single_line
 from apps.accounts.models import User, UserCounts
+from apps.accounts.profiles import single_line
 from apps.graph.models import Followee
 from apps.lists.models import TITLE_MAX_CHARACTERS, ListMember, RepliesPolicy, UserList
 from apps.lists.queries import own_list

@@ -2,18 +2,23 @@
 
 import re
 import secrets
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any
 from urllib.parse import urlsplit
 
+from django.conf import settings
 from django.db import transaction
+from django.utils import timezone
 from django.utils.translation import gettext as _
-from oauth2_provider.models import AccessToken, Grant, RefreshToken
+from oauth2_provider.models import AccessToken, Grant, RefreshToken, set_token_value
 
-from apps.accounts.actions import single_line
+from apps.accounts.models import User
+from apps.accounts.profiles import single_line
 from apps.events.live import announce
 from apps.oauth.models import OUT_OF_BAND, Application
+from apps.oauth.queries import APP_TOKEN_PREFIX
 from apps.refusals import Invalid
 from apps.scopes import NAMES
 
@@ -21,6 +26,8 @@ NAME_MAX_CHARACTERS = 60
 ADDRESS_MAX_CHARACTERS = 2000
 ADDRESSES_MOST = 10
 SCOPES_DEFAULT = "read"
+APPLICATION_IDLE = timedelta(days=30)
+PURGED_AT_ONCE = 1000
 # Addresses of these kinds would run in the page, or point at the reader's own files.
 _FORBIDDEN_SCHEMES = frozenset(
     {"about", "blob", "data", "file", "filesystem", "javascript", "vbscript", "view-source"}
@@ -72,6 +79,40 @@ def register_application(
         client_secret=secret,
     )
     return Registration(application, secret)
+
+
+def issue_access(
+    user: User, application: Application, *, scopes: Iterable[str]
+) -> tuple[str, AccessToken]:
+    """A token of an application for a user, and its row; this is the only time that the token is seen."""
+    token = APP_TOKEN_PREFIX + secrets.token_urlsafe(32)
+    lifetime = timedelta(seconds=settings.OAUTH2_PROVIDER["ACCESS_TOKEN_EXPIRE_SECONDS"])
+    issued = AccessToken(
+        user=user,
+        application=application,
+        scope=" ".join(scopes),
+        expires=timezone.now() + lifetime,
+    )
+    set_token_value(issued, token)  # stores the hash, and nothing else
+    issued.save()
+    return token, issued
+
+
+def purge() -> None:
+    """Delete codes and tokens that have ended, and applications that nobody has let in for a month; 1,000 of each."""
+    now = timezone.now()
+    idle = Application.objects.filter(created__lt=now - APPLICATION_IDLE)
+    for model in (Grant, AccessToken, RefreshToken):
+        idle = idle.exclude(pk__in=model.objects.values("application"))
+    for rows in (
+        Grant.objects.filter(expires__lt=now),
+        RefreshToken.objects.filter(revoked__lt=now - APPLICATION_IDLE),
+        AccessToken.objects.filter(expires__lt=now),
+        idle,
+    ):
+        rows.model.objects.filter(
+            pk__in=list(rows.values_list("pk", flat=True)[:PURGED_AT_ONCE])
+        ).delete()
 
 
 def end_access(user_id: int, application_id: int) -> None:

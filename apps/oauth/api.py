@@ -4,7 +4,9 @@ import json
 from http import HTTPStatus
 from typing import Any
 
+from django.conf import settings
 from django.db import transaction
+from django.utils.translation import gettext as _
 from drf_spectacular.utils import extend_schema
 from oauth2_provider.oauth2_backends import get_oauthlib_core
 from rest_framework.decorators import api_view, authentication_classes, permission_classes
@@ -15,6 +17,7 @@ from rest_framework.response import Response
 
 from apps.accounts.limits import count_or_refuse
 from apps.accounts.schema import ProblemSchema
+from apps.accounts.serializers import absolute
 from apps.accounts.visitors import client_address
 from apps.oauth.actions import register_application, tell_ended
 from apps.oauth.models import Application
@@ -26,11 +29,16 @@ from apps.oauth.schema import (
     NewApplicationSchema,
     NothingSchema,
     RevocationSchema,
+    ServerSchema,
     TokenRequestSchema,
     TokenSchema,
 )
 from apps.oauth.serializers import application_json, registration_json
-from apps.scopes import ANY_TOKEN, scopes
+from apps.refusals import NotFound
+from apps.scopes import ANY_TOKEN, NAMES, scopes
+
+GRANT_TYPES = ["authorization_code", "password", "client_credentials", "refresh_token"]
+AUTH_METHODS = ["client_secret_basic", "client_secret_post"]
 
 
 @scopes(POST=ANY_TOKEN)
@@ -128,3 +136,36 @@ def revoke(request: Request) -> Response:
 def _kept(headers: dict[str, str]) -> dict[str, str]:
     """The headers of an answer that are not about its form."""
     return {name: value for name, value in headers.items() if name != "Content-Type"}
+
+
+@extend_schema(
+    operation_id="oauth_server",
+    tags=["oauth"],
+    summary="How to ask for tokens here",
+    responses={200: ServerSchema, 404: ProblemSchema},
+)
+@api_view(["GET"])
+@authentication_classes([])
+@permission_classes([AllowAny])
+def server(_request: Request) -> Response:
+    """RFC 8414. Absent where the site is not reached by https: clients take no other addresses from it."""
+    if not settings.SITE_URL.startswith("https://"):
+        raise NotFound(_("There is nothing here."))
+    return Response(
+        {
+            "issuer": settings.SITE_URL,
+            "service_documentation": absolute("/api/docs"),
+            "authorization_endpoint": absolute("/oauth/authorize"),
+            "token_endpoint": absolute("/oauth/token"),
+            "revocation_endpoint": absolute("/oauth/revoke"),
+            "app_registration_endpoint": absolute("/api/v1/apps"),
+            "scopes_supported": sorted(NAMES),
+            "response_types_supported": ["code"],
+            "response_modes_supported": ["query"],
+            "grant_types_supported": GRANT_TYPES,
+            "token_endpoint_auth_methods_supported": AUTH_METHODS,
+            "revocation_endpoint_auth_methods_supported": AUTH_METHODS,
+            "code_challenge_methods_supported": ["S256"],
+            "authorization_response_iss_parameter_supported": True,
+        }
+    )

@@ -2,14 +2,17 @@
 
 import secrets
 import time
+from hashlib import sha256
 from typing import Any
 
 from django.utils.translation import gettext_lazy as _
+from oauth2_provider.models import AccessToken, RefreshToken
 from oauth2_provider.oauth2_backends import OAuthLibCore
 from oauth2_provider.oauth2_validators import GRANT_TYPE_MAPPING, OAuth2Validator
 from oauth2_provider.scopes import BaseScopes
 from rest_framework.request import Request
 
+from apps.events.live import announce
 from apps.oauth.models import Application
 from apps.oauth.queries import APP_TOKEN_PREFIX
 from apps.scopes import NAMES, covered_by
@@ -49,6 +52,21 @@ class Validator(OAuth2Validator):
         del client_id, client
         allowed: bool = request.client.allows_grant_type(*GRANT_TYPE_MAPPING[grant_type])
         return allowed
+
+    def revoke_token(
+        self, token: str, token_type_hint: str, request: Any, *args: Any, **more: Any
+    ) -> None:
+        """End a token, and tell those who hold a stream open for its owner."""
+        checksum = sha256(token.encode()).hexdigest()
+        of_program = {"token_checksum": checksum, "application": request.client}
+        owners = {
+            row.user_id
+            for kind in (AccessToken, RefreshToken)
+            for row in kind.objects.filter(**of_program)
+        }
+        super().revoke_token(token, token_type_hint, request, *args, **more)
+        for user_id in owners - {None}:
+            announce("tokens_ended", user_id=user_id)
 
 
 class Scopes(BaseScopes):

@@ -125,3 +125,49 @@ class GrantErrorSchema(serializers.Serializer[Any]):
 @extend_schema_field(OpenApiTypes.OBJECT)
 class NothingSchema(serializers.Serializer[Any]):
     """An empty object."""
+
+
+class JoinInput(serializers.Serializer[Any]):
+    """A new account."""
+
+    username = serializers.CharField()
+    email = serializers.EmailField()
+    password = serializers.CharField(trim_whitespace=False, max_length=4096)
+    agreement = serializers.BooleanField(default=False)
+    locale = serializers.CharField(required=False, allow_blank=True)
+    reason = serializers.CharField(required=False, allow_blank=True)
+
+
+class JoinErrorSchema(serializers.Serializer[Any]):
+    """What is wrong with a field."""
+
+    error = serializers.CharField()
+    description = serializers.CharField()
+
+
+class JoinRefusalSchema(serializers.Serializer[Any]):
+    """What is wrong with a new account, field by field."""
+
+    error = serializers.CharField()
+    details = serializers.DictField(child=JoinErrorSchema(many=True), required=False)
+
+
+class ServerSchema(serializers.Serializer[Any]):
+    """How to ask for tokens: RFC 8414."""
+
+    issuer = serializers.URLField()
+    service_documentation = serializers.URLField()
+    authorization_endpoint = serializers.URLField()
+    token_endpoint = serializers.URLField()
+    revocation_endpoint = serializers.URLField()
+    app_registration_endpoint = serializers.URLField()
+    scopes_supported = serializers.ListField(child=serializers.CharField())
+    response_types_supported = serializers.ListField(child=serializers.CharField())
+    response_modes_supported = serializers.ListField(child=serializers.CharField())
+    grant_types_supported = serializers.ListField(child=serializers.CharField())
+    token_endpoint_auth_methods_supported = serializers.ListField(child=serializers.CharField())
+    revocation_endpoint_auth_methods_supported = serializers.ListField(
+        child=serializers.CharField()
+    )
+    code_challenge_methods_supported = serializers.ListField(child=serializers.CharField())
+    authorization_response_iss_parameter_supported = serializers.BooleanField()

@@ -206,8 +206,9 @@ class StatusInput(serializers.Serializer[Any]):
     )
     visibility = serializers.ChoiceField(
         list(WRITABLE_VISIBILITIES),
-        default="public",
-        help_text="`circle` needs a `circle_id`. A reply to a status for a circle goes to that circle.",
+        allow_null=True,
+        default=None,
+        help_text="Without it as your preferences say. `circle` needs a `circle_id`. A reply to a status for a circle goes to that circle.",
     )
     media_ids = media_ids_field(default=list, help_text="At most 4, from `POST /api/v2/media`.")
     poll = PollInput(allow_null=True, default=None, help_text="Not beside pictures.")

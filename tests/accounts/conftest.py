@@ -14,6 +14,7 @@ def picture():
         file = BytesIO()
         Image.new("RGB", size, colour).save(file, form, **options)
         file.seek(0)
+        file.name = f"picture.{form.lower()}"
         return file
 
     return make

@@ -40,6 +40,7 @@ celery_app.loader.import_default_modules()  # as a worker does
 
 APPS = {
     "accounts",
+    "oauth",
     "events",
     "topology",
     "graph",
@@ -167,6 +168,7 @@ TASKS = {
     "apps.events.tasks.dispatch": run_dispatch,
     "apps.events.tasks.sweep": run_plain,
     "apps.events.tasks.purge": run_plain,
+    "apps.oauth.tasks.purge": run_plain,
     "apps.accounts.tasks.tend_counts": run_plain,
     "apps.posts.tasks.tend_counts": run_plain,
     "apps.posts.tasks.write_back_reads": run_plain,

@@ -1,11 +1,16 @@
 """The token endpoint: who gets a token, in which form one may ask, and what one is worth."""
 
+from datetime import timedelta
+from hashlib import sha256
+
 import pytest
+from django.utils import timezone
 from oauth2_provider.models import AccessToken, RefreshToken
 
 from apps.accounts.actions import restore_user
 from apps.accounts.models import User
-from apps.oauth.actions import end_access, register_application
+from apps.oauth.actions import end_access, issue_access, purge, register_application
+from apps.oauth.models import Application
 from apps.oauth.queries import bearer_of
 from tests.factories import PASSWORD, deliver, suspend
 
@@ -189,3 +194,50 @@ def test_an_expired_token_is_worth_nothing(alice, api_of, program):
     token = api_of(None).post(TOKEN, with_password(program), format="json").json()["access_token"]
     AccessToken.objects.update(expires="2020-01-01T00:00:00Z")
     assert bearer_of(token) is None
+
+
+def test_how_to_ask_is_told_where_clients_may_believe_it(client, settings):
+    """They take no address that is not https, and give up where they are told of one."""
+    settings.SITE_URL = "http://127.0.0.1:8000"
+    assert client.get("/.well-known/oauth-authorization-server").status_code == 404
+    settings.SITE_URL = "https://rill.example"
+    body = client.get("/.well-known/oauth-authorization-server").json()
+    assert body["issuer"] == "https://rill.example"
+    assert body["token_endpoint"] == "https://rill.example/oauth/token"
+    assert body["code_challenge_methods_supported"] == ["S256"]
+    assert {"read", "write:statuses", "push"} <= set(body["scopes_supported"])
+    assert "password" in body["grant_types_supported"]
+
+
+def test_what_ended_is_forgotten_and_what_lives_is_kept(alice, api_of, program):
+    token = api_of(None).post(TOKEN, with_password(program), format="json").json()["access_token"]
+    idle = register_application(name="Idle", scopes="read").application
+    fresh = register_application(name="Fresh", scopes="read").application
+    old = timezone.now() - timedelta(days=31)
+    Application.objects.exclude(pk=fresh.pk).update(created=old)
+    gone, _row = issue_access(alice, program.application, scopes=["read"])
+    AccessToken.objects.filter(token_checksum=sha256(gone.encode()).hexdigest()).update(expires=old)
+    purge()
+    assert set(Application.objects.all()) == {fresh, program.application}
+    assert idle not in Application.objects.all()
+    assert AccessToken.objects.count() == 1
+    assert me(api_of(None), token).status_code == 200
+
+
+def test_the_end_of_a_token_is_told_to_those_who_hold_streams_open(
+    alice, api_of, program, monkeypatch
+):
+    told = []
+    monkeypatch.setattr(
+        "apps.oauth.provider.announce", lambda name, **ids: told.append((name, ids))
+    )
+    client = api_of(None)
+    token = client.post(TOKEN, with_password(program), format="json").json()["access_token"]
+    said = {
+        "token": token,
+        "client_id": program.application.client_id,
+        "client_secret": program.secret,
+    }
+    client.post(REVOKE, said, format="json")
+    client.post(REVOKE, said, format="json")
+    assert told == [("tokens_ended", {"user_id": alice.pk})]

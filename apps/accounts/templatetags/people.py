@@ -48,7 +48,12 @@ def avatar(user: User, size: str = "") -> SafeString:
 
 @register.simple_tag
 def banner(user: User) -> SafeString:
-    """Hills in the colours of the user's avatar, 3:1."""
+    """The user's wide picture, or hills in the colours of the avatar; 3:1."""
+    if user.header_url:
+        return format_html(
+            '<img class="banner" src="{}" width="1500" height="500" alt="" decoding="async">',
+            user.header_url,
+        )
     mark = crc32(user.handle.encode())
     ground, tone = PALETTE[mark % len(PALETTE)]
     sun, slope = 120 + mark // 64 % 360, mark // 32768 % 60

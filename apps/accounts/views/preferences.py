@@ -15,6 +15,7 @@ from apps.accounts.actions import (
     change_email,
     issue_token,
     remove_avatar,
+    remove_header,
     revoke_token,
     update_appearance,
     update_profile,
@@ -28,6 +29,7 @@ from apps.accounts.forms import (
     show_refusal,
 )
 from apps.accounts.queries import tokens_of
+from apps.accounts.sessions import end_session, sessions_of
 from apps.accounts.visitors import (
     MemberVisit,
     SeeOther,
@@ -39,6 +41,7 @@ from apps.accounts.visitors import (
 from apps.refusals import Invalid
 
 page = require_http_methods(["GET", "HEAD", "POST"])
+PROFILE = ("display_name", "bio", "lines", "is_bot", "avatar", "header")
 YEAR = 365 * 24 * 3600
 NEW_TOKEN = "new_access_token"  # noqa: S105 -- the name of a session entry
 
@@ -46,24 +49,26 @@ NEW_TOKEN = "new_access_token"  # noqa: S105 -- the name of a session entry
 @page
 @signed_in_only
 def profile(request: MemberVisit) -> HttpResponseBase:
-    """Name, bio and picture."""
+    """Name, bio, lines and pictures."""
     user = request.user
-    said = {"display_name": user.display_name, "bio": user.bio}
+    said = {
+        "display_name": user.display_name,
+        "bio": user.bio,
+        "lines": "\n".join(f"{name}: {value}" for name, value in user.lines),
+        "is_bot": user.is_bot,
+    }
     form = ProfileForm(request.POST or None, request.FILES or None, initial=said)
     if request.method == "POST" and form.is_valid():
         data = form.cleaned_data
         try:
-            update_profile(
-                user,
-                display_name=data["display_name"],
-                bio=data["bio"],
-                avatar=data["avatar"],
-            )
+            update_profile(user, **{name: data[name] for name in PROFILE})
         except Invalid as refusal:
-            show_refusal(form, refusal)
+            show_refusal(form, refusal, {"fields": "lines"})
         else:
             if data["remove_avatar"]:
                 remove_avatar(user)
+            if data["remove_header"]:
+                remove_header(user)
             return _saved(request)
     return _settings(request, "accounts/settings_profile.html", form, tab="profile")
 
@@ -125,12 +130,24 @@ def account(request: MemberVisit) -> HttpResponseBase:
 
 @require_POST
 @signed_in_only
+def session_end(request: MemberVisit, login_id: int) -> HttpResponseBase:
+    """Log out on another device."""
+    end_session(request.user, login_id)
+    messages.success(request, _("Logged out there."))
+    return SeeOther("/settings/account#sessions")
+
+
+@require_POST
+@signed_in_only
 def token_new(request: MemberVisit) -> HttpResponseBase:
     """Make an access token; the account page shows it, once."""
     form = TokenForm(request.POST)
     if not form.is_valid():
         return _account(request, EmailForm(initial={"email": request.user.email or ""}), form)
-    request.session[NEW_TOKEN] = issue_token(request.user, name=form.cleaned_data["name"])
+    scopes = " ".join(form.cleaned_data["scopes"])
+    request.session[NEW_TOKEN] = issue_token(
+        request.user, name=form.cleaned_data["name"], scopes=scopes
+    )
     return SeeOther("/settings/account#tokens")
 
 
@@ -149,6 +166,7 @@ def _account(
     context = {
         "token_form": token_form or TokenForm(),
         "tokens": tokens_of(request.user),
+        "sessions": sessions_of(request.user, current_key=request.session.session_key),
         "new_token": request.session.pop(NEW_TOKEN, ""),
         "tab": "account",
     }

@@ -12,13 +12,12 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from apps.accounts import visitors
-from apps.accounts.api import viewer_of
+from apps.accounts.api import asked_ids, viewer_of
 from apps.accounts.models import User
 from apps.accounts.schema import ProblemSchema
 from apps.accounts.visitors import viewer_id_of
 from apps.engagement import actions as engagement
 from apps.filters.models import FilterContext
-from apps.graph.api import asked_ids
 from apps.posts import actions as posts
 from apps.posts.drafts import Draft
 from apps.posts.editing import edit_post, pin_post, unpin_post
@@ -95,7 +94,7 @@ def _publish(request: Request) -> Response:
     program = getattr(request.auth, "application", None)
     draft = Draft(
         body=fields["status"],
-        visibility=WRITABLE_VISIBILITIES[fields["visibility"]],
+        visibility=WRITABLE_VISIBILITIES.get(fields["visibility"], viewer.post_visibility),
         circle_id=_id(fields["circle_id"]),
         reply_to_id=_id(fields["in_reply_to_id"]),
         quote_of_id=_id(fields["quoted_status_id"]),

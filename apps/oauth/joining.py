@@ -1,0 +1,107 @@
+"""Accounts as programs ask for them: a new one, or several at once."""
+
+from typing import Any
+
+from django.conf import settings
+from django.utils.translation import gettext as _
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework.decorators import api_view, permission_classes
+from rest_framework.exceptions import NotAuthenticated
+from rest_framework.permissions import AllowAny
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from apps.accounts.actions import register
+from apps.accounts.api import asked_ids
+from apps.accounts.limits import count_or_refuse
+from apps.accounts.models import User
+from apps.accounts.queries import users_by_id
+from apps.accounts.schema import AccountSchema, ProblemSchema
+from apps.accounts.serializers import Json, account_json
+from apps.accounts.visitors import client_address
+from apps.oauth.actions import issue_access
+from apps.oauth.queries import Bearer
+from apps.oauth.schema import JoinInput, JoinRefusalSchema, TokenSchema
+from apps.refusals import Invalid
+from apps.scopes import scopes
+
+ACCOUNTS_MOST = 100  # shown at once
+# Our names for what is wrong, and Mastodon's.
+_NAMES = {"handle": "username"}
+
+
+@scopes(GET="read:accounts", POST="write:accounts")
+@extend_schema(
+    methods=["GET"],
+    operation_id="show_accounts",
+    tags=["accounts"],
+    summary="Several accounts",
+    parameters=[OpenApiParameter("id[]", str, many=True)],
+    responses={200: AccountSchema(many=True), 400: ProblemSchema},
+)
+@extend_schema(
+    methods=["POST"],
+    operation_id="join",
+    tags=["accounts"],
+    summary="Make an account",
+    description="With a token of the application itself. The answer is a token of the new account.",
+    request=JoinInput,
+    responses={
+        200: TokenSchema,
+        400: ProblemSchema,
+        401: ProblemSchema,
+        403: ProblemSchema,
+        422: JoinRefusalSchema,
+        429: ProblemSchema,
+    },
+)
+@api_view(["GET", "POST"])
+@permission_classes([AllowAny])
+def accounts(request: Request) -> Response:
+    """Show accounts in the order asked, without those that are not there; or make one."""
+    if request.method == "POST":
+        return _join(request)
+    ids = asked_ids(request, most=ACCOUNTS_MOST)
+    users = users_by_id(ids)
+    found = [users[user_id] for user_id in dict.fromkeys(ids) if user_id in users]
+    return Response([account_json(user) for user in found])
+
+
+def _join(request: Request) -> Response:
+    bearer = request.auth
+    if not isinstance(bearer, Bearer) or bearer.application is None:
+        raise NotAuthenticated
+    said = JoinInput(data=request.data)
+    said.is_valid(raise_exception=True)
+    fields = said.validated_data
+    count_or_refuse("sign_up", client_address(request))
+    try:
+        user = _new_account(fields)
+    except Invalid as refusal:
+        return Response(_refusal_json(refusal), status=refusal.status)
+    token, issued = issue_access(user, bearer.application, scopes=bearer.application.scopes.split())
+    return Response(
+        {
+            "access_token": token,
+            "token_type": "Bearer",
+            "scope": issued.scope,
+            "created_at": int(issued.created.timestamp()),
+            "expires_in": settings.OAUTH2_PROVIDER["ACCESS_TOKEN_EXPIRE_SECONDS"],
+        }
+    )
+
+
+def _new_account(fields: dict[str, Any]) -> User:
+    if not fields["agreement"]:
+        message = _("Agree to the rules of the site.")
+        raise Invalid(message, errors={"agreement": message})
+    return register(handle=fields["username"], email=fields["email"], password=fields["password"])
+
+
+def _refusal_json(refusal: Invalid) -> Json:
+    """Which field is wrong, as clients show it beside the field."""
+    details: dict[str, Any] = {
+        _NAMES.get(field, field): [{"error": "ERR_INVALID", "description": message}]
+        for field, message in refusal.errors.items()
+    }
+    return {"error": refusal.message, "details": details}
