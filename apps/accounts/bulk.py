@@ -27,10 +27,10 @@ SELECT id, 0, 0, 0, 0 FROM made
 def make_accounts(handles: Collection[str]) -> int:
     """Make the accounts that are missing among valid handles, without a password; how many were made."""
     blank = User()
-    fields = [
+    fields = [  # what the database has a default for is left to it
         field
         for field in User._meta.local_concrete_fields  # noqa: SLF001 -- Django's documented name
-        if not field.primary_key and field.name not in {"handle", "password"}
+        if not (field.primary_key or field.has_db_default() or field.name in {"handle", "password"})
     ]
     sql = _MAKE.format(
         columns=", ".join(str(field.column) for field in fields),
