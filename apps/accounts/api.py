@@ -8,17 +8,10 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from apps.accounts import visitors
-from apps.accounts.actions import set_locked, update_profile
 from apps.accounts.models import User
 from apps.accounts.queries import user_by_handle, user_by_id
-from apps.accounts.schema import (
-    AccountSchema,
-    CredentialAccountSchema,
-    PreferencesSchema,
-    ProblemSchema,
-    ProfileInput,
-)
-from apps.accounts.serializers import account_json, credential_json, preferences_json
+from apps.accounts.schema import AccountSchema, PreferencesSchema, ProblemSchema
+from apps.accounts.serializers import account_json, preferences_json
 from apps.ids import parse_id
 from apps.refusals import BadRequest
 from apps.scopes import scopes
@@ -41,46 +34,6 @@ def asked_ids(request: Request, *, most: int) -> list[int]:
         return [parse_id(text) for text in texts[:most]]
     except ValueError:
         raise BadRequest(_("An id is a number.")) from None
-
-
-@scopes(GET=("read:accounts", "profile"))
-@extend_schema(
-    operation_id="verify_credentials",
-    tags=["accounts"],
-    summary="The account of the token",
-    responses={200: CredentialAccountSchema, 401: ProblemSchema},
-)
-@api_view(["GET"])
-def verify_credentials(request: Request) -> Response:
-    """The account that the token stands for."""
-    return Response(credential_json(viewer_of(request)))
-
-
-@scopes(PATCH="write:accounts")
-@extend_schema(
-    operation_id="update_credentials",
-    tags=["accounts"],
-    summary="Change your profile and how you post",
-    description="As a form with files, or as JSON. What is not sent stays; unknown fields are ignored.",
-    request=ProfileInput,
-    responses={
-        200: CredentialAccountSchema,
-        400: ProblemSchema,
-        401: ProblemSchema,
-        422: ProblemSchema,
-    },
-)
-@api_view(["PATCH"])
-def update_credentials(request: Request) -> Response:
-    """Change what others see of the viewer, and the defaults of new posts."""
-    said = ProfileInput(data=request.data)
-    said.is_valid(raise_exception=True)
-    fields, viewer = said.validated_data, viewer_of(request)
-    locked = fields.pop("is_locked", None)
-    update_profile(viewer, **fields)
-    if locked is not None:
-        set_locked(viewer, locked=locked)
-    return Response(credential_json(viewer))
 
 
 @scopes(GET="read:accounts")

@@ -8,6 +8,8 @@ from rest_framework import serializers
 
 from apps.accounts.models import PRIVACY
 
+LANGUAGE = r"\A[a-zA-Z]{2,3}(-[a-zA-Z]{2,4})?\Z"  # of a post: zh, pt-BR
+
 
 class FieldSchema(serializers.Serializer[Any]):
     """A line of a profile."""
@@ -142,9 +144,7 @@ class PostingInput(serializers.Serializer[Any]):
 
     privacy = serializers.ChoiceField(list(PRIVACY.values()), required=False)
     sensitive = serializers.BooleanField(required=False)
-    language = serializers.CharField(
-        max_length=10, required=False, allow_blank=True, allow_null=True
-    )
+    language = serializers.RegexField(LANGUAGE, required=False, allow_blank=True, allow_null=True)
 
 
 class ProfileInput(serializers.Serializer[Any]):

@@ -69,8 +69,8 @@ def account_json(user: User) -> Json:
     }
 
 
-def credential_json(user: User) -> Json:
-    """One's own account, with what can be edited."""
+def credential_json(user: User, *, requests: int) -> Json:
+    """One's own account, with what can be edited and how many ask to follow."""
     source = {
         "privacy": PRIVACY[user.post_visibility],
         "sensitive": user.post_sensitive,
@@ -82,7 +82,7 @@ def credential_json(user: User) -> Json:
         "discoverable": user.is_discoverable,
         "indexable": user.is_indexable,
         "hide_collections": False,
-        "follow_requests_count": 0,
+        "follow_requests_count": requests,
     }
     return {**account_json(user), "source": source, "role": NO_ROLE}
 

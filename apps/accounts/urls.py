@@ -26,8 +26,6 @@ pages: list[URLPattern] = [
 ]
 
 endpoints: list[URLPattern] = [
-    path("accounts/verify_credentials", api.verify_credentials),
-    path("accounts/update_credentials", api.update_credentials),
     path("preferences", api.preferences),
     path("accounts/lookup", api.lookup),
     path("accounts/<int:account_id>", api.show),

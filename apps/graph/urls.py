@@ -2,7 +2,7 @@
 
 from django.urls import URLPattern, path
 
-from apps.graph import api, circle_views, privacy_views, relations_api, views
+from apps.graph import api, circle_views, credentials_api, privacy_views, relations_api, views
 
 pages: list[URLPattern] = [
     path("@<str:handle>/followers", views.followers, name="followers"),
@@ -27,6 +27,8 @@ pages: list[URLPattern] = [
 ]
 
 endpoints: list[URLPattern] = [
+    path("accounts/verify_credentials", credentials_api.verify_credentials),
+    path("accounts/update_credentials", credentials_api.update_credentials),
     path("accounts/relationships", api.relationships),
     path("accounts/familiar_followers", api.familiar_followers),
     path("circles", api.circles),

@@ -4,7 +4,7 @@ from typing import Any
 
 from rest_framework import serializers
 
-from apps.accounts.schema import AccountSchema
+from apps.accounts.schema import LANGUAGE, AccountSchema
 from apps.filters.schema import FilterResultSchema
 from apps.posts.models import Visibility
 from apps.timeline.inputs import MediaAttribute, PollInput, media_ids_field
@@ -219,9 +219,14 @@ class StatusInput(serializers.Serializer[Any]):
         help_text="One of `GET /api/v1/circles`; only with `visibility` `circle`.",
     )
     spoiler_text = serializers.CharField(allow_blank=True, default="", max_length=200)
-    sensitive = serializers.BooleanField(default=False, help_text="Cover its pictures.")
+    sensitive = serializers.BooleanField(
+        allow_null=True, default=None, help_text="Cover its pictures; absent: your default."
+    )
     language = serializers.RegexField(
-        r"\A[a-zA-Z]{2,3}(-[a-zA-Z]{2,4})?\Z", allow_null=True, default=None
+        LANGUAGE,
+        allow_null=True,
+        default=None,
+        help_text="Absent: your default.",
     )
     scheduled_at = serializers.DateTimeField(
         allow_null=True, default=None, help_text="From five minutes to a year from now."
@@ -258,4 +263,4 @@ class StatusEdit(serializers.Serializer[Any]):
         allow_null=True,
         help_text="Absent: the one it has. With other options all votes are gone.",
     )
-    language = serializers.RegexField(r"\A[a-zA-Z]{2,3}(-[a-zA-Z]{2,4})?\Z", required=False)
+    language = serializers.RegexField(LANGUAGE, required=False)

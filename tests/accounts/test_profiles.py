@@ -4,6 +4,9 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from apps.graph.actions import follow_user
+from tests.factories import make_user
+
 pytestmark = pytest.mark.django_db
 UPDATE, ME = "/api/v1/accounts/update_credentials", "/api/v1/accounts/verify_credentials"
 
@@ -67,7 +70,7 @@ def test_what_is_not_sent_stays(alice, api_of):
     "wrong",
     [
         {"display_name": "x" * 51}, {"note": "x" * 501}, {"note": "a\x00b"}, {"bot": "perhaps"}, {"avatar": "text"},
-        {"source": {"privacy": "direct"}}, {"source": {"language": "x" * 11}}, {"source": "x"}, {"fields_attributes": "x"},
+        {"source": {"privacy": "direct"}}, {"source": {"language": "no tongue"}}, {"source": "x"}, {"fields_attributes": "x"},
         {"fields_attributes": [{"name": str(n), "value": "x"} for n in range(5)]}, {"fields_attributes": ["x"]},
         {"fields_attributes": [{"name": "x" * 256, "value": ""}]}, {"locked": None},
     ],
@@ -101,6 +104,15 @@ def test_nobody_makes_himself_staff(alice, api_of):
         "alice",
         "alice@example.org",
     )
+
+
+def test_its_account_tells_how_many_ask_to_follow(alice, api_of):
+    client = api_of(alice)
+    client.patch(UPDATE, {"locked": True}, format="json")
+    for _number in range(2):
+        follow_user(make_user(), alice)
+    assert client.get(ME).json()["source"]["follow_requests_count"] == 2
+    assert client.patch(UPDATE, {}, format="json").json()["source"]["follow_requests_count"] == 2
 
 
 def test_preferences_follow_the_profile(alice, api_of):

@@ -3,6 +3,7 @@ from http import HTTPStatus
 
 import pytest
 
+from apps.accounts.actions import update_profile
 from apps.accounts.schema import AccountSchema
 from apps.posts.actions import repost
 from apps.posts.editing import edit_post
@@ -280,3 +281,12 @@ def test_html_of_a_status_runs_nothing(alice, api):
     assert "<div" not in content
     edit_post(alice, post.pk, body="javascript:alert(1)")
     assert "href" not in api.get(f"{STATUSES}/{post.pk}").json()["content"]
+
+
+def test_what_a_post_does_not_say_its_author_has_said_before(alice, api):
+    update_profile(alice, post_visibility="unlisted", post_sensitive=True, post_language="zh")
+    body = post_json(api, {"status": "hello"}).json()
+    assert (body["visibility"], body["sensitive"], body["language"]) == ("unlisted", True, "zh")
+    said = {"status": "hello", "visibility": "public", "sensitive": False, "language": "en"}
+    body = post_json(api, said).json()
+    assert (body["visibility"], body["sensitive"], body["language"]) == ("public", False, "en")

@@ -4,6 +4,7 @@ import pytest
 
 from tests.factories import PASSWORD
 from tests.flows.processes import start_web, start_worker, stop
+from tests.flows.streams import streaming_server
 
 
 @pytest.fixture
@@ -20,6 +21,17 @@ def served(transactional_db, tmp_path):
     process, address = start_web(tmp_path)
     yield address
     stop(process)
+
+
+@pytest.fixture
+def streamed(transactional_db, tmp_path):
+    """The address of a web server that names a streaming server of its own."""
+    with streaming_server(tmp_path) as streams:
+        process, address = start_web(tmp_path, STREAMING_URL=streams)
+        try:
+            yield address
+        finally:
+            stop(process)
 
 
 @pytest.fixture

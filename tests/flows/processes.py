@@ -30,13 +30,13 @@ def start_worker(directory, app="feedsite"):
     return process
 
 
-def start_web(directory):
+def start_web(directory, **settings):
     """Start a web server on the test database; the process and its address once it answers."""
     log, port = directory / "web.log", free_port()
     command = [sys.executable, "-m", "granian", "--interface", "wsgi", "--host", "127.0.0.1", "--port", str(port),
                "--workers", "1", "--blocking-threads", "4", "feedsite.wsgi:application"]  # fmt: skip
     address = f"http://127.0.0.1:{port}"
-    env = {**environment(), "SITE_URL": address}
+    env = {**environment(), "SITE_URL": address, **settings}
     with log.open("ab") as output:
         process = subprocess.Popen(
             command, env=env, stdout=output, stderr=output, start_new_session=True
