@@ -12,6 +12,7 @@ from apps.refusals import Refusal
 from apps.scopes import ALL
 
 LANGUAGES = [("", _("As my browser says")), ("en", "English"), ("zh-hans", "简体中文")]
+HANDLES_MAX_CHARACTERS = 2000
 
 
 def show_refusal(
@@ -38,6 +39,24 @@ def _password(label: Any, *, autocomplete: str, help_text: Any = "") -> forms.Ch
     return forms.CharField(
         label=label, strip=False, max_length=4096, help_text=help_text, widget=widget
     )
+
+
+class HandlesField(forms.CharField):
+    """Handles of accounts, as people write them: with spaces or commas between, and @ or not. Cleaned: a list, each once."""
+
+    def __init__(self, *, help_text: Any) -> None:
+        attributes = {"autocomplete": "off", "autocapitalize": "none", "spellcheck": "false"}
+        super().__init__(
+            label=_("Handles"),
+            max_length=HANDLES_MAX_CHARACTERS,
+            help_text=help_text,
+            widget=forms.TextInput(attrs=attributes),
+        )
+
+    def clean(self, value: Any) -> list[str]:
+        """The handles as they are stored."""
+        words = super().clean(value).replace(",", " ").replace("，", " ").split()
+        return list(dict.fromkeys(word.removeprefix("@").lower() for word in words))
 
 
 class JoinForm(forms.Form):

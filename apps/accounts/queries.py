@@ -65,6 +65,15 @@ def user_ids_by_handle(handles: Collection[str]) -> dict[str, int]:
     return dict(rows)
 
 
+def user_ids_named(handles: Collection[str]) -> list[int]:
+    """The ids of the accounts of all these lower-case handles; NotFound names the first that is not there."""
+    ids = user_ids_by_handle(handles)
+    for handle in handles:
+        if handle not in ids:
+            raise NotFound(_("There is no account @%(handle)s.") % {"handle": handle})
+    return list(ids.values())
+
+
 def tokens_of(user: User) -> list[AccessToken]:
     """A user's tokens that still work, newest first."""
     return list(AccessToken.objects.filter(user=user, revoked_at=None).order_by("-pk"))

@@ -10,8 +10,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST
 
 from apps.accounts.forms import show_refusal
-from apps.accounts.models import User
-from apps.accounts.queries import user_by_handle, user_ids_by_handle, users_by_id
+from apps.accounts.queries import user_by_handle, user_ids_named, users_by_id
 from apps.accounts.visitors import MemberVisit, SeeOther, signed_in_only
 from apps.graph.circle_actions import (
     add_to_circle,
@@ -70,7 +69,8 @@ def add(request: MemberVisit, circle_id: int) -> HttpResponseBase:
     found, people = own_circle(request.user, circle_id), PeopleForm(request.POST)
     if people.is_valid():
         try:
-            add_to_circle(request.user, circle_id, _named(people.wanted()))
+            wanted = users_by_id(user_ids_named(people.cleaned_data["handles"]))
+            add_to_circle(request.user, circle_id, list(wanted.values()))
         except (Invalid, NotAllowed, NotFound) as refusal:
             people.add_error("handles", refusal.message)
         else:
@@ -109,15 +109,6 @@ def leave(request: MemberVisit, circle_id: int) -> HttpResponseBase:
     leave_circle(request.user, circle_id)
     messages.success(request, _("You have left the circle."))
     return SeeOther(reverse("settings_circles"))
-
-
-def _named(handles: list[str]) -> list[User]:
-    """The accounts of these handles; NotFound names the first one that is not there."""
-    ids = user_ids_by_handle(handles)
-    for handle in handles:
-        if handle not in ids:
-            raise NotFound(_("There is no account @%(handle)s.") % {"handle": handle})
-    return list(users_by_id(list(ids.values())).values())
 
 
 def _circle(

@@ -6,9 +6,8 @@ from django import forms
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
+from apps.accounts.forms import HandlesField
 from apps.graph.circle_actions import NAME_MAX_CHARACTERS
-
-HANDLES_MAX_CHARACTERS = 2000
 
 
 class CircleForm(forms.Form):
@@ -25,19 +24,7 @@ class CircleForm(forms.Form):
 class PeopleForm(forms.Form):
     """People to put into a circle."""
 
-    handles = forms.CharField(
-        label=_("Handles"),
-        max_length=HANDLES_MAX_CHARACTERS,
-        help_text=_("Of people who follow you, with spaces between them."),
-        widget=forms.TextInput(
-            attrs={"autocomplete": "off", "autocapitalize": "none", "spellcheck": "false"}
-        ),
-    )
-
-    def wanted(self) -> list[str]:
-        """The handles, each once, as they are stored."""
-        words = self.cleaned_data["handles"].replace(",", " ").replace("，", " ").split()
-        return list(dict.fromkeys(word.removeprefix("@").lower() for word in words))
+    handles = HandlesField(help_text=_("Of people who follow you, with spaces between them."))
 
 
 class PrivacyForm(forms.Form):

@@ -3,9 +3,8 @@
 from django import forms
 from django.utils.translation import gettext_lazy as _
 
+from apps.accounts.forms import HandlesField
 from apps.lists.models import TITLE_MAX_CHARACTERS, RepliesPolicy
-
-HANDLES_MAX_CHARACTERS = 2000
 
 
 class ListForm(forms.Form):
@@ -25,16 +24,4 @@ class ListForm(forms.Form):
 class FollowedForm(forms.Form):
     """People to put into a list."""
 
-    handles = forms.CharField(
-        label=_("Handles"),
-        max_length=HANDLES_MAX_CHARACTERS,
-        help_text=_("Of people you follow, with spaces between them."),
-        widget=forms.TextInput(
-            attrs={"autocomplete": "off", "autocapitalize": "none", "spellcheck": "false"}
-        ),
-    )
-
-    def wanted(self) -> list[str]:
-        """The handles, each once, as they are stored."""
-        words = self.cleaned_data["handles"].replace(",", " ").replace("，", " ").split()
-        return list(dict.fromkeys(word.removeprefix("@").lower() for word in words))
+    handles = HandlesField(help_text=_("Of people you follow, with spaces between them."))

@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST
 
 from apps.accounts.forms import show_refusal
-from apps.accounts.queries import user_by_handle, user_ids_by_handle
+from apps.accounts.queries import user_by_handle, user_ids_named
 from apps.accounts.visitors import MemberVisit, SeeOther, signed_in_only
 from apps.lists.actions import (
     add_to_list,
@@ -69,7 +69,7 @@ def add(request: MemberVisit, list_id: int) -> HttpResponseBase:
     found, people = own_list(request.user, list_id), FollowedForm(request.POST)
     if people.is_valid():
         try:
-            add_to_list(request.user, list_id, _ids(people.wanted()))
+            add_to_list(request.user, list_id, user_ids_named(people.cleaned_data["handles"]))
         except (Invalid, NotFound) as refusal:
             people.add_error("handles", refusal.message)
         else:
@@ -98,15 +98,6 @@ def delete(request: MemberVisit, list_id: int) -> HttpResponseBase:
     delete_list(request.user, list_id)
     messages.success(request, _("Deleted."))
     return SeeOther(reverse("lists"))
-
-
-def _ids(handles: list[str]) -> list[int]:
-    """The accounts of these handles; NotFound names the first one that is not there."""
-    ids = user_ids_by_handle(handles)
-    for handle in handles:
-        if handle not in ids:
-            raise NotFound(_("There is no account @%(handle)s.") % {"handle": handle})
-    return list(ids.values())
 
 
 def _said(found: UserList) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from apps.accounts.queries import (
     user_by_handle,
     user_by_id,
     user_ids_by_handle,
+    user_ids_named,
     user_of_token,
     users_by_id,
 )
@@ -69,6 +70,12 @@ def test_handles_that_exist_have_ids(alice, carol, django_assert_num_queries):
             "carol": carol.pk,
         }
     assert user_ids_by_handle([]) == {}
+
+
+def test_of_handles_that_must_exist_the_first_missing_one_is_named(alice, carol):
+    assert sorted(user_ids_named(["alice", "carol"])) == sorted([alice.pk, carol.pk])
+    with pytest.raises(NotFound, match="@nobody"):
+        user_ids_named(["alice", "nobody", "noone"])
 
 
 def test_a_token_stands_for_its_account_until_it_is_revoked(alice):
