@@ -57,6 +57,20 @@ def account_ids(term: str) -> list[int]:
     return list(User.objects.filter(handle=handle).values_list("pk", flat=True))
 
 
+class SearchedByAccount(StaffList):
+    """Rows that are searched by the whole handle of an account, looked up first."""
+
+    searched: ClassVar[str]  # the field with the account, whose index the search uses
+
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
+    ) -> tuple[QuerySet[Any], bool]:
+        """All rows without a term; none when there is no such account."""
+        if not search_term.strip():
+            return queryset, False
+        return queryset.filter(**{f"{self.searched}__in": account_ids(search_term)}), False
+
+
 class SuspendedFilter(admin.SimpleListFilter):
     """Suspended accounts, or those that are not."""
 

@@ -13,18 +13,19 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
-from apps.accounts.admin import account_ids, user_link
+from apps.accounts.admin import SearchedByAccount, user_link
 from apps.events.admin import StaffList
 from apps.graph.actions import unblock_user, unfollow_user, unmute_user
 from apps.graph.models import Block, Circle, CircleMember, Followee, Follower, GraphImport, Mute
 
 
-class RelationAdmin(StaffList):
+class RelationAdmin(SearchedByAccount):
     """A relation, newest first; searched by the handle of its owner, under which it is indexed."""
 
     other: ClassVar[str]
     list_display = ("id", "owner_link", "other_link", "created_at")
     list_display_links = None
+    searched = "owner"
     search_fields = ("=owner__handle",)
     search_help_text = gettext_lazy("The whole handle of the first account.")
     ordering = ("-id",)
@@ -34,14 +35,6 @@ class RelationAdmin(StaffList):
         """Rows with both accounts."""
         rows: QuerySet[Any] = super().get_queryset(request).select_related("owner", self.other)
         return rows
-
-    def get_search_results(
-        self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
-    ) -> tuple[QuerySet[Any], bool]:
-        """By the handle of the owner, looked up first."""
-        if not search_term.strip():
-            return queryset, False
-        return queryset.filter(owner__in=account_ids(search_term)), False
 
     @admin.display(description=gettext_lazy("account"))
     def owner_link(self, row: Any) -> SafeString:
@@ -122,11 +115,12 @@ class MuteAdmin(RelationAdmin):
 
 
 @admin.register(Circle)
-class CircleAdmin(StaffList):
+class CircleAdmin(SearchedByAccount):
     """Circles, newest first, for reading: what is posted to them is found among the posts."""
 
     list_display = ("id", "name", "owner_link", "is_shared", "size", "created_at", "deleted_at")
     list_display_links = None
+    searched = "owner"
     search_fields = ("=owner__handle",)
     search_help_text = gettext_lazy("The whole handle of the owner.")
     ordering = ("-id",)
@@ -137,14 +131,6 @@ class CircleAdmin(StaffList):
         rows: QuerySet[Circle] = super().get_queryset(request).select_related("owner")
         counted = Subquery(members.annotate(n=Count("pk")).values("n"))
         return rows.annotate(member_count=Coalesce(counted, 0))
-
-    def get_search_results(
-        self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
-    ) -> tuple[QuerySet[Any], bool]:
-        """By the handle of the owner, looked up first."""
-        if not search_term.strip():
-            return queryset, False
-        return queryset.filter(owner__in=account_ids(search_term)), False
 
     @admin.display(description=gettext_lazy("owner"))
     def owner_link(self, circle: Circle) -> SafeString:

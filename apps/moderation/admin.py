@@ -12,8 +12,8 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from apps.accounts.actions import suspend_user
-from apps.accounts.admin import account_ids, staff_of, user_link
-from apps.events.admin import StaffList, reason_of
+from apps.accounts.admin import SearchedByAccount, staff_of, user_link
+from apps.events.admin import reason_of
 from apps.moderation.actions import reopen_report, resolve_report
 from apps.moderation.models import Report
 from apps.posts.admin import post_link
@@ -37,7 +37,7 @@ class OpenFilter(admin.SimpleListFilter):
 
 
 @admin.register(Report)
-class ReportAdmin(StaffList):
+class ReportAdmin(SearchedByAccount):
     """Reports, newest first."""
 
     list_display = (
@@ -47,6 +47,7 @@ class ReportAdmin(StaffList):
     list_display_links = None
     list_select_related = ("target", "reporter", "resolved_by")
     list_filter = (OpenFilter, "category")
+    searched = "target"
     search_fields = ("=target__handle",)
     search_help_text = gettext_lazy("The whole handle of the reported account.")
     ordering = ("-id",)
@@ -56,14 +57,6 @@ class ReportAdmin(StaffList):
         """Reports with what they point at."""
         rows: QuerySet[Report] = super().get_queryset(request).prefetch_related("posts")
         return rows
-
-    def get_search_results(
-        self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
-    ) -> tuple[QuerySet[Any], bool]:
-        """By the handle of the reported account, looked up first."""
-        if not search_term.strip():
-            return queryset, False
-        return queryset.filter(target__in=account_ids(search_term)), False
 
     @admin.display(description=gettext_lazy("account"))
     def target_link(self, report: Report) -> SafeString:

@@ -1,38 +1,26 @@
 """Staff see what people were told, to answer "why did I get this?"; there is nothing to change."""
 
-from typing import Any
-
 from django.contrib import admin
-from django.db.models import QuerySet
-from django.http import HttpRequest
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy
 
-from apps.accounts.admin import account_ids, user_link
-from apps.events.admin import StaffList
+from apps.accounts.admin import SearchedByAccount, user_link
 from apps.notifications.models import Notification
 from apps.posts.admin import post_link
 
 
 @admin.register(Notification)
-class NotificationAdmin(StaffList):
+class NotificationAdmin(SearchedByAccount):
     """Notifications, newest first."""
 
     list_display = ("id", "user_link", "kind", "actor_link", "post_link", "created_at")
     list_display_links = None
     list_select_related = ("user", "actor")
     list_filter = ("kind",)
+    searched = "user"
     search_fields = ("=user__handle",)
     search_help_text = gettext_lazy("The whole handle of the account that was told.")
     ordering = ("-id",)
-
-    def get_search_results(
-        self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
-    ) -> tuple[QuerySet[Any], bool]:
-        """By the handle of who was told, looked up first."""
-        if not search_term.strip():
-            return queryset, False
-        return queryset.filter(user__in=account_ids(search_term)), False
 
     @admin.display(description=gettext_lazy("account"))
     def user_link(self, notification: Notification) -> SafeString:

@@ -15,7 +15,13 @@ from django.utils.text import Truncator
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
-from apps.accounts.admin import SEARCH_MAX_CHARACTERS, account_ids, staff_of, user_link
+from apps.accounts.admin import (
+    SEARCH_MAX_CHARACTERS,
+    SearchedByAccount,
+    account_ids,
+    staff_of,
+    user_link,
+)
 from apps.events.admin import StaffList
 from apps.events.leases import State
 from apps.ids import first_id_at, parse_id
@@ -202,11 +208,12 @@ def _search_floor() -> int:
 
 
 @admin.register(ScheduledPost)
-class ScheduledPostAdmin(StaffList):
+class ScheduledPostAdmin(SearchedByAccount):
     """Posts that wait for their time, and those that could not be published."""
 
     list_display = ("id", "author_link", "scheduled_at", "state", "attempts", "last_error")
     list_filter = ("state",)
+    searched = "author"
     search_fields = ("author__handle",)
     search_help_text = gettext_lazy("The whole handle of the author.")
     ordering = ("-id",)
@@ -217,13 +224,6 @@ class ScheduledPostAdmin(StaffList):
         """With their authors; what was published is found among the posts."""
         rows: QuerySet[ScheduledPost] = super().get_queryset(request)
         return rows.exclude(state=State.DONE).select_related("author")
-
-    def get_search_results(
-        self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
-    ) -> tuple[QuerySet[Any], bool]:
-        """By the author."""
-        term = search_term.strip()
-        return queryset.filter(author__in=account_ids(term)) if term else queryset, False
 
     @admin.display(description=gettext_lazy("author"))
     def author_link(self, row: ScheduledPost) -> SafeString:
