@@ -1,7 +1,7 @@
 """The API's changes of relations, and one's own lists of people: follow, block, mute, note, follow requests."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 from drf_spectacular.utils import extend_schema
 from rest_framework.decorators import api_view
@@ -28,8 +28,8 @@ from apps.graph.serializers import muted_json, relationship_json
 from apps.paging import Cursor, Page
 from apps.scopes import scopes
 
-Act = Callable[[User, User, dict[str, Any]], None]
 Endpoint = Callable[..., Response]
+T = TypeVar("T")
 CHANGED = {
     200: RelationshipSchema,
     400: ProblemSchema,
@@ -44,13 +44,16 @@ CHANGED = {
 def _change(
     name: str,
     summary: str,
-    act: Act,
+    act: Callable[..., None],
     *,
     scope: str,
     said: type[Serializer[Any]] | None = None,
     about: str = "",
 ) -> Endpoint:
-    """An endpoint that changes how the viewer stands to an account, and answers how that is now."""
+    """An endpoint that changes how the viewer stands to an account, and answers how that is now.
+
+    `act` gets the viewer, the account, and what was `said`, under the names of its own arguments.
+    """
 
     @scopes(POST=scope)
     @extend_schema(
@@ -64,7 +67,7 @@ def _change(
     @api_view(["POST"])
     def endpoint(request: Request, account_id: int) -> Response:
         viewer, other = viewer_of(request), user_by_id(account_id)
-        act(viewer, other, _said(request, said) if said else {})
+        act(viewer, other, **(_said(request, said) if said else {}))
         return Response(relationship_json(relationships(viewer.pk, [other.pk])[0]))
 
     return endpoint
@@ -79,9 +82,7 @@ def _said(request: Request, form: type[Serializer[Any]]) -> dict[str, Any]:
 follow = _change(
     "follow",
     "Follow an account",
-    lambda viewer, other, said: actions.follow_user(
-        viewer, other, reposts=said["reblogs"], notify=said["notify"]
-    ),
+    actions.follow_user,
     said=FollowInput,
     about="A locked account is asked. Of an account that is followed already, or asked, what is said changes.",
     scope="write:follows",
@@ -89,33 +90,31 @@ follow = _change(
 unfollow = _change(
     "unfollow",
     "Stop following an account, or asking to",
-    lambda viewer, other, _said: actions.unfollow_user(viewer, other),
+    actions.unfollow_user,
     scope="write:follows",
 )
 remove_from_followers = _change(
     "remove_from_followers",
     "End an account's following of you",
-    lambda viewer, other, _said: actions.remove_follower(viewer, other),
+    actions.remove_follower,
     scope="write:follows",
 )
 block = _change(
     "block",
     "Block an account",
-    lambda viewer, other, _said: actions.block_user(viewer, other),
+    actions.block_user,
     scope="write:blocks",
 )
 unblock = _change(
     "unblock",
     "End a block",
-    lambda viewer, other, _said: actions.unblock_user(viewer, other),
+    actions.unblock_user,
     scope="write:blocks",
 )
 mute = _change(
     "mute",
     "Mute an account",
-    lambda viewer, other, said: actions.mute_user(
-        viewer, other, notifications=said["notifications"], seconds=said["duration"]
-    ),
+    actions.mute_user,
     said=MuteInput,
     about="Muting again changes the terms. A mute with a duration ends within seconds of its time.",
     scope="write:mutes",
@@ -123,13 +122,13 @@ mute = _change(
 unmute = _change(
     "unmute",
     "End a mute",
-    lambda viewer, other, _said: actions.unmute_user(viewer, other),
+    actions.unmute_user,
     scope="write:mutes",
 )
 note = _change(
     "note",
     "Note something about an account, for yourself",
-    lambda viewer, other, said: actions.note_about(viewer, other, said["comment"]),
+    actions.note_about,
     said=NoteInput,
     about="An empty comment takes the note away.",
     scope="write:accounts",
@@ -137,20 +136,28 @@ note = _change(
 authorize = _change(
     "authorize",
     "Let an account that asked follow you",
-    lambda viewer, other, _said: request_actions.approve_request(viewer, other),
+    request_actions.approve_request,
     scope="write:follows",
 )
 reject = _change(
     "reject",
     "Do not let an account that asked follow you",
-    lambda viewer, other, _said: request_actions.reject_request(viewer, other),
+    request_actions.reject_request,
     scope="write:follows",
 )
 
 
 def _own_list(
-    name: str, summary: str, query: Callable[[User, Cursor], Page[User]], *, scope: str
-) -> Callable[..., Response]:
+    name: str,
+    summary: str,
+    query: Callable[[User, Cursor], Page[T]],
+    shown: Callable[[T], dict[str, Any]],
+    *,
+    scope: str,
+    schema: type[AccountSchema] = AccountSchema,
+) -> Endpoint:
+    """An endpoint with a list of people that is the viewer's own, the newest first."""
+
     @scopes(GET=scope)
     @extend_schema(
         operation_id=name,
@@ -158,37 +165,28 @@ def _own_list(
         summary=summary,
         description="Follow the `Link` header: the cursor is no account id.",
         parameters=CURSOR_PARAMETERS,
-        responses={200: AccountSchema(many=True), 400: ProblemSchema, 401: ProblemSchema},
+        responses={200: schema(many=True), 400: ProblemSchema, 401: ProblemSchema},
     )
     @api_view(["GET"])
     def endpoint(request: Request) -> Response:
-        page = query(viewer_of(request), _cursor(request))
-        return paged(request, page, [account_json(user) for user in page.items])
+        cursor = Cursor.from_query(request.query_params, default=PEOPLE_DEFAULT, most=PEOPLE_MOST)
+        page = query(viewer_of(request), cursor)
+        return paged(request, page, [shown(item) for item in page.items])
 
     return endpoint
 
 
-blocks = _own_list("blocks", "Whom you have blocked", blocked_page, scope="read:blocks")
+blocks = _own_list(
+    "blocks", "Whom you have blocked", blocked_page, account_json, scope="read:blocks"
+)
 follow_requests = _own_list(
-    "follow_requests", "Who asks to follow you", requests_page, scope="read:follows"
+    "follow_requests", "Who asks to follow you", requests_page, account_json, scope="read:follows"
 )
-
-
-@scopes(GET="read:mutes")
-@extend_schema(
-    operation_id="mutes",
-    tags=["accounts"],
-    summary="Whom you have muted",
-    description="Follow the `Link` header: the cursor is no account id.",
-    parameters=CURSOR_PARAMETERS,
-    responses={200: MutedAccountSchema(many=True), 400: ProblemSchema, 401: ProblemSchema},
+mutes = _own_list(
+    "mutes",
+    "Whom you have muted",
+    muted_page,
+    lambda row: muted_json(*row),
+    scope="read:mutes",
+    schema=MutedAccountSchema,
 )
-@api_view(["GET"])
-def mutes(request: Request) -> Response:
-    """Whom the viewer has muted, the newest first, and until when."""
-    page = muted_page(viewer_of(request), _cursor(request))
-    return paged(request, page, [muted_json(user, ends_at) for user, ends_at in page.items])
-
-
-def _cursor(request: Request) -> Cursor:
-    return Cursor.from_query(request.query_params, default=PEOPLE_DEFAULT, most=PEOPLE_MOST)

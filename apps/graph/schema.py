@@ -47,7 +47,7 @@ class MutedAccountSchema(AccountSchema):
 class FollowInput(serializers.Serializer[Any]):
     """How to follow. What is not said stays as it is; of a new follow: with reblogs, without notifications."""
 
-    reblogs = serializers.BooleanField(allow_null=True, default=None)
+    reblogs = serializers.BooleanField(source="reposts", allow_null=True, default=None)
     notify = serializers.BooleanField(allow_null=True, default=None)
 
 
@@ -58,7 +58,10 @@ class MuteInput(serializers.Serializer[Any]):
         allow_null=True, default=None, help_text="Notifications too; null is yes."
     )
     duration = serializers.IntegerField(
-        default=0, min_value=0, help_text="In seconds, at most a year; 0 is for good."
+        source="seconds",
+        default=0,
+        min_value=0,
+        help_text="In seconds, at most a year; 0 is for good.",
     )
 
     def validate_notifications(self, value: bool | None) -> bool:  # noqa: FBT001 -- DRF's own signature
@@ -69,7 +72,9 @@ class MuteInput(serializers.Serializer[Any]):
 class NoteInput(serializers.Serializer[Any]):
     """What to note about an account."""
 
-    comment = serializers.CharField(allow_blank=True, default="", max_length=NOTE_MAX_CHARACTERS)
+    comment = serializers.CharField(
+        source="text", allow_blank=True, default="", max_length=NOTE_MAX_CHARACTERS
+    )
 
 
 class FamiliarSchema(serializers.Serializer[Any]):
