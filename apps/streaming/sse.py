@@ -32,7 +32,8 @@ async def serve(connection: Connection, receive: Receive, send: Send, headers: H
         with suppress(TimeoutError, OSError):
             async with asyncio.timeout(SEND_SECONDS):
                 pause = random.randint(*COME_AGAIN_MS)  # noqa: S311 -- no secret
-                await _send(send, b"retry: %d\n\n" % pause, more=False)
+                # no empty line: browsers take the field as it comes, clients like Mastodon.py would see a broken event
+                await _send(send, b"retry: %d\n" % pause, more=False)
     except (TimeoutError, OSError):
         connection.end("it does not read")
     finally:

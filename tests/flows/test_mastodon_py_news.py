@@ -28,6 +28,7 @@ class Listener(StreamListener):
 
     def __init__(self):
         self._told = queue.Queue()
+        self.lives = lambda: False  # does the client still read for it?
 
     def on_update(self, status):
         self._told.put(("update", int(status.id), status.content))
@@ -41,6 +42,13 @@ class Listener(StreamListener):
     def on_notification(self, notification):
         self._told.put(("notification", notification.type, notification.account.acct))
 
+    def on_abort(self, err):
+        self._told.put(("abort", None, None))
+
+    def told(self):
+        """Whether there is more than it was asked for."""
+        return not self._told.empty()
+
     def next(self):
         """What it is told next."""
         return self._told.get(timeout=NEWS_SECONDS)
@@ -53,6 +61,7 @@ def listening(open_stream, *words):
     handle = open_stream(*words, listener, run_async=True)
     try:
         assert wait_for(handle.is_receiving, NEWS_SECONDS)
+        listener.lives = handle.is_alive
         yield listener
     finally:
         handle.close()
@@ -81,6 +90,24 @@ def test_it_listens_where_the_instance_says(streamed, alice, bob):
         delete_post(post.pk, by=alice)
         deliver()
         assert home.next() == ("delete", post.pk, None)
+
+
+def test_its_streams_end_with_its_token(streamed, alice, bob):
+    program = mastodon(bob, streamed)
+    tea = program.list_create("Tea")
+    program.list_accounts_add(tea, [alice.pk])
+    with (
+        listening(program.stream_list, tea.id) as listed,
+        listening(program.stream_public) as public,
+    ):
+        post = publish(alice, "For all.")
+        deliver()
+        for listener in (listed, public):
+            assert listener.next() == ("update", post.pk, "<p>For all.</p>")
+        program.revoke_access_token()
+        for listener in (listed, public):
+            assert wait_for(lambda one=listener: not one.lives(), NEWS_SECONDS)
+            assert not listener.told()  # an end, no error
 
 
 def test_notifications_one_by_one(served, alice, bob, carol):
