@@ -5,6 +5,8 @@ from typing import Any
 
 from django import forms
 from django.conf import settings
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
 from django.utils.translation import gettext_lazy as _
 
 from apps.accounts.models import BIO_MAX_CHARACTERS, NAME_MAX_CHARACTERS, TextSize, Theme
@@ -23,6 +25,14 @@ def show_refusal(
     for name, message in refusal.errors.items() or {"": refusal.message}.items():
         known = names.get(name, name)
         form.add_error(known if known in form.fields else None, message)
+
+
+def form_page(
+    request: HttpRequest, template: str, context: dict[str, Any], *shown: forms.BaseForm
+) -> HttpResponse:
+    """A page with forms: 422 when one of them says what is wrong with its input, else 200."""
+    wrong = any(form.errors for form in shown)
+    return render(request, template, context, status=422 if wrong else 200)
 
 
 def _text(

@@ -9,6 +9,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods
 
+from apps.accounts.forms import form_page
 from apps.accounts.visitors import MemberVisit, SeeOther, signed_in_only
 from apps.filters.actions import change_filter, create_filter, delete_filter
 from apps.filters.forms import FilterForm, form_of
@@ -73,4 +74,4 @@ def _settings(
     request: MemberVisit, template: str, form: FilterForm, **context: Any
 ) -> HttpResponse:
     context = {"form": form, "tab": "filters", "here": "settings", "no_fab": True, **context}
-    return render(request, template, context, status=422 if form.errors else 200)
+    return form_page(request, template, context, form)

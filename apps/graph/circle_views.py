@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from django import forms
 from django.contrib import messages
 from django.http import HttpResponse, HttpResponseBase
 from django.shortcuts import render
@@ -9,7 +10,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST
 
-from apps.accounts.forms import show_refusal
+from apps.accounts.forms import form_page, show_refusal
 from apps.accounts.queries import user_by_handle, user_ids_named, users_by_id
 from apps.accounts.visitors import MemberVisit, SeeOther, signed_in_only
 from apps.graph.circle_actions import (
@@ -40,7 +41,8 @@ def circles(request: MemberVisit) -> HttpResponseBase:
             show_refusal(form, refusal)
         else:
             return SeeOther(_address(made.pk))
-    context = {"own": circles_of(request.user), "others": circles_with(request.user)}
+    own, others = circles_of(request.user), circles_with(request.user)
+    context = {"own": own, "others": others, "form": form}
     return _settings(request, "graph/circles.html", form, **context)
 
 
@@ -117,19 +119,18 @@ def _circle(
     found = own_circle(request.user, circle_id)
     context = {
         "circle": found,
+        "form": form,
         "people_form": people,
         "page": members_page(found, Cursor.from_query(request.GET)),
     }
-    return _settings(request, "graph/circle.html", form, **context)
+    return _settings(request, "graph/circle.html", form, people, **context)
 
 
 def _settings(
-    request: MemberVisit, template: str, form: CircleForm, **context: Any
+    request: MemberVisit, template: str, *forms_shown: forms.Form, **context: Any
 ) -> HttpResponse:
-    other = context.get("people_form")
-    wrong = form.errors or (other.errors if other else None)
-    context = {"form": form, "tab": "circles", "here": "settings", "no_fab": True, **context}
-    return render(request, template, context, status=422 if wrong else 200)
+    context |= {"tab": "circles", "here": "settings", "no_fab": True}
+    return form_page(request, template, context, *forms_shown)
 
 
 def _address(circle_id: int) -> str:

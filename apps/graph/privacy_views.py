@@ -11,6 +11,7 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from apps.accounts.actions import set_locked
+from apps.accounts.forms import form_page
 from apps.accounts.models import User
 from apps.accounts.queries import user_by_handle
 from apps.accounts.visitors import MemberVisit, SeeOther, next_address, signed_in_only
@@ -95,8 +96,7 @@ def mute(request: MemberVisit, handle: str) -> HttpResponseBase:
             messages.success(request, _("@%(handle)s is muted.") % {"handle": other.handle})
             return SeeOther(back)
     context = {"person": other, "back": back, "form": form, "no_fab": True}
-    status = 422 if form.errors else 200
-    return render(request, "graph/mute.html", context, status=status)
+    return form_page(request, "graph/mute.html", context, form)
 
 
 def _settings(request: MemberVisit, template: str, **context: Any) -> HttpResponse:

@@ -10,7 +10,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST
 
-from apps.accounts.forms import show_refusal
+from apps.accounts.forms import form_page, show_refusal
 from apps.accounts.queries import user_by_handle, user_ids_named
 from apps.accounts.visitors import MemberVisit, SeeOther, signed_in_only
 from apps.lists.actions import (
@@ -116,9 +116,8 @@ def _edit_page(
 def _render(
     request: MemberVisit, template: str, *forms_shown: forms.Form, **context: Any
 ) -> HttpResponse:
-    wrong = any(form.errors for form in forms_shown)
     context |= {"here": "lists", "no_fab": True}
-    return render(request, template, context, status=422 if wrong else 200)
+    return form_page(request, template, context, *forms_shown)
 
 
 def _address(list_id: int) -> str:

@@ -2,11 +2,10 @@
 
 from django.contrib import messages
 from django.http import HttpResponseBase
-from django.shortcuts import render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods
 
-from apps.accounts.forms import show_refusal
+from apps.accounts.forms import form_page, show_refusal
 from apps.accounts.queries import user_by_handle
 from apps.accounts.visitors import MemberVisit, SeeOther, next_address, signed_in_only
 from apps.ids import parse_id
@@ -30,7 +29,7 @@ def report(request: MemberVisit, handle: str) -> HttpResponseBase:
             messages.success(request, _("Thank you. The staff will look at it."))
             return SeeOther(back)
     context = {"person": person, "form": form, "back": back, "post_ids": post_ids, "no_fab": True}
-    return render(request, "moderation/report.html", context, status=422 if form.errors else 200)
+    return form_page(request, "moderation/report.html", context, form)
 
 
 def _post_ids(request: MemberVisit) -> list[int]:

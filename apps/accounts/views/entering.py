@@ -7,13 +7,13 @@ from django.contrib import messages
 from django.contrib.auth import authenticate, login, logout
 from django.contrib.auth import views as auth
 from django.http import HttpResponse, HttpResponseBase, HttpResponseRedirect
-from django.shortcuts import redirect, render
+from django.shortcuts import redirect
 from django.utils.translation import gettext as _
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_POST
 
 from apps.accounts.actions import password_changed, register
-from apps.accounts.forms import JoinForm, LoginForm, show_refusal
+from apps.accounts.forms import JoinForm, LoginForm, form_page, show_refusal
 from apps.accounts.limits import count_or_refuse
 from apps.accounts.models import User
 from apps.accounts.visitors import (
@@ -46,7 +46,7 @@ def join(request: Visit) -> HttpResponseBase:
         else:
             login(request, user)
             return SeeOther(next_address(request))
-    return _form_page(request, "accounts/join.html", form)
+    return _entry_page(request, "accounts/join.html", form)
 
 
 @sensitive_post_parameters("password")
@@ -66,7 +66,7 @@ def log_in(request: Visit) -> HttpResponseBase:
             login(request, user)
             return SeeOther(next_address(request))
         form.add_error(None, _("Handle or password is wrong."))
-    return _form_page(request, "accounts/login.html", form)
+    return _entry_page(request, "accounts/login.html", form)
 
 
 @require_POST
@@ -129,9 +129,9 @@ def password_reset_confirm(request: Visit, uidb64: str, token: str) -> HttpRespo
     return _finish(view(request, uidb64=uidb64, token=token), request, said)
 
 
-def _form_page(request: Visit, template: str, form: Any) -> HttpResponse:
+def _entry_page(request: Visit, template: str, form: Any) -> HttpResponse:
     context = {"form": form, "next": next_address(request)}
-    return render(request, template, context, status=422 if form.errors else 200)
+    return form_page(request, template, context, form)
 
 
 def _finish(response: HttpResponseBase, request: Visit, said: str) -> HttpResponseBase:

@@ -5,7 +5,6 @@ from typing import Any
 from django.conf import settings
 from django.contrib import messages
 from django.http import HttpResponse, HttpResponseBase
-from django.shortcuts import render
 from django.utils.translation import gettext as _
 from django.utils.translation import override
 from django.views.decorators.debug import sensitive_post_parameters
@@ -26,6 +25,7 @@ from apps.accounts.forms import (
     ProfileForm,
     QuickAppearanceForm,
     TokenForm,
+    form_page,
     show_refusal,
 )
 from apps.accounts.queries import tokens_of
@@ -163,26 +163,27 @@ def token_revoke(request: MemberVisit, token_id: int) -> HttpResponseBase:
 def _account(
     request: MemberVisit, form: EmailForm, token_form: TokenForm | None = None
 ) -> HttpResponse:
+    token_form = token_form or TokenForm()
     context = {
-        "token_form": token_form or TokenForm(),
+        "token_form": token_form,
         "tokens": tokens_of(request.user),
         "sessions": sessions_of(request.user, current_key=request.session.session_key),
         "new_token": request.session.pop(NEW_TOKEN, ""),
         "tab": "account",
     }
-    response = _settings(request, "accounts/settings_account.html", form, **context)
+    response = _settings(request, "accounts/settings_account.html", form, token_form, **context)
     if context["new_token"]:
         response.headers["Cache-Control"] = "no-store"
     return response
 
 
-def _settings(request: MemberVisit, template: str, form: Any, **context: Any) -> HttpResponse:
-    other = context.get("token_form")
-    wrong = form.errors or (other.errors if other else None)
+def _settings(
+    request: MemberVisit, template: str, form: Any, *more: TokenForm, **context: Any
+) -> HttpResponse:
     if form.errors:
         request.user.refresh_from_db()  # what was refused is not shown as if it were saved
     context = {"form": form, "here": "settings", "no_fab": True, **context}
-    return render(request, template, context, status=422 if wrong else 200)
+    return form_page(request, template, context, form, *more)
 
 
 def _keep_in_cookies(response: HttpResponseBase, *, language: str, theme: str) -> HttpResponseBase:

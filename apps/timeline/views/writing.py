@@ -8,7 +8,7 @@ from django.shortcuts import render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from apps.accounts.forms import show_refusal
+from apps.accounts.forms import form_page, show_refusal
 from apps.accounts.visitors import MemberVisit, SeeOther, next_address, signed_in_only
 from apps.graph.circle_queries import circles_to_post_to
 from apps.paging import Cursor
@@ -80,7 +80,7 @@ def edit(request: MemberVisit, post_id: int) -> HttpResponseBase:
             outbox.stay(edited)
             return SeeOther(item.url)
     context = {"item": item, "editing": post_id, "no_fab": True, **composer_context(form)}
-    return render(request, "timeline/edit.html", context, status=422 if form.errors else 200)
+    return form_page(request, "timeline/edit.html", context, form)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
