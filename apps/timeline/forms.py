@@ -1,6 +1,6 @@
 """HTML input of posts. What is allowed is decided by the actions; forms only read and show."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 from uuid import uuid4
 
@@ -9,6 +9,7 @@ from django.conf import settings
 from django.utils.translation import get_language
 from django.utils.translation import gettext_lazy as _
 
+from apps.accounts.models import User
 from apps.accounts.scripts import language_by_script
 from apps.graph.circle_queries import CircleChoice
 from apps.ids import parse_id
@@ -71,13 +72,22 @@ class AudienceField(forms.ChoiceField):
 class ComposeForm(EditForm):
     """A new post; `reply_to` and `quote` are post ids."""
 
-    visibility = AudienceField(initial=Visibility.PUBLIC)
+    visibility = AudienceField()
     reply_to = forms.CharField(required=False)
     quote = forms.CharField(required=False)
     idempotency_key = forms.CharField(required=False, max_length=200)
 
-    def __init__(self, *args: Any, circles: Sequence[CircleChoice] = (), **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
+    def __init__(
+        self,
+        data: Any = None,
+        *,
+        author: User,
+        circles: Sequence[CircleChoice] = (),
+        initial: Mapping[str, Any] | None = None,
+    ) -> None:
+        """The form of an author, who may post to some circles; it starts with their defaults where `initial` says nothing."""
+        usual = {"visibility": author.post_visibility, "language": author.post_language}
+        super().__init__(data, initial={**usual, **(initial or {})})
         plain = [choice for choice in Visibility.choices if choice[0] != Visibility.CIRCLE]
         own = [(f"{CIRCLE_PREFIX}{circle.id}", circle_label(circle.name)) for circle in circles]
         self.fields["visibility"].choices = [*plain, *own]  # type: ignore[attr-defined]  # a ChoiceField has them

@@ -5,6 +5,7 @@ import re
 import pytest
 from django.test import Client
 
+from apps.accounts.actions import update_profile
 from apps.graph.circle_actions import add_to_circle, create_circle, remove_from_circle
 from apps.posts.actions import delete_post
 from apps.posts.models import Post
@@ -26,6 +27,21 @@ class TestWriting:
         assert (response.status_code, response["Location"]) == (303, f"/#p{post.pk}")
         assert _cards(browser.get("/")) == [str(post.pk)]
         assert post.language == "en"
+
+    def test_the_composer_starts_with_what_its_author_usually_says(self, alice, bob, page_of):
+        update_profile(alice, post_visibility="followers", post_language="zh")
+        post = publish(bob, visibility="unlisted")
+        for path, visibility in (
+            ("/", "followers"),
+            ("/compose", "followers"),
+            (f"/compose?reply_to={post.pk}", "unlisted"),
+        ):
+            page = page_of(alice).get(path).text
+            chosen = [
+                re.findall(r'value="([^"]+)" selected', page.split(f'name="{name}"')[1].split("</select>")[0])
+                for name in ("visibility", "language")
+            ]  # fmt: skip
+            assert chosen == [[visibility], ["zh"]]
 
     def test_the_language_is_seen_from_the_script(self, alice, page_of):
         page_of(alice).post("/posts", {"body": "你好", "visibility": "public"})

@@ -63,7 +63,9 @@ def home(request: MemberVisit) -> HttpResponse:
         sieve=FilterContext.HOME,
         feed_url="/",
         place=str(Place.of(page)),
-        **composer_context(ComposeForm(circles=circles_to_post_to(request.user.pk))),
+        **composer_context(
+            ComposeForm(author=request.user, circles=circles_to_post_to(request.user.pk))
+        ),
     )
 
 

@@ -99,7 +99,9 @@ def delete(request: MemberVisit, post_id: int) -> HttpResponseBase:
 
 
 def _form(request: MemberVisit, *args: Any, **kwargs: Any) -> ComposeForm:
-    return ComposeForm(*args, circles=circles_to_post_to(request.user.pk), **kwargs)
+    return ComposeForm(
+        *args, author=request.user, circles=circles_to_post_to(request.user.pk), **kwargs
+    )
 
 
 def _composer(
