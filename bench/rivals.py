@@ -92,7 +92,17 @@ def _value(owner: type, name: str, text: str | None) -> Any:
     kind = _types(owner)[name]
     if kind is str:
         return text or ""
-    return None if text is None else int(text) if kind in (int, int | None) else text
+    if text is None:
+        return None
+    return _READ.get(kind, str)(text)
+
+
+_READ: dict[Any, Callable[[str], Any]] = {
+    int: int,
+    int | None: int,
+    float: float,
+    bool: "True".__eq__,
+}
 
 
 @cache

@@ -9,6 +9,7 @@ from typing import Any
 from urllib.parse import unquote_to_bytes
 
 from django.http import QueryDict
+from django.utils.http import parse_header_parameters
 from rest_framework.exceptions import ParseError
 from rest_framework.parsers import FormParser, MultiPartParser
 
@@ -22,7 +23,10 @@ class NestedFormParser(FormParser):
     """`application/x-www-form-urlencoded`, as JSON would have been."""
 
     def parse(self, stream: Any, media_type: str | None = None, parser_context: Any = None) -> Any:
-        """The fields; ParseError for names that contradict each other and for texts that are none."""
+        """The fields; ParseError for names that contradict each other, texts that are none, and other charsets than UTF-8."""
+        charset = parse_header_parameters(media_type or "")[1].get("charset", "utf-8")
+        if charset.lower() not in {"utf-8", "utf8"}:
+            raise ParseError("Forms are written in UTF-8.")
         body = stream.read()
         try:
             fields = QueryDict(body, encoding="utf-8")

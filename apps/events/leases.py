@@ -30,15 +30,18 @@ KILLED = "the worker died or ran out of time at every try"
 # One statement: what a small piece of work costs is mostly its round trips.
 _CLAIM = """
 WITH due AS (
-    SELECT {key} FROM {table} WHERE state = %(pending)s AND due_at <= %(due)s {chosen}
+    SELECT {key}, attempts FROM {table} WHERE state = %(pending)s AND due_at <= %(due)s {chosen}
     ORDER BY {key} LIMIT %(limit)s FOR UPDATE SKIP LOCKED
+), bounds AS (
+    SELECT min({key}) AS oldest, min({key}) FILTER (WHERE attempts > 0) AS tried FROM due
 )
 UPDATE {table} r
 SET attempts = least(r.attempts + 1, %(most)s), due_at = %(lease)s,
     state = CASE WHEN r.attempts < %(most)s THEN %(pending)s ELSE %(dead)s END,
     finished_at = CASE WHEN r.attempts < %(most)s THEN NULL ELSE %(now)s END,
     last_error = CASE WHEN r.attempts < %(most)s THEN r.last_error ELSE %(killed)s END
-FROM due WHERE r.{key} = due.{key}
+FROM due, bounds
+WHERE r.{key} = due.{key} AND (tried IS NULL OR due.{key} < tried OR due.{key} = oldest)
 RETURNING r.*
 """
 
@@ -78,6 +81,7 @@ def claim(
 ) -> list[R]:
     """Take up to `limit` due rows under a lease, oldest first; rows that others hold are passed over.
 
+    A row that was tried before is taken alone: what kills its worker must not use up the tries of its neighbours.
     `overdue` takes only those that have been due for so long. A row whose fifth lease ran out killed its worker every
     time: it becomes a dead letter here.
     """

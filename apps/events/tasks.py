@@ -27,7 +27,7 @@ def sweep() -> None:
     The next sweep goes on: one that ran into the time limit of its task would leave rows under a lease that nobody works on.
     """
     until = time.monotonic() + SWEEP_SECONDS
-    while actions.run_due(limit=SWEEP_LIMIT, overdue=UNHEARD) == SWEEP_LIMIT:
+    while actions.run_due(limit=SWEEP_LIMIT, overdue=UNHEARD):
         if time.monotonic() > until:
             return
 

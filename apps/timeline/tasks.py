@@ -51,7 +51,7 @@ def measure_policies() -> None:
 def sweep() -> None:
     """Go on with the jobs and chunks that no doorbell reached."""
     until = monotonic() + SWEEP_SECONDS
-    while fanout.run_due(limit=SWEEP_LIMIT, overdue=UNHEARD) >= SWEEP_LIMIT:
+    while fanout.run_due(limit=SWEEP_LIMIT, overdue=UNHEARD):
         if monotonic() > until:
             return
 

@@ -17,7 +17,7 @@ from apps.caches.tiers import tiers
 from apps.caches.weekbucket import WEEK_SECONDS, Week
 from apps.ids import first_id_at, second_of
 from apps.paging import Cursor
-from apps.posts import actions, recent, upkeep
+from apps.posts import actions, editing, recent, upkeep
 from apps.posts.actions import delete_post, publish_post, repost, unrepost
 from apps.posts.cache import RECENT
 from apps.posts.codec import encode
@@ -216,7 +216,8 @@ def test_a_rollback_leaves_the_caches_untouched(alice, committed, monkeypatch):
     def fails(*_args, **_options):
         raise DatabaseError("at the last moment")
 
-    monkeypatch.setattr(actions, "record", fails)
+    for module in (actions, editing):
+        monkeypatch.setattr(module, "record", fails)
     for change in (
         lambda: publish(alice, "Never."),
         lambda: edit_post(alice, post.pk, body="Never."),
