@@ -4,7 +4,6 @@ Servers are TCP or Unix addresses; clients find a link on a loopback port that s
 bytes are carried by a process of its own (`drill.relay`); this is what gives it orders.
 """
 
-import signal
 import socket
 import subprocess
 import sys
@@ -78,7 +77,7 @@ class Proxy:
             try:
                 self._relay.wait(CONTROL_SECONDS)
             except subprocess.TimeoutExpired:
-                self._relay.send_signal(signal.SIGKILL)
+                self._relay.kill()
                 self._relay.wait()
             self._relay = None
 

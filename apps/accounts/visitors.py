@@ -9,6 +9,7 @@ from urllib.parse import urlencode
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, HttpResponseRedirect
 from django.utils.http import url_has_allowed_host_and_scheme
+from django.views.decorators.http import require_http_methods
 from django_htmx.http import HttpResponseClientRedirect
 from django_htmx.middleware import HtmxDetails
 from rest_framework.request import Request
@@ -28,6 +29,9 @@ class MemberVisit(Visit):
     """A request behind `signed_in_only`; for type checkers only."""
 
     user: User
+
+
+page = require_http_methods(["GET", "HEAD", "POST"])  # a page that takes a form of its own
 
 
 class SeeOther(HttpResponseRedirect):

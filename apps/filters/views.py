@@ -7,17 +7,14 @@ from django.http import HttpResponse, HttpResponseBase
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_http_methods
 
 from apps.accounts.forms import form_page
-from apps.accounts.visitors import MemberVisit, SeeOther, signed_in_only
+from apps.accounts.visitors import MemberVisit, SeeOther, page, signed_in_only
 from apps.filters.actions import change_filter, create_filter, delete_filter
 from apps.filters.forms import FilterForm, form_of
 from apps.filters.models import Filter
 from apps.filters.queries import filters_of, own_filter
 from apps.refusals import Invalid
-
-page = require_http_methods(["GET", "HEAD", "POST"])
 
 
 @page

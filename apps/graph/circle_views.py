@@ -8,11 +8,11 @@ from django.http import HttpResponse, HttpResponseBase
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_http_methods, require_POST
+from django.views.decorators.http import require_POST
 
 from apps.accounts.forms import form_page, show_refusal
 from apps.accounts.queries import user_by_handle, user_ids_named, users_by_id
-from apps.accounts.visitors import MemberVisit, SeeOther, signed_in_only
+from apps.accounts.visitors import MemberVisit, SeeOther, page, signed_in_only
 from apps.graph.circle_actions import (
     add_to_circle,
     change_circle,
@@ -25,8 +25,6 @@ from apps.graph.circle_queries import circles_of, circles_with, members_page, ow
 from apps.graph.forms import CircleForm, PeopleForm
 from apps.paging import Cursor
 from apps.refusals import Invalid, NotAllowed, NotFound
-
-page = require_http_methods(["GET", "HEAD", "POST"])
 
 
 @page

@@ -8,20 +8,18 @@ from django.http import HttpResponse, HttpResponseBase
 from django.shortcuts import render
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
-from django.views.decorators.http import require_http_methods, require_POST, require_safe
+from django.views.decorators.http import require_POST, require_safe
 
 from apps.accounts.actions import set_locked
 from apps.accounts.forms import form_page
 from apps.accounts.models import User
 from apps.accounts.queries import user_by_handle
-from apps.accounts.visitors import MemberVisit, SeeOther, next_address, signed_in_only
+from apps.accounts.visitors import MemberVisit, SeeOther, next_address, page, signed_in_only
 from apps.graph.actions import mute_user
 from apps.graph.forms import MuteForm, PrivacyForm
 from apps.graph.relationships import blocked_page, muted_page, requests_count, requests_page
 from apps.graph.request_actions import approve_request, reject_request
 from apps.paging import Cursor
-
-page = require_http_methods(["GET", "HEAD", "POST"])
 
 ANSWERS: dict[str, Callable[[User, User], None]] = {
     "approve": approve_request,

@@ -8,7 +8,7 @@ from django.http import HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
-from django.views.decorators.http import require_http_methods, require_POST, require_safe
+from django.views.decorators.http import require_POST, require_safe
 
 from apps.accounts.models import User
 from apps.accounts.queries import user_by_handle
@@ -17,6 +17,7 @@ from apps.accounts.visitors import (
     SeeOther,
     Visit,
     next_address,
+    page,
     signed_in_only,
     viewer_id_of,
 )
@@ -82,7 +83,7 @@ def act(request: MemberVisit, handle: str, verb: str) -> HttpResponseBase:
     return SeeOther(next_address(request, other.url))
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
+@page
 @signed_in_only
 def block(request: MemberVisit, handle: str) -> HttpResponseBase:
     """Ask, then block."""

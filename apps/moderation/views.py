@@ -3,18 +3,17 @@
 from django.contrib import messages
 from django.http import HttpResponseBase
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_http_methods
 
 from apps.accounts.forms import form_page, show_refusal
 from apps.accounts.queries import user_by_handle
-from apps.accounts.visitors import MemberVisit, SeeOther, next_address, signed_in_only
+from apps.accounts.visitors import MemberVisit, SeeOther, next_address, page, signed_in_only
 from apps.ids import parse_id
 from apps.moderation.actions import file_report
 from apps.moderation.forms import ReportForm
 from apps.refusals import BadRequest, Invalid
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
+@page
 @signed_in_only
 def report(request: MemberVisit, handle: str) -> HttpResponseBase:
     """Ask what is wrong, then tell the staff; `post` names the post that it is about."""

@@ -8,18 +8,17 @@ from django.contrib import messages
 from django.http import HttpResponse, HttpResponseBase
 from django.shortcuts import render
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_http_methods, require_POST, require_safe
+from django.views.decorators.http import require_POST, require_safe
 from oauth2_provider.exceptions import FatalClientError, OAuthToolkitError
 from oauth2_provider.http import OAuth2ResponseRedirect
 from oauth2_provider.oauth2_backends import get_oauthlib_core
 
-from apps.accounts.visitors import MemberVisit, SeeOther, signed_in_only
+from apps.accounts.visitors import MemberVisit, SeeOther, page, signed_in_only
 from apps.oauth.actions import end_access
 from apps.oauth.models import OUT_OF_BAND, Application
 from apps.oauth.provider import Scopes
 from apps.oauth.queries import connections_of
 
-page = require_http_methods(["GET", "HEAD", "POST"])
 _SOURCE = re.compile(r"[a-z][a-z0-9+.-]*:(//[\w.:\[\]-]+)?", re.ASCII | re.IGNORECASE)
 
 

@@ -48,7 +48,7 @@ def start_job(post_id: int) -> None:
     job = known or _write_down(post)
     if job is None or job.state != leases.State.PENDING:
         return
-    if not _is_short(job, post):  # left to those who cut long lists
+    if not _is_short(post, job.followers):  # left to those who cut long lists
         ring("apps.timeline.tasks.cut_job", post_id)
     elif known is None:
         leases.do([job], _cut_here)
@@ -56,8 +56,8 @@ def start_job(post_id: int) -> None:
         leases.work_off(FanoutJob, _cut_here, limit=1, only=[post_id])
 
 
-def _is_short(job: FanoutJob, post: Post) -> bool:
-    return post.visibility in ADDRESSED or job.followers <= settings.FANOUT_CHUNK_SIZE
+def _is_short(post: Post, followers: int) -> bool:
+    return post.visibility in ADDRESSED or followers <= settings.FANOUT_CHUNK_SIZE
 
 
 def _write_down(post: Post) -> FanoutJob | None:
@@ -65,19 +65,20 @@ def _write_down(post: Post) -> FanoutJob | None:
 
     One of a short list is held by whoever writes it down. None when somebody else just did.
     """
-    job = FanoutJob(post=post)
     try:
         with transaction.atomic():
-            job.mode = policies.mode_for(post.author_id, post.visibility)
-            job.followers = _followers(post.author_id)
-            if job.mode == Mode.PULL:
-                job.state = leases.State.DONE
-            elif _is_short(job, post):
-                job.attempts, job.due_at = leases.held().values()
-            job.save(force_insert=True)
+            mode = policies.mode_for(post.author_id, post.visibility)
+            followers = _followers(post.author_id)
+            fields = _standing(mode, is_short=_is_short(post, followers))
+            return FanoutJob.objects.create(post=post, mode=mode, followers=followers, **fields)
     except IntegrityError:
         return None
-    return job
+
+
+def _standing(mode: Mode, *, is_short: bool) -> dict[str, Any]:
+    if mode == Mode.PULL:
+        return {"state": leases.State.DONE}
+    return leases.held() if is_short else {}
 
 
 def run_due(*, limit: int, only: list[int] | None = None, overdue: timedelta = NOW) -> int:

@@ -10,7 +10,7 @@ from django.http import HttpResponse, HttpResponseBase, HttpResponseRedirect
 from django.shortcuts import redirect
 from django.utils.translation import gettext as _
 from django.views.decorators.debug import sensitive_post_parameters
-from django.views.decorators.http import require_http_methods, require_POST
+from django.views.decorators.http import require_POST
 
 from apps.accounts.actions import password_changed, register
 from apps.accounts.forms import JoinForm, LoginForm, form_page, show_refusal
@@ -22,12 +22,11 @@ from apps.accounts.visitors import (
     Visit,
     client_address,
     next_address,
+    page,
     signed_in_only,
     viewer_of,
 )
 from apps.refusals import Invalid
-
-page = require_http_methods(["GET", "HEAD", "POST"])
 
 
 @sensitive_post_parameters("password")

@@ -8,7 +8,7 @@ from django.http import HttpResponse, HttpResponseBase
 from django.utils.translation import gettext as _
 from django.utils.translation import override
 from django.views.decorators.debug import sensitive_post_parameters
-from django.views.decorators.http import require_http_methods, require_POST
+from django.views.decorators.http import require_POST
 
 from apps.accounts.actions import (
     change_email,
@@ -35,12 +35,12 @@ from apps.accounts.visitors import (
     SeeOther,
     Visit,
     next_address,
+    page,
     signed_in_only,
     viewer_of,
 )
 from apps.refusals import Invalid
 
-page = require_http_methods(["GET", "HEAD", "POST"])
 PROFILE = ("display_name", "bio", "lines", "is_bot", "avatar", "header")
 YEAR = 365 * 24 * 3600
 NEW_TOKEN = "new_access_token"  # noqa: S105 -- the name of a session entry

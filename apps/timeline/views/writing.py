@@ -6,10 +6,10 @@ from django.contrib import messages
 from django.http import HttpResponse, HttpResponseBase
 from django.shortcuts import render
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_http_methods, require_POST, require_safe
+from django.views.decorators.http import require_POST, require_safe
 
 from apps.accounts.forms import form_page, show_refusal
-from apps.accounts.visitors import MemberVisit, SeeOther, next_address, signed_in_only
+from apps.accounts.visitors import MemberVisit, SeeOther, next_address, page, signed_in_only
 from apps.graph.circle_queries import circles_to_post_to
 from apps.paging import Cursor
 from apps.posts.actions import delete_post, publish_post
@@ -58,7 +58,7 @@ def publish(request: MemberVisit) -> HttpResponseBase:
     return SeeOther(permalink if asked == permalink else f"{asked}#p{post.pk}")
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
+@page
 @signed_in_only
 def edit(request: MemberVisit, post_id: int) -> HttpResponseBase:
     """Change the text of one's own post."""
@@ -83,7 +83,7 @@ def edit(request: MemberVisit, post_id: int) -> HttpResponseBase:
     return form_page(request, "timeline/edit.html", context, form)
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
+@page
 @signed_in_only
 def delete(request: MemberVisit, post_id: int) -> HttpResponseBase:
     """Ask, then delete."""
