@@ -529,9 +529,7 @@ MEDIA_ROOT = Path(env.str("MEDIA_ROOT", str(BASE_DIR / "var" / "media")))
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
     "staticfiles": {
-        "BACKEND": env.str(
-            "STATICFILES_BACKEND", "whitenoise.storage.CompressedManifestStaticFilesStorage"
-        )
+        "BACKEND": env.str("STATICFILES_BACKEND", "feedsite.staticfiles.MinifiedStorage")
     },
 }
 
