@@ -10,13 +10,11 @@ from rest_framework.response import Response
 from apps.accounts import visitors
 from apps.accounts.models import User
 from apps.accounts.queries import user_by_handle, user_by_id
-from apps.accounts.schema import AccountSchema, PreferencesSchema, ProblemSchema
+from apps.accounts.schema import AccountSchema, PreferencesSchema, problems
 from apps.accounts.serializers import account_json, preferences_json
 from apps.ids import parse_id
 from apps.refusals import BadRequest
 from apps.scopes import scopes
-
-NOT_FOUND = {404: ProblemSchema}
 
 
 def viewer_of(request: Request) -> User:
@@ -41,7 +39,7 @@ def asked_ids(request: Request, *, most: int) -> list[int]:
     operation_id="preferences",
     tags=["accounts"],
     summary="How you want to write and read",
-    responses={200: PreferencesSchema, 401: ProblemSchema},
+    responses={200: PreferencesSchema, **problems(401)},
 )
 @api_view(["GET"])
 def preferences(request: Request) -> Response:
@@ -55,7 +53,7 @@ def preferences(request: Request) -> Response:
     tags=["accounts"],
     summary="An account by its handle",
     parameters=[OpenApiParameter("acct", str, required=True)],
-    responses={200: AccountSchema, 400: ProblemSchema, **NOT_FOUND},
+    responses={200: AccountSchema, **problems(400, 404)},
 )
 @api_view(["GET"])
 @permission_classes([AllowAny])
@@ -72,7 +70,7 @@ def lookup(request: Request) -> Response:
     operation_id="show_account",
     tags=["accounts"],
     summary="An account by its id",
-    responses={200: AccountSchema, **NOT_FOUND},
+    responses={200: AccountSchema, **problems(404)},
 )
 @api_view(["GET"])
 @permission_classes([AllowAny])

@@ -101,6 +101,11 @@ class ProblemSchema(serializers.Serializer[Any]):
     errors = ErrorItemSchema(many=True)  # type: ignore[assignment]  # the RFC's usual extension name
 
 
+def problems(*statuses: int) -> dict[int, type[ProblemSchema]]:
+    """Refusals with these statuses, among the `responses` of an endpoint; what any may answer `feedsite.openapi` adds."""
+    return dict.fromkeys(statuses, ProblemSchema)
+
+
 class PreferencesSchema(serializers.Serializer[Any]):
     """How somebody wants to write and read. Its names have colons, so they are made here."""
 

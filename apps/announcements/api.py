@@ -7,7 +7,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from apps.accounts.api import viewer_of
-from apps.accounts.schema import ProblemSchema
+from apps.accounts.schema import problems
 from apps.announcements.actions import dismiss_announcement, react, take_back
 from apps.announcements.queries import announcements_for, current_announcement
 from apps.announcements.schema import AnnouncementSchema
@@ -25,7 +25,7 @@ NOTHING = OpenApiResponse(OpenApiTypes.OBJECT, description="An empty object.")
     parameters=[
         OpenApiParameter("with_dismissed", bool, description="Those you have read, too."),
     ],
-    responses={200: AnnouncementSchema(many=True), 401: ProblemSchema},
+    responses={200: AnnouncementSchema(many=True), **problems(401)},
 )
 @api_view(["GET"])
 def announcements(request: Request) -> Response:
@@ -41,7 +41,7 @@ def announcements(request: Request) -> Response:
     tags=["instance"],
     summary="Note that you have read an announcement",
     request=None,
-    responses={200: NOTHING, 401: ProblemSchema, 404: ProblemSchema},
+    responses={200: NOTHING, **problems(401, 404)},
 )
 @api_view(["POST"])
 def dismiss(request: Request, announcement_id: int) -> Response:
@@ -57,14 +57,14 @@ def dismiss(request: Request, announcement_id: int) -> Response:
     tags=["instance"],
     summary="Answer an announcement with an emoji",
     request=None,
-    responses={200: NOTHING, 401: ProblemSchema, 404: ProblemSchema, 422: ProblemSchema},
+    responses={200: NOTHING, **problems(401, 404, 422)},
 )
 @extend_schema(
     methods=["DELETE"],
     operation_id="take_back_reaction",
     tags=["instance"],
     summary="Take an emoji back",
-    responses={200: NOTHING, 401: ProblemSchema, 404: ProblemSchema},
+    responses={200: NOTHING, **problems(401, 404)},
 )
 @api_view(["PUT", "DELETE"])
 def reaction(request: Request, announcement_id: int, emoji: str) -> Response:

@@ -6,7 +6,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from apps.accounts.api import viewer_of
-from apps.accounts.schema import ProblemSchema
+from apps.accounts.schema import problems
 from apps.audit.explain import explain, explain_home
 from apps.audit.schema import ExplanationSchema
 from apps.audit.serializers import explanation_json
@@ -20,7 +20,7 @@ from apps.scopes import scopes
     operation_id="explain_status",
     tags=["explain"],
     summary="Why a status is on your home timeline, or why not",
-    responses={200: ExplanationSchema, 401: ProblemSchema, 404: ProblemSchema},
+    responses={200: ExplanationSchema, **problems(401, 404)},
 )
 @api_view(["GET"])
 def status(request: Request, status_id: int) -> Response:
@@ -34,7 +34,7 @@ def status(request: Request, status_id: int) -> Response:
     tags=["explain"],
     summary="Your home timeline, each status with why it is there",
     parameters=CURSOR_PARAMETERS,
-    responses={200: ExplanationSchema(many=True), 400: ProblemSchema, 401: ProblemSchema},
+    responses={200: ExplanationSchema(many=True), **problems(400, 401)},
 )
 @api_view(["GET"])
 def home(request: Request) -> Response:

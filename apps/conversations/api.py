@@ -7,7 +7,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from apps.accounts.api import viewer_of
-from apps.accounts.schema import ProblemSchema
+from apps.accounts.schema import problems
 from apps.conversations.actions import mark_read, remove_conversation
 from apps.conversations.queries import conversations_page, one_conversation
 from apps.conversations.schema import ConversationSchema
@@ -24,7 +24,7 @@ from apps.scopes import scopes
     summary="Your talk with mentioned people, one entry for each thread",
     description="The cursor is the id of the last status of a conversation.",
     parameters=CURSOR_PARAMETERS,
-    responses={200: ConversationSchema(many=True), 400: ProblemSchema, 401: ProblemSchema},
+    responses={200: ConversationSchema(many=True), **problems(400, 401)},
 )
 @api_view(["GET"])
 def conversations(request: Request) -> Response:
@@ -41,8 +41,7 @@ def conversations(request: Request) -> Response:
     description="What is said in it next brings it back.",
     responses={
         200: OpenApiResponse(OpenApiTypes.OBJECT, description="An empty object."),
-        401: ProblemSchema,
-        404: ProblemSchema,
+        **problems(401, 404),
     },
 )
 @api_view(["DELETE"])
@@ -58,7 +57,7 @@ def one(request: Request, conversation_id: int) -> Response:
     tags=["timelines"],
     summary="Mark a conversation as read",
     request=None,
-    responses={200: ConversationSchema, 401: ProblemSchema, 404: ProblemSchema},
+    responses={200: ConversationSchema, **problems(401, 404)},
 )
 @api_view(["POST"])
 def read(request: Request, conversation_id: int) -> Response:

@@ -9,7 +9,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from apps.accounts.api import viewer_of
-from apps.accounts.schema import ProblemSchema
+from apps.accounts.schema import problems
 from apps.filters import actions
 from apps.filters.actions import FilterChange, KeywordChange
 from apps.filters.queries import (
@@ -39,15 +39,14 @@ from apps.scopes import scopes
 
 View = TypeVar("View", bound=Callable[..., Any])
 READ, WRITE = "read:filters", "write:filters"
-GONE = {401: ProblemSchema, 404: ProblemSchema}
-BAD = {400: ProblemSchema, 422: ProblemSchema}
+GONE = problems(401, 404)
 
 
 def _described(
     method: str, name: str, summary: str, answer: Any, body: Any = None
 ) -> Callable[[View], View]:
     """The entry of one method in the OpenAPI document."""
-    refusals = {**GONE, **BAD} if body else GONE
+    refusals = problems(400, 401, 404, 422) if body else GONE
     return extend_schema(
         methods=[method],
         operation_id=name,

@@ -12,7 +12,7 @@ from rest_framework.response import Response
 from apps.accounts.api import asked_ids, viewer_of
 from apps.accounts.models import User
 from apps.accounts.queries import user_by_id, users_by_id
-from apps.accounts.schema import AccountSchema, ProblemSchema
+from apps.accounts.schema import AccountSchema, problems
 from apps.accounts.serializers import account_json
 from apps.accounts.visitors import viewer_id_of
 from apps.graph.circle_queries import circles_to_post_to
@@ -42,7 +42,7 @@ CURSOR_PARAMETERS = [
     tags=["accounts"],
     summary="How you stand to accounts",
     parameters=[OpenApiParameter("id[]", str, many=True)],
-    responses={200: RelationshipSchema(many=True), 400: ProblemSchema, 401: ProblemSchema},
+    responses={200: RelationshipSchema(many=True), **problems(400, 401)},
 )
 @api_view(["GET"])
 def relationships(request: Request) -> Response:
@@ -57,7 +57,7 @@ def relationships(request: Request) -> Response:
     tags=["accounts"],
     summary="Who of those you follow follows accounts",
     parameters=[OpenApiParameter("id[]", str, many=True)],
-    responses={200: FamiliarSchema(many=True), 400: ProblemSchema, 401: ProblemSchema},
+    responses={200: FamiliarSchema(many=True), **problems(400, 401)},
 )
 @api_view(["GET"])
 def familiar_followers(request: Request) -> Response:
@@ -74,7 +74,7 @@ def familiar_followers(request: Request) -> Response:
     operation_id="circles",
     tags=["circles"],
     summary="The circles you may post to",
-    responses={200: CircleSchema(many=True), 401: ProblemSchema},
+    responses={200: CircleSchema(many=True), **problems(401)},
 )
 @api_view(["GET"])
 def circles(request: Request) -> Response:
@@ -91,7 +91,7 @@ def _people(
         tags=["accounts"],
         summary=summary,
         parameters=CURSOR_PARAMETERS,
-        responses={200: AccountSchema(many=True), 400: ProblemSchema, 404: ProblemSchema},
+        responses={200: AccountSchema(many=True), **problems(400, 404)},
     )
     @api_view(["GET"])
     @permission_classes([AllowAny])

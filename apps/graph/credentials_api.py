@@ -8,7 +8,7 @@ from rest_framework.response import Response
 from apps.accounts.actions import set_locked, update_profile
 from apps.accounts.api import viewer_of
 from apps.accounts.models import User
-from apps.accounts.schema import CredentialAccountSchema, ProblemSchema, ProfileInput
+from apps.accounts.schema import CredentialAccountSchema, ProfileInput, problems
 from apps.accounts.serializers import credential_json
 from apps.graph.relationships import requests_count
 from apps.scopes import scopes
@@ -19,7 +19,7 @@ from apps.scopes import scopes
     operation_id="verify_credentials",
     tags=["accounts"],
     summary="The account of the token",
-    responses={200: CredentialAccountSchema, 401: ProblemSchema},
+    responses={200: CredentialAccountSchema, **problems(401)},
 )
 @api_view(["GET"])
 def verify_credentials(request: Request) -> Response:
@@ -34,12 +34,7 @@ def verify_credentials(request: Request) -> Response:
     summary="Change your profile and how you post",
     description="As a form with files, or as JSON. What is not sent stays; unknown fields are ignored.",
     request=ProfileInput,
-    responses={
-        200: CredentialAccountSchema,
-        400: ProblemSchema,
-        401: ProblemSchema,
-        422: ProblemSchema,
-    },
+    responses={200: CredentialAccountSchema, **problems(400, 401, 422)},
 )
 @api_view(["PATCH"])
 def update_credentials(request: Request) -> Response:

@@ -12,7 +12,7 @@ from rest_framework.serializers import Serializer
 from apps.accounts.api import viewer_of
 from apps.accounts.models import User
 from apps.accounts.queries import user_by_id
-from apps.accounts.schema import AccountSchema, ProblemSchema
+from apps.accounts.schema import AccountSchema, problems
 from apps.accounts.serializers import account_json
 from apps.graph import actions, request_actions
 from apps.graph.api import CURSOR_PARAMETERS, PEOPLE_DEFAULT, PEOPLE_MOST, paged
@@ -30,15 +30,7 @@ from apps.scopes import scopes
 
 Endpoint = Callable[..., Response]
 T = TypeVar("T")
-CHANGED = {
-    200: RelationshipSchema,
-    400: ProblemSchema,
-    401: ProblemSchema,
-    403: ProblemSchema,
-    404: ProblemSchema,
-    422: ProblemSchema,
-    429: ProblemSchema,
-}
+CHANGED = {200: RelationshipSchema, **problems(400, 401, 403, 404, 422, 429)}
 
 
 def _change(
@@ -165,7 +157,7 @@ def _own_list(
         summary=summary,
         description="Follow the `Link` header: the cursor is no account id.",
         parameters=CURSOR_PARAMETERS,
-        responses={200: schema(many=True), 400: ProblemSchema, 401: ProblemSchema},
+        responses={200: schema(many=True), **problems(400, 401)},
     )
     @api_view(["GET"])
     def endpoint(request: Request) -> Response:

@@ -11,7 +11,7 @@ from rest_framework.response import Response
 
 from apps.accounts.api import viewer_of
 from apps.accounts.queries import user_by_id
-from apps.accounts.schema import AccountSchema, ProblemSchema
+from apps.accounts.schema import AccountSchema, problems
 from apps.accounts.serializers import account_json
 from apps.graph.api import CURSOR_PARAMETERS, PEOPLE_DEFAULT, PEOPLE_MOST, paged
 from apps.ids import parse_id
@@ -23,9 +23,6 @@ from apps.paging import Cursor
 from apps.refusals import BadRequest
 from apps.scopes import scopes
 
-REFUSALS = {401: ProblemSchema, 404: ProblemSchema}
-BAD = {400: ProblemSchema, 422: ProblemSchema}
-
 
 @scopes(GET="read:lists", POST="write:lists")
 @extend_schema(
@@ -33,7 +30,7 @@ BAD = {400: ProblemSchema, 422: ProblemSchema}
     operation_id="lists",
     tags=["lists"],
     summary="Your lists",
-    responses={200: ListSchema(many=True), 401: ProblemSchema},
+    responses={200: ListSchema(many=True), **problems(401)},
 )
 @extend_schema(
     methods=["POST"],
@@ -41,7 +38,7 @@ BAD = {400: ProblemSchema, 422: ProblemSchema}
     tags=["lists"],
     summary="Make a list",
     request=ListInput,
-    responses={200: ListSchema, 401: ProblemSchema, **BAD},
+    responses={200: ListSchema, **problems(400, 401, 422)},
 )
 @api_view(["GET", "POST"])
 def lists(request: Request) -> Response:
@@ -59,7 +56,7 @@ def lists(request: Request) -> Response:
     operation_id="show_list",
     tags=["lists"],
     summary="One of your lists",
-    responses={200: ListSchema, **REFUSALS},
+    responses={200: ListSchema, **problems(401, 404)},
 )
 @extend_schema(
     methods=["PUT"],
@@ -67,14 +64,14 @@ def lists(request: Request) -> Response:
     tags=["lists"],
     summary="Change a list",
     request=ListChange,
-    responses={200: ListSchema, **REFUSALS, **BAD},
+    responses={200: ListSchema, **problems(400, 401, 404, 422)},
 )
 @extend_schema(
     methods=["DELETE"],
     operation_id="delete_list",
     tags=["lists"],
     summary="Delete a list",
-    responses={200: EmptySchema, **REFUSALS},
+    responses={200: EmptySchema, **problems(401, 404)},
 )
 @api_view(["GET", "PUT", "DELETE"])
 def one(request: Request, list_id: int) -> Response:
@@ -97,7 +94,7 @@ def one(request: Request, list_id: int) -> Response:
     summary="Who is in a list",
     description="`limit=0`: all of them, at most 500.",
     parameters=CURSOR_PARAMETERS,
-    responses={200: AccountSchema(many=True), 400: ProblemSchema, **REFUSALS},
+    responses={200: AccountSchema(many=True), **problems(400, 401, 404)},
 )
 @extend_schema(
     methods=["POST"],
@@ -105,7 +102,7 @@ def one(request: Request, list_id: int) -> Response:
     tags=["lists"],
     summary="Put people you follow into a list",
     request=PeopleInput,
-    responses={200: EmptySchema, **REFUSALS, **BAD},
+    responses={200: EmptySchema, **problems(400, 401, 404, 422)},
 )
 @extend_schema(
     methods=["DELETE"],
@@ -113,7 +110,7 @@ def one(request: Request, list_id: int) -> Response:
     tags=["lists"],
     summary="Take people out of a list",
     request=PeopleInput,
-    responses={200: EmptySchema, **REFUSALS, **BAD},
+    responses={200: EmptySchema, **problems(400, 401, 404, 422)},
 )
 @api_view(["GET", "POST", "DELETE"])
 def members(request: Request, list_id: int) -> Response:
@@ -140,7 +137,7 @@ def _people(request: Request, list_id: int) -> Response:
     operation_id="lists_with_account",
     tags=["lists"],
     summary="Which of your lists an account is in",
-    responses={200: ListSchema(many=True), **REFUSALS},
+    responses={200: ListSchema(many=True), **problems(401, 404)},
 )
 @api_view(["GET"])
 def with_account(request: Request, account_id: int) -> Response:

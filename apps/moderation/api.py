@@ -8,7 +8,7 @@ from rest_framework.response import Response
 
 from apps.accounts.api import viewer_of
 from apps.accounts.queries import user_by_id
-from apps.accounts.schema import ProblemSchema
+from apps.accounts.schema import problems
 from apps.ids import parse_id
 from apps.moderation.actions import file_report
 from apps.moderation.schema import ReportInput, ReportSchema
@@ -24,15 +24,7 @@ from apps.scopes import scopes
     summary="Report an account, and posts of it, to the staff",
     description="Posts that are not the account's, or that you cannot see, are left out; at most 40.",
     request=ReportInput,
-    responses={
-        200: ReportSchema,
-        400: ProblemSchema,
-        401: ProblemSchema,
-        403: ProblemSchema,
-        404: ProblemSchema,
-        422: ProblemSchema,
-        429: ProblemSchema,
-    },
+    responses={200: ReportSchema, **problems(400, 401, 403, 404, 422, 429)},
 )
 @api_view(["POST"])
 def reports(request: Request) -> Response:

@@ -8,7 +8,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from apps.accounts.api import viewer_of
-from apps.accounts.schema import ProblemSchema
+from apps.accounts.schema import problems
 from apps.graph.api import CURSOR_PARAMETERS, paged
 from apps.ids import parse_id
 from apps.notifications.actions import clear, dismiss, mark_read
@@ -46,7 +46,7 @@ NOTHING = OpenApiResponse(OpenApiTypes.OBJECT, description="An empty object.")
     tags=["notifications"],
     summary="What happened to you",
     parameters=[*CURSOR_PARAMETERS, *CHOICE_PARAMETERS],
-    responses={200: NotificationSchema(many=True), 400: ProblemSchema, 401: ProblemSchema},
+    responses={200: NotificationSchema(many=True), **problems(400, 401)},
 )
 @api_view(["GET"])
 def notifications(request: Request) -> Response:
@@ -64,7 +64,7 @@ def notifications(request: Request) -> Response:
     tags=["notifications"],
     summary="How many notifications are unread",
     parameters=[*CHOICE_PARAMETERS, OpenApiParameter("limit", int, description="At most 100.")],
-    responses={200: UnreadSchema, 400: ProblemSchema, 401: ProblemSchema},
+    responses={200: UnreadSchema, **problems(400, 401)},
 )
 @api_view(["GET"])
 def unread(request: Request) -> Response:
@@ -81,7 +81,7 @@ def unread(request: Request) -> Response:
     operation_id="notification",
     tags=["notifications"],
     summary="One notification",
-    responses={200: NotificationSchema, 401: ProblemSchema, 404: ProblemSchema},
+    responses={200: NotificationSchema, **problems(401, 404)},
 )
 @api_view(["GET"])
 def one(request: Request, notification_id: int) -> Response:
@@ -95,7 +95,7 @@ def one(request: Request, notification_id: int) -> Response:
     tags=["notifications"],
     summary="Forget one notification",
     request=None,
-    responses={200: NOTHING, 401: ProblemSchema, 404: ProblemSchema},
+    responses={200: NOTHING, **problems(401, 404)},
 )
 @api_view(["POST"])
 def dismiss_one(request: Request, notification_id: int) -> Response:
@@ -110,7 +110,7 @@ def dismiss_one(request: Request, notification_id: int) -> Response:
     tags=["notifications"],
     summary="Forget all notifications",
     request=None,
-    responses={200: NOTHING, 401: ProblemSchema},
+    responses={200: NOTHING, **problems(401)},
 )
 @api_view(["POST"])
 def clear_all(request: Request) -> Response:
@@ -126,7 +126,7 @@ def clear_all(request: Request) -> Response:
     tags=["timelines"],
     summary="How far you have read",
     parameters=[OpenApiParameter("timeline[]", str, many=True, enum=ReadMarker.Timeline.values)],
-    responses={200: MarkersSchema, 401: ProblemSchema},
+    responses={200: MarkersSchema, **problems(401)},
 )
 @extend_schema(
     methods=["POST"],
@@ -135,7 +135,7 @@ def clear_all(request: Request) -> Response:
     summary="Say how far you have read",
     description="A marker never goes back.",
     request=MarksInput,
-    responses={200: MarkersSchema, 401: ProblemSchema, 422: ProblemSchema},
+    responses={200: MarkersSchema, **problems(401, 422)},
 )
 @api_view(["GET", "POST"])
 def markers(request: Request) -> Response:

@@ -8,7 +8,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from apps.accounts.api import viewer_of
-from apps.accounts.schema import AccountSchema, ProblemSchema
+from apps.accounts.schema import AccountSchema, problems
 from apps.accounts.serializers import account_json
 from apps.graph.api import CURSOR_PARAMETERS, paged
 from apps.notifications.actions import dismiss_group
@@ -39,7 +39,7 @@ GROUPED_PARAMETER = OpenApiParameter(
         GROUPED_PARAMETER,
         OpenApiParameter("expand_accounts", str, enum=EXPANSIONS),
     ],
-    responses={200: GroupsSchema, 400: ProblemSchema, 401: ProblemSchema},
+    responses={200: GroupsSchema, **problems(400, 401)},
 )
 @api_view(["GET"])
 def groups(request: Request) -> Response:
@@ -61,7 +61,7 @@ def groups(request: Request) -> Response:
     operation_id="notification_group",
     tags=["notifications"],
     summary="One group of notifications",
-    responses={200: GroupsSchema, 401: ProblemSchema, 404: ProblemSchema},
+    responses={200: GroupsSchema, **problems(401, 404)},
 )
 @api_view(["GET"])
 def group(request: Request, group_key: str) -> Response:
@@ -74,7 +74,7 @@ def group(request: Request, group_key: str) -> Response:
     operation_id="notification_group_accounts",
     tags=["notifications"],
     summary="Who is in a group of notifications",
-    responses={200: AccountSchema(many=True), 401: ProblemSchema, 404: ProblemSchema},
+    responses={200: AccountSchema(many=True), **problems(401, 404)},
 )
 @api_view(["GET"])
 def group_accounts(request: Request, group_key: str) -> Response:
@@ -90,7 +90,7 @@ def group_accounts(request: Request, group_key: str) -> Response:
     tags=["notifications"],
     summary="Forget a group of notifications",
     request=None,
-    responses={200: NOTHING, 401: ProblemSchema, 404: ProblemSchema},
+    responses={200: NOTHING, **problems(401, 404)},
 )
 @api_view(["POST"])
 def dismiss(request: Request, group_key: str) -> Response:
@@ -109,7 +109,7 @@ def dismiss(request: Request, group_key: str) -> Response:
         GROUPED_PARAMETER,
         OpenApiParameter("limit", int, description="At most 1,000."),
     ],
-    responses={200: UnreadSchema, 400: ProblemSchema, 401: ProblemSchema},
+    responses={200: UnreadSchema, **problems(400, 401)},
 )
 @api_view(["GET"])
 def unread(request: Request) -> Response:

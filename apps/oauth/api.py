@@ -16,7 +16,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from apps.accounts.limits import count_or_refuse
-from apps.accounts.schema import ProblemSchema
+from apps.accounts.schema import problems
 from apps.accounts.serializers import absolute
 from apps.accounts.visitors import client_address
 from apps.oauth.actions import register_application, tell_ended
@@ -47,7 +47,7 @@ AUTH_METHODS = ["client_secret_basic", "client_secret_post"]
     tags=["apps"],
     summary="Register an application",
     request=NewApplicationSchema,
-    responses={200: ApplicationWithSecretSchema, 422: ProblemSchema, 429: ProblemSchema},
+    responses={200: ApplicationWithSecretSchema, **problems(422, 429)},
 )
 @api_view(["POST"])
 @authentication_classes([])
@@ -72,7 +72,7 @@ def applications(request: Request) -> Response:
     operation_id="verify_application",
     tags=["apps"],
     summary="The application of the token",
-    responses={200: ApplicationSchema, 401: ProblemSchema},
+    responses={200: ApplicationSchema, **problems(401)},
 )
 @api_view(["GET"])
 @permission_classes([AllowAny])
@@ -91,7 +91,7 @@ def verify_credentials(request: Request) -> Response:
     summary="Get a token",
     description="For a code, for the renewal of a token, for a password, or for the application itself.",
     request=TokenRequestSchema,
-    responses={200: TokenSchema, 400: GrantErrorSchema, 401: GrantErrorSchema, 429: ProblemSchema},
+    responses={200: TokenSchema, 400: GrantErrorSchema, 401: GrantErrorSchema, **problems(429)},
 )
 @api_view(["POST"])
 @authentication_classes([])
@@ -142,7 +142,7 @@ def _kept(headers: dict[str, str]) -> dict[str, str]:
     operation_id="oauth_server",
     tags=["oauth"],
     summary="How to ask for tokens here",
-    responses={200: ServerSchema, 404: ProblemSchema},
+    responses={200: ServerSchema, **problems(404)},
 )
 @api_view(["GET"])
 @authentication_classes([])

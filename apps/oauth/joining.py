@@ -16,7 +16,7 @@ from apps.accounts.api import asked_ids
 from apps.accounts.limits import count_or_refuse
 from apps.accounts.models import User
 from apps.accounts.queries import users_by_id
-from apps.accounts.schema import AccountSchema, ProblemSchema
+from apps.accounts.schema import AccountSchema, problems
 from apps.accounts.serializers import Json, account_json
 from apps.accounts.visitors import client_address
 from apps.oauth.actions import issue_access
@@ -37,7 +37,7 @@ _NAMES = {"handle": "username"}
     tags=["accounts"],
     summary="Several accounts",
     parameters=[OpenApiParameter("id[]", str, many=True)],
-    responses={200: AccountSchema(many=True), 400: ProblemSchema},
+    responses={200: AccountSchema(many=True), **problems(400)},
 )
 @extend_schema(
     methods=["POST"],
@@ -48,11 +48,9 @@ _NAMES = {"handle": "username"}
     request=JoinInput,
     responses={
         200: TokenSchema,
-        400: ProblemSchema,
-        401: ProblemSchema,
-        403: ProblemSchema,
+        **problems(400, 401, 403),
         422: JoinRefusalSchema,
-        429: ProblemSchema,
+        **problems(429),
     },
 )
 @api_view(["GET", "POST"])

@@ -11,7 +11,7 @@ from rest_framework.response import Response
 from apps.accounts.api import viewer_of
 from apps.accounts.limits import count_or_refuse
 from apps.accounts.models import User
-from apps.accounts.schema import AccountSchema, ProblemSchema
+from apps.accounts.schema import AccountSchema, problems
 from apps.accounts.serializers import account_json
 from apps.accounts.visitors import client_address
 from apps.accounts.visitors import viewer_of as anybody_of
@@ -37,7 +37,6 @@ KINDS = ("accounts", "statuses", "hashtags")
 PEOPLE_DEFAULT, PEOPLE_MOST = 40, 80
 LIMIT = OpenApiParameter("limit", int, description="How many of each kind at most; clamped.")
 OFFSET = OpenApiParameter("offset", int, description="How many to pass over, at most 150.")
-REFUSED = {400: ProblemSchema, 429: ProblemSchema}
 
 
 @scopes(GET="read:search")
@@ -60,7 +59,7 @@ REFUSED = {400: ProblemSchema, 429: ProblemSchema}
         LIMIT,
         OFFSET,
     ],
-    responses={200: SearchSchema, **REFUSED},
+    responses={200: SearchSchema, **problems(400, 429)},
 )
 @api_view(["GET"])
 @permission_classes([AllowAny])
@@ -113,7 +112,7 @@ def _posts(
         LIMIT,
         OFFSET,
     ],
-    responses={200: AccountSchema(many=True), **REFUSED, 401: ProblemSchema},
+    responses={200: AccountSchema(many=True), **problems(400, 401, 429)},
 )
 @api_view(["GET"])
 def accounts(request: Request) -> Response:
@@ -137,7 +136,7 @@ def accounts(request: Request) -> Response:
     tags=["trends"],
     summary="Public posts that are liked and passed on most now",
     parameters=[LIMIT, OFFSET],
-    responses={200: StatusSchema(many=True), 400: ProblemSchema},
+    responses={200: StatusSchema(many=True), **problems(400)},
 )
 @api_view(["GET"])
 @permission_classes([AllowAny])
@@ -171,7 +170,7 @@ def links(_request: Request) -> Response:
     tags=["accounts"],
     summary="Accounts that you may want to follow",
     parameters=[LIMIT],
-    responses={200: SuggestionSchema(many=True), 400: ProblemSchema, 401: ProblemSchema},
+    responses={200: SuggestionSchema(many=True), **problems(400, 401)},
 )
 @api_view(["GET"])
 def suggestions(request: Request) -> Response:
@@ -190,7 +189,7 @@ def suggestions(request: Request) -> Response:
     tags=["accounts"],
     summary="The same in the older form",
     parameters=[LIMIT],
-    responses={200: AccountSchema(many=True), 400: ProblemSchema, 401: ProblemSchema},
+    responses={200: AccountSchema(many=True), **problems(400, 401)},
 )
 @api_view(["GET"])
 def suggested_accounts(request: Request) -> Response:
@@ -203,7 +202,7 @@ def suggested_accounts(request: Request) -> Response:
     operation_id="dismiss_suggestion",
     tags=["accounts"],
     summary="Do not suggest an account again",
-    responses={200: NothingSchema, 401: ProblemSchema, 404: ProblemSchema},
+    responses={200: NothingSchema, **problems(401, 404)},
 )
 @api_view(["DELETE"])
 def dismissed(request: Request, account_id: int) -> Response:

@@ -7,7 +7,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from apps.accounts.api import viewer_of
-from apps.accounts.schema import ProblemSchema
+from apps.accounts.schema import problems
 from apps.accounts.visitors import viewer_id_of
 from apps.posts.history import source_of, versions_of
 from apps.scopes import scopes
@@ -21,7 +21,7 @@ from apps.timeline.thread import one_item
     operation_id="status_history",
     tags=["statuses"],
     summary="What a post said before",
-    responses={200: StatusVersionSchema(many=True), 404: ProblemSchema},
+    responses={200: StatusVersionSchema(many=True), **problems(404)},
 )
 @api_view(["GET"])
 @permission_classes([AllowAny])
@@ -36,7 +36,7 @@ def history(request: Request, status_id: int) -> Response:
     operation_id="status_source",
     tags=["statuses"],
     summary="Your post as you wrote it",
-    responses={200: StatusSourceSchema, 401: ProblemSchema, 404: ProblemSchema},
+    responses={200: StatusSourceSchema, **problems(401, 404)},
 )
 @api_view(["GET"])
 def source(request: Request, status_id: int) -> Response:

@@ -10,7 +10,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from apps.accounts.api import viewer_of
-from apps.accounts.schema import ProblemSchema
+from apps.accounts.schema import problems
 from apps.posts.content import Picture
 from apps.posts.models import Attachment
 from apps.posts.pictures import unfit
@@ -25,7 +25,6 @@ from apps.timeline.inputs import MediaChange, MediaInput
 from apps.timeline.schema import MediaSchema
 from apps.timeline.serializers import media_json
 
-REFUSALS = dict.fromkeys((400, 401, 403, 404), ProblemSchema)
 FORM_BYTES = 64 * 1024  # of an upload, beside the file itself
 
 
@@ -37,10 +36,7 @@ def _upload(version: str, summary: str) -> Any:
         summary=summary,
         description="The picture is ready when this answers. It is deleted when no status takes it within a day.",
         request={"multipart/form-data": MediaInput},
-        responses={
-            200: MediaSchema,
-            **dict.fromkeys((400, 401, 403, 415, 422, 429), ProblemSchema),
-        },
+        responses={200: MediaSchema, **problems(400, 401, 403, 415, 422, 429)},
     )
     @api_view(["POST"])
     def endpoint(request: Request) -> Response:
@@ -70,7 +66,7 @@ upload_v1 = _upload("v1", "Upload a picture, as older clients do")
     operation_id="show_media",
     tags=["media"],
     summary="Your picture",
-    responses={200: MediaSchema, **REFUSALS},
+    responses={200: MediaSchema, **problems(400, 401, 403, 404)},
 )
 @extend_schema(
     methods=["PUT"],
@@ -78,14 +74,14 @@ upload_v1 = _upload("v1", "Upload a picture, as older clients do")
     tags=["media"],
     summary="Another description or focus for your picture, until a status has it",
     request=MediaChange,
-    responses={200: MediaSchema, **REFUSALS, 422: ProblemSchema},
+    responses={200: MediaSchema, **problems(400, 401, 403, 404, 422)},
 )
 @extend_schema(
     methods=["DELETE"],
     operation_id="delete_media",
     tags=["media"],
     summary="Delete your picture, until a status has it",
-    responses={200: None, **REFUSALS, 422: ProblemSchema},
+    responses={200: None, **problems(400, 401, 403, 404, 422)},
 )
 @api_view(["GET", "PUT", "DELETE"])
 def one(request: Request, media_id: int) -> Response:

@@ -7,7 +7,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from apps.accounts.api import viewer_of
-from apps.accounts.schema import ProblemSchema
+from apps.accounts.schema import problems
 from apps.accounts.visitors import viewer_id_of
 from apps.engagement.voting import vote
 from apps.scopes import scopes
@@ -22,7 +22,7 @@ from apps.timeline.thread import poll_item
     operation_id="show_poll",
     tags=["polls"],
     summary="A poll",
-    responses={200: PollSchema, 404: ProblemSchema},
+    responses={200: PollSchema, **problems(404)},
 )
 @api_view(["GET"])
 @permission_classes([AllowAny])
@@ -37,10 +37,7 @@ def one(request: Request, poll_id: int) -> Response:
     tags=["polls"],
     summary="Vote",
     request=VoteInput,
-    responses={
-        200: PollSchema,
-        **dict.fromkeys((400, 401, 403, 404, 422), ProblemSchema),
-    },
+    responses={200: PollSchema, **problems(400, 401, 403, 404, 422)},
 )
 @api_view(["POST"])
 def votes(request: Request, poll_id: int) -> Response:

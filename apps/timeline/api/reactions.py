@@ -9,7 +9,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from apps.accounts.models import User
-from apps.accounts.schema import AccountSchema, ProblemSchema
+from apps.accounts.schema import AccountSchema, problems
 from apps.accounts.serializers import account_json
 from apps.accounts.visitors import viewer_id_of
 from apps.graph.api import CURSOR_PARAMETERS, PEOPLE_DEFAULT, PEOPLE_MOST, paged
@@ -18,8 +18,6 @@ from apps.scopes import scopes
 from apps.timeline.api.timelines import statuses
 from apps.timeline.reactions import likers, quotes_timeline, reposters
 from apps.timeline.schema import StatusSchema
-
-REFUSALS = {400: ProblemSchema, 404: ProblemSchema}
 
 
 def _people(
@@ -32,7 +30,7 @@ def _people(
         summary=summary,
         description="Follow the `Link` header: the cursor is no id of an account.",
         parameters=CURSOR_PARAMETERS,
-        responses={200: AccountSchema(many=True), **REFUSALS},
+        responses={200: AccountSchema(many=True), **problems(400, 404)},
     )
     @api_view(["GET"])
     @permission_classes([AllowAny])
@@ -54,7 +52,7 @@ reblogged_by = _people("reblogged_by", "Who reposted a post", reposters)
     tags=["statuses"],
     summary="What quotes a post",
     parameters=CURSOR_PARAMETERS,
-    responses={200: StatusSchema(many=True), **REFUSALS},
+    responses={200: StatusSchema(many=True), **problems(400, 404)},
 )
 @api_view(["GET"])
 @permission_classes([AllowAny])

@@ -14,7 +14,7 @@ from rest_framework.response import Response
 from apps.accounts import visitors
 from apps.accounts.api import asked_ids, viewer_of
 from apps.accounts.models import User
-from apps.accounts.schema import ProblemSchema
+from apps.accounts.schema import problems
 from apps.accounts.visitors import viewer_id_of
 from apps.engagement import actions as engagement
 from apps.filters.models import FilterContext
@@ -42,8 +42,7 @@ from apps.timeline.serializers import scheduled_json, status_json
 from apps.timeline.sifting import marked, sifted, sifted_thread
 from apps.timeline.thread import one_item, thread
 
-REFUSALS = {400: ProblemSchema, 401: ProblemSchema, 404: ProblemSchema}
-ACT_REFUSALS = {**REFUSALS, 403: ProblemSchema, 422: ProblemSchema, 429: ProblemSchema}
+ACT_REFUSALS = problems(400, 401, 403, 404, 422, 429)
 STATUSES_MOST = 100  # shown at once
 
 
@@ -54,7 +53,7 @@ STATUSES_MOST = 100  # shown at once
     tags=["statuses"],
     summary="Several posts",
     parameters=[OpenApiParameter("id[]", str, many=True)],
-    responses={200: StatusSchema(many=True), 400: ProblemSchema},
+    responses={200: StatusSchema(many=True), **problems(400)},
 )
 @extend_schema(
     methods=["POST"],
@@ -67,11 +66,7 @@ STATUSES_MOST = 100  # shown at once
         200: PolymorphicProxySchema(
             "StatusOrScheduledStatus", [StatusSchema, ScheduledStatusSchema], None
         ),
-        **REFUSALS,
-        403: ProblemSchema,
-        409: ProblemSchema,
-        422: ProblemSchema,
-        429: ProblemSchema,
+        **problems(400, 401, 403, 404, 409, 422, 429),
     },
 )
 @api_view(["GET", "POST"])
@@ -129,7 +124,7 @@ def _key(request: Request) -> str:
     operation_id="show_status",
     tags=["statuses"],
     summary="A post",
-    responses={200: StatusSchema, 404: ProblemSchema},
+    responses={200: StatusSchema, **problems(404)},
 )
 @extend_schema(
     methods=["PUT"],
@@ -137,7 +132,7 @@ def _key(request: Request) -> str:
     tags=["statuses"],
     summary="Change the text of your post",
     request=StatusEdit,
-    responses={200: StatusSchema, **REFUSALS, 422: ProblemSchema},
+    responses={200: StatusSchema, **problems(400, 401, 404, 422)},
 )
 @extend_schema(
     methods=["DELETE"],
@@ -146,7 +141,7 @@ def _key(request: Request) -> str:
     summary="Delete your post",
     description="Its pictures wait a day for another post, to write it anew, unless `delete_media` is true.",
     parameters=[OpenApiParameter("delete_media", bool)],
-    responses={200: DeletedStatusSchema, **REFUSALS},
+    responses={200: DeletedStatusSchema, **problems(400, 401, 404)},
 )
 @api_view(["GET", "PUT", "DELETE"])
 @permission_classes([AllowAny])
@@ -203,7 +198,7 @@ def _drops_pictures(request: Request) -> bool:
     operation_id="status_context",
     tags=["statuses"],
     summary="What a post answers and what answers it",
-    responses={200: ContextSchema, 404: ProblemSchema},
+    responses={200: ContextSchema, **problems(404)},
 )
 @api_view(["GET"])
 @permission_classes([AllowAny])
@@ -264,7 +259,7 @@ unmute = _act("unmute", "Hear of it again", unmute_thread, scope="write:mutes")
     tags=["statuses"],
     summary="Share a public post",
     request=None,
-    responses={200: StatusSchema, **REFUSALS, 403: ProblemSchema, 429: ProblemSchema},
+    responses={200: StatusSchema, **problems(400, 401, 403, 404, 429)},
 )
 @api_view(["POST"])
 def reblog(request: Request, status_id: int) -> Response:

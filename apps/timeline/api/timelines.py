@@ -9,7 +9,7 @@ from rest_framework.response import Response
 from apps.accounts import visitors
 from apps.accounts.api import viewer_of
 from apps.accounts.queries import user_by_id
-from apps.accounts.schema import ProblemSchema
+from apps.accounts.schema import problems
 from apps.accounts.visitors import viewer_id_of
 from apps.filters.models import FilterContext
 from apps.graph.api import CURSOR_PARAMETERS, paged
@@ -33,7 +33,7 @@ from apps.timeline.unread import get_activity
 
 PROFILE_FLAGS = ["only_media", "pinned", "exclude_replies", "exclude_reblogs", "exclude_direct"]
 TAG_MAX_CHARACTERS = 101  # with its #
-RESPONSES = {200: StatusSchema(many=True), 400: ProblemSchema}
+RESPONSES = {200: StatusSchema(many=True), **problems(400)}
 
 
 @scopes(GET="read:statuses")
@@ -42,7 +42,7 @@ RESPONSES = {200: StatusSchema(many=True), 400: ProblemSchema}
     tags=["timelines"],
     summary="What the accounts you follow published",
     parameters=CURSOR_PARAMETERS,
-    responses={**RESPONSES, 401: ProblemSchema},
+    responses={**RESPONSES, **problems(401)},
 )
 @api_view(["GET"])
 def home(request: Request) -> Response:
@@ -78,7 +78,7 @@ def public(request: Request) -> Response:
         *(OpenApiParameter(name, bool) for name in PROFILE_FLAGS),
         OpenApiParameter("tagged", str, description="Only with this hashtag, without its #."),
     ],
-    responses={**RESPONSES, 404: ProblemSchema},
+    responses={**RESPONSES, **problems(404)},
 )
 @api_view(["GET"])
 @permission_classes([AllowAny])
@@ -111,7 +111,7 @@ def is_true(text: str | None) -> bool:
     tags=["timelines"],
     summary="What you like",
     parameters=CURSOR_PARAMETERS,
-    responses={**RESPONSES, 401: ProblemSchema},
+    responses={**RESPONSES, **problems(401)},
 )
 @api_view(["GET"])
 def favourites(request: Request) -> Response:
@@ -127,7 +127,7 @@ def favourites(request: Request) -> Response:
     tags=["timelines"],
     summary="What you keep for later",
     parameters=CURSOR_PARAMETERS,
-    responses={**RESPONSES, 401: ProblemSchema},
+    responses={**RESPONSES, **problems(401)},
 )
 @api_view(["GET"])
 def bookmarks(request: Request) -> Response:
@@ -147,7 +147,7 @@ def bookmarks(request: Request) -> Response:
         OpenApiParameter("last_id", str, description="From the answer before, or a status id."),
         OpenApiParameter("limit", int),
     ],
-    responses={200: ActivitySchema, 400: ProblemSchema, 401: ProblemSchema},
+    responses={200: ActivitySchema, **problems(400, 401)},
 )
 @api_view(["GET"])
 def activity(request: Request) -> Response:
@@ -165,7 +165,7 @@ def activity(request: Request) -> Response:
     tags=["timelines"],
     summary="What the people in one of your lists said",
     parameters=CURSOR_PARAMETERS,
-    responses={**RESPONSES, 401: ProblemSchema, 404: ProblemSchema},
+    responses={**RESPONSES, **problems(401, 404)},
 )
 @api_view(["GET"])
 def of_list(request: Request, list_id: int) -> Response:
@@ -189,7 +189,7 @@ def of_list(request: Request, list_id: int) -> Response:
         OpenApiParameter("only_media", bool),
         OpenApiParameter("remote", bool, description="Posts of other sites: there are none."),
     ],
-    responses={**RESPONSES, 404: ProblemSchema},
+    responses={**RESPONSES, **problems(404)},
 )
 @api_view(["GET"])
 @permission_classes([AllowAny])
