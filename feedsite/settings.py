@@ -399,6 +399,11 @@ CELERY_BEAT_SCHEDULE = {
         "schedule": 30.0,
         "options": {"expires": 30},
     },
+    "recount-polls": {
+        "task": "apps.engagement.tasks.recount_polls",
+        "schedule": 300.0,
+        "options": {"expires": 300},
+    },
     "audit": {
         "task": "apps.audit.tasks.audit",
         "schedule": 10.0,
@@ -431,6 +436,11 @@ CELERY_BEAT_SCHEDULE = {
     },
     "purge-tokens": {
         "task": "apps.oauth.tasks.purge",
+        "schedule": 3600.0,
+        "options": {"expires": 600},
+    },
+    "purge-keys": {
+        "task": "apps.posts.tasks.purge_keys",
         "schedule": 3600.0,
         "options": {"expires": 600},
     },

@@ -21,6 +21,7 @@ def pytest_addoption(parser):
     parser.addoption(
         "--api-requests", type=int, default=400, help="requests of tests/api/test_schema.py"
     )
+    parser.addoption("--api-seed", type=int, default=1, help="of what it asks")
 
 
 @pytest.fixture(scope="session")

@@ -4,6 +4,7 @@ from apps.caches.existence import mark_many
 from apps.caches.servers import RedisError
 from apps.engagement.cache import KINDS
 from apps.engagement.rebuild import distrust
+from apps.engagement.recount import recount
 from apps.events.registry import Payload, handles
 
 
@@ -22,3 +23,9 @@ def mark_again(payload: Payload) -> None:
 def stop_believing(payload: Payload) -> None:
     """Rows were written past a filter while its store did not answer."""
     distrust(KINDS[payload["kind"]])
+
+
+@handles("poll_ended")
+def count_for_good(payload: Payload) -> None:
+    """Nothing is voted from now on: what is counted now stays."""
+    recount(payload["post_id"])

@@ -6,19 +6,25 @@ from celery import shared_task
 from django.conf import settings
 
 from apps.caches.servers import RedisError
-from apps.engagement import rebuild, reconcile
+from apps.engagement import rebuild, reconcile, recount
 from apps.events.actions import ring
 
 logger = logging.getLogger(__name__)
 
 PIECE_SECONDS = 15  # of a rebuild
-TURN_SECONDS = 2.0  # of the reconciliation
+TURN_SECONDS = 2.0  # of a reconciliation
 
 
 @shared_task
 def reconcile_counts() -> None:
     """Compare some more counts with the rows they count, and repair them."""
     reconcile.walk_on(days=settings.COUNTERS_RECONCILE_DAYS, seconds=TURN_SECONDS)
+
+
+@shared_task
+def recount_polls() -> None:
+    """Compare what the polls that run count with the votes, and repair it."""
+    recount.recount_running(seconds=TURN_SECONDS)
 
 
 @shared_task

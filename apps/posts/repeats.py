@@ -7,10 +7,11 @@ after it has done everything: the same key gives the same post in both cases.
 import hashlib
 import time
 from dataclasses import dataclass, fields
-from datetime import datetime
+from datetime import datetime, timedelta
 
 import orjson
 from django.db import connection
+from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from apps.accounts.models import User
@@ -22,6 +23,7 @@ from apps.refusals import Conflict
 KEY_MAX_CHARACTERS = 200
 IN_FLIGHT_SECONDS = 2.0  # how long a repetition waits for the end of the first request
 LOOK_SECONDS = 0.02
+KEPT = timedelta(days=7)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +88,14 @@ def note(
             post=post,
             scheduled=scheduled,
         )
+
+
+def purge_keys(*, limit: int) -> int:
+    """Forget up to `limit` keys that are older than anybody repeats a request; how many."""
+    old = IdempotencyKey.objects.filter(created_at__lt=timezone.now() - KEPT).order_by("created_at")
+    keys = list(old.values_list("pk", flat=True)[:limit])
+    IdempotencyKey.objects.filter(pk__in=keys).delete()
+    return len(keys)
 
 
 def _is_taken(request: Request) -> bool:

@@ -4,7 +4,7 @@ from celery import shared_task
 from django.conf import settings
 
 from apps.caches.counters import upkeep
-from apps.posts import polls, scheduled, uploads
+from apps.posts import polls, repeats, scheduled, uploads
 from apps.posts.cache import POST_COUNTS
 
 TURN_SECONDS = 20.0
@@ -41,6 +41,13 @@ def end_polls() -> None:
 def purge_pictures() -> None:
     """Delete pictures that were uploaded for no post."""
     while uploads.purge_pictures(limit=PURGE_LIMIT) == PURGE_LIMIT:
+        pass
+
+
+@shared_task
+def purge_keys() -> None:
+    """Forget idempotency keys that nobody repeats any more."""
+    while repeats.purge_keys(limit=PURGE_LIMIT) == PURGE_LIMIT:
         pass
 
 

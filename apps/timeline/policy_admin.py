@@ -1,5 +1,6 @@
 """Staff choose how posts are delivered, for the site and for single authors, and see what came of it and who chose it."""
 
+from abc import abstractmethod
 from typing import Any
 
 from django import forms
@@ -70,17 +71,17 @@ class PolicyAdmin(StaffList):
         """Who may choose a policy."""
         return self._may(request, "change")
 
+    @abstractmethod
+    def switch(self, row: Any, data: dict[str, Any], *, by: str) -> None:
+        """Choose for the row what was filled in, while everything runs."""
+
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:  # noqa: FBT001 -- Django's own signature
-        """Switch, while everything runs."""
+        """Switch instead."""
         try:
             self.switch(obj, form.cleaned_data, by=request.user.get_username())
         except RedisError:
             text = _("Redis does not answer, so readers cannot be told. The switch goes on by itself when it does.")  # fmt: skip
             self.message_user(request, text, messages.WARNING)
-
-    def switch(self, row: Any, data: dict[str, Any], *, by: str) -> None:
-        """Do it."""
-        raise NotImplementedError
 
 
 @admin.register(AuthorPolicy)

@@ -1,6 +1,7 @@
 """What staff fill in to change the topology. Each form knows its question and what it does."""
 
 import re
+from abc import abstractmethod
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
@@ -67,13 +68,13 @@ class ChangeForm(forms.Form):
         """The choices of the fields that have some."""
         return {}
 
+    @abstractmethod
     def question(self) -> str:
         """What the page asks before it is done."""
-        raise NotImplementedError
 
+    @abstractmethod
     def act(self, by: Author) -> TopologyVersion:
         """Do it. Refusal is the caller's."""
-        raise NotImplementedError
 
     def author(self, name: str) -> Author:
         """Who does it, having seen what."""

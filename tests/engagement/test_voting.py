@@ -5,6 +5,7 @@ from django.utils import timezone
 
 from apps.engagement.models import Vote
 from apps.engagement.queries import poll_results
+from apps.engagement.recount import recount_running
 from apps.engagement.voting import vote
 from apps.events.registry import EVENTS
 from apps.graph.actions import block_user
@@ -15,7 +16,7 @@ from apps.posts.editing import edit_post
 from apps.posts.models import Poll
 from apps.posts.queries import visible_posts
 from apps.refusals import Invalid, NotFound
-from tests.factories import make_user, publish
+from tests.factories import deliver, make_user, publish
 from tests.threads import together
 
 pytestmark = pytest.mark.django_db
@@ -146,3 +147,25 @@ def test_a_deleted_poll_says_nothing(alice):
     post = publish(alice, "Which?", poll=COLOURS)
     delete_post(post.pk, by=alice)
     assert Poll.objects.get(pk=post.pk).options == []
+
+
+def test_counts_that_drifted_are_put_right_while_the_poll_runs(alice, bob, carol):
+    right, wrong, gone = (publish(alice, "Which?", poll=SEVERAL) for _poll in range(3))
+    for post in (right, wrong, gone):
+        vote(bob, post.pk, [0, 2])
+        vote(carol, post.pk, [2])
+    delete_post(gone.pk, by=alice)
+    Poll.objects.filter(pk=wrong.pk).update(votes=[7, 0, 0], voters=1)
+    assert recount_running(seconds=5) == 1
+    assert result(wrong) == result(right)
+    assert recount_running(seconds=5) == 0
+
+
+def test_the_last_count_of_a_poll_is_made_when_it_ends(alice, bob):
+    post = publish(alice, "Which?", poll=COLOURS)
+    vote(bob, post.pk, [1])
+    Poll.objects.filter(pk=post.pk).update(votes=[0, 0, 0], voters=0)
+    end(post)
+    polls.end_polls(limit=10)
+    deliver()
+    assert (result(post).votes, result(post).voters) == ((0, 1, 0), 1)

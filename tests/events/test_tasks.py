@@ -176,6 +176,8 @@ TASKS = {
     "apps.posts.tasks.publish_due": run_plain,
     "apps.posts.tasks.end_polls": run_plain,
     "apps.posts.tasks.purge_pictures": run_plain,
+    "apps.posts.tasks.purge_keys": run_plain,
+    "apps.engagement.tasks.recount_polls": run_plain,
     "apps.engagement.tasks.reconcile_counts": run_plain,
     "apps.engagement.tasks.tend_filters": run_plain,
     "apps.timeline.tasks.cut_job": run_cuts,

@@ -118,3 +118,13 @@ def test_a_key_of_the_clients_is_not_one_of_the_sites(alice, api_of):
     later = publish(alice, "Later.", idempotency_key=f"scheduled:{row.pk}")
     assert later.body == "Later."
     assert not later.is_repeated
+
+
+def test_old_keys_are_forgotten_and_their_posts_stay(alice):
+    for key in ("old", "older", "new"):
+        publish(alice, key, idempotency_key=key)
+    long_ago = timezone.now() - repeats.KEPT - timedelta(minutes=1)
+    IdempotencyKey.objects.exclude(key="new").update(created_at=long_ago)
+    assert [repeats.purge_keys(limit=1) for _turn in range(3)] == [1, 1, 0]
+    assert [row.key for row in IdempotencyKey.objects.all()] == ["new"]
+    assert Post.objects.count() == 3

@@ -237,7 +237,8 @@ class IdempotencyKey(models.Model):
                 fields=["scheduled"],
                 condition=~models.Q(scheduled=None),
                 name="idempotency_scheduled",
-            )
+            ),
+            models.Index(fields=["created_at"], name="idempotency_old"),
         ]
 
     def __str__(self) -> str:
