@@ -10,7 +10,7 @@ from apps.conversations.models import Conversation
 from apps.graph.models import Mute
 from apps.graph.queries import exact_relations
 from apps.ids import author_of
-from apps.posts.models import Visibility
+from apps.posts.models import Post, Visibility
 from apps.posts.queries import visible_posts
 from apps.refusals import NotFound
 
@@ -30,6 +30,8 @@ WHERE thread_id = %(thread)s AND visibility = 'mentioned' AND deleted_at IS NULL
 
 def note_post(post_id: int) -> None:
     """Put a post for mentioned people into the conversations of those it is among; not of who mutes or blocks the author."""
+    if not Post.objects.filter(pk=post_id, visibility=Visibility.MENTIONED).exists():
+        return  # as for nearly all posts
     author_id = author_of(post_id)
     post = visible_posts(author_id, [post_id]).posts.get(post_id)
     if post is None or post.visibility != Visibility.MENTIONED:

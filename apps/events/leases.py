@@ -117,7 +117,11 @@ def work_off(
 
 
 def do(rows: Sequence[R], work: Callable[[R], Receipt | None]) -> None:
-    """Do the work of rows that are claimed, or were made `held`."""
+    """Do the work of rows that are claimed, or made by the caller with one try and a lease.
+
+    Those without a receipt are marked as done together, at the end: a worker that dies before does their work twice.
+    """
+    done: list[R] = []
     for row in rows:
         try:
             receipt = work(row)
@@ -128,12 +132,17 @@ def do(rows: Sequence[R], work: Callable[[R], Receipt | None]) -> None:
             logger.exception("%s failed, try %s", row, row.attempts)
             fail(row, error)
         else:
-            finish(row, receipt)
+            if receipt is None:
+                done.append(row)
+            else:
+                finish(row, receipt)
+    if done:
+        _update(done, **_end())
 
 
-def held() -> dict[str, Any]:
-    """The fields of a new row that whoever makes it works on at once, as if it had been claimed."""
-    return {"attempts": 1, "due_at": timezone.now() + LEASE}
+def lease_end() -> datetime:
+    """Until when a row that is taken now, or made by whoever works on it at once, is nobody else's."""
+    return timezone.now() + LEASE
 
 
 def _key(row: LeasedRow) -> int:
@@ -142,22 +151,26 @@ def _key(row: LeasedRow) -> int:
 
 def finish(row: LeasedRow, receipt: Receipt | None = None) -> None:
     """Mark a row of work as done, together with what it did; idempotent."""
-    _update(row, state=State.DONE, finished_at=timezone.now(), last_error="", **(receipt or {}))
+    _update([row], **_end(), **(receipt or {}))
+
+
+def _end() -> Receipt:
+    return {"state": State.DONE, "finished_at": timezone.now(), "last_error": ""}
 
 
 def fail(row: LeasedRow, error: BaseException) -> None:
     """Note a failed try: again after a pause, or a dead letter after the fifth."""
     text = f"{type(error).__name__}: {error}"[:ERROR_MAX_CHARACTERS]
     if row.attempts >= MAX_ATTEMPTS:
-        _update(row, state=State.DEAD, finished_at=timezone.now(), last_error=text)
+        _update([row], state=State.DEAD, finished_at=timezone.now(), last_error=text)
     else:
-        _update(row, due_at=_pause(row.attempts), last_error=text)
+        _update([row], due_at=_pause(row.attempts), last_error=text)
 
 
 def postpone(row: LeasedRow) -> None:
     """A store was down: try again soon, and do not count the try against the row."""
     _update(
-        row,
+        [row],
         attempts=row.attempts - 1,
         due_at=timezone.now() + RETRY_AFTER,
         last_error="postponed: not possible just now",
@@ -166,7 +179,7 @@ def postpone(row: LeasedRow) -> None:
 
 def revive(row: LeasedRow) -> None:
     """Give a dead letter five more tries."""
-    _update(row, state=State.PENDING, attempts=0, due_at=timezone.now(), finished_at=None)
+    _update([row], state=State.PENDING, attempts=0, due_at=timezone.now(), finished_at=None)
 
 
 def revive_dead(model: type[R], **among: Any) -> list[int]:
@@ -182,6 +195,7 @@ def _pause(attempts: int) -> datetime:
     return timezone.now() + RETRY_AFTER * attempts
 
 
-def _update(row: LeasedRow, **values: Any) -> None:
-    manager: Any = type(row)._default_manager  # noqa: SLF001 -- Django's own name for it
-    manager.filter(pk=row.pk).exclude(state=State.DONE).update(**values)
+def _update(rows: Sequence[LeasedRow], **values: Any) -> None:
+    manager: Any = type(rows[0])._default_manager  # noqa: SLF001 -- Django's own name for it
+    open_states = (State.PENDING, State.DEAD)
+    manager.filter(pk__in=[row.pk for row in rows], state__in=open_states).update(**values)

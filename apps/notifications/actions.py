@@ -8,7 +8,7 @@ from django.utils.translation import gettext as _
 
 from apps.accounts.models import User
 from apps.events.live import announce
-from apps.graph.models import FollowRequest
+from apps.graph.models import Follower, FollowRequest
 from apps.graph.queries import exact_relations
 from apps.graph.relationships import silenced_ids
 from apps.ids import author_of
@@ -17,7 +17,7 @@ from apps.notifications.models import Notification, NotificationKind, ReadMarker
 from apps.posts.content import PostContent
 from apps.posts.models import OPEN, Kind, Visibility
 from apps.posts.muted import who_muted
-from apps.posts.queries import visible_posts
+from apps.posts.queries import concerns_others, visible_posts
 from apps.refusals import NotFound
 
 _MARK = """
@@ -88,6 +88,8 @@ def tell(
 
 def tell_of_post(post_id: int) -> None:
     """Tell those whom a new post answers, quotes, reposts or mentions, if they may see it; one notification each."""
+    if not concerns_others(post_id):
+        return
     actor_id = author_of(post_id)
     post = visible_posts(actor_id, [post_id]).posts.get(post_id)
     if post is None:
@@ -124,6 +126,8 @@ def tell_of_request(owner_id: int, *, requester_id: int) -> None:
 def tell_watchers(post_id: int) -> None:
     """Tell those followers of a post who asked to be told of every one; not of reposts, and not of answers to others."""
     author_id = author_of(post_id)
+    if not Follower.objects.filter(owner=author_id, notifies=True).exists():
+        return
     post = visible_posts(author_id, [post_id]).posts.get(post_id)
     if post is None or post.is_repost or post.visibility not in _FOR_FOLLOWERS:
         return

@@ -5,7 +5,7 @@ asks it for everything that caches must not decide.
 from collections.abc import Collection
 from dataclasses import dataclass, field
 
-from django.db.models import Q
+from django.db.models import Exists, OuterRef, Q
 from django.db.models.expressions import RawSQL
 
 from apps.graph.circle_queries import circles_known
@@ -90,6 +90,13 @@ def visible_posts(
     seen = [row for row in allowed if _may_see(row, viewer_id, certain, named, circles)]
     counts = post_counts([row.id for row in seen])
     return VisiblePosts(_contents(seen, known or {}), counts, related, circles)
+
+
+def concerns_others(post_id: int) -> bool:
+    """Whether a post that stands answers, quotes, reposts or names anybody; one query. Most posts do not."""
+    names = Exists(Mention.objects.filter(post=OuterRef("pk")))
+    about_others = Q(reply_to__isnull=False) | Q(source__isnull=False) | names
+    return Post.objects.filter(about_others, pk=post_id, deleted_at=None).exists()
 
 
 def _gate_rows(ids: set[int], viewer_id: int | None) -> list[_GateRow]:

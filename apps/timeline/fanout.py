@@ -44,41 +44,53 @@ def start_job(post_id: int) -> None:
         return
     windows = _windows_for(post.visibility, policies.refresh().generation)
     windows.push([post.author_id], [post_id])  # authors read their own posts
-    known = FanoutJob.objects.filter(pk=post_id).first()
-    job = known or _write_down(post)
-    if job is None or job.state != leases.State.PENDING:
+    try:
+        job, chunks = _write_down(post)
+    except IntegrityError:  # it was written down before: the event comes again
+        _go_on(post, FanoutJob.objects.get(pk=post_id))
+    else:
+        _begin(post, job, chunks)
+
+
+def _begin(post: Post, job: FanoutJob, chunks: Sequence[FanoutChunk]) -> None:
+    if chunks:
+        leases.do(chunks, lambda chunk: _deliver_post(post, chunk, job.mode))
+    elif job.state != leases.State.PENDING:
         return
-    if not _is_short(post, job.followers):  # left to those who cut long lists
-        ring("apps.timeline.tasks.cut_job", post_id)
-    elif known is None:
+    elif post.visibility in ADDRESSED:
         leases.do([job], _cut_here)
     else:
-        leases.work_off(FanoutJob, _cut_here, limit=1, only=[post_id])
+        ring("apps.timeline.tasks.cut_job", post.pk)
 
 
-def _is_short(post: Post, followers: int) -> bool:
-    return post.visibility in ADDRESSED or followers <= settings.FANOUT_CHUNK_SIZE
+def _go_on(post: Post, job: FanoutJob) -> None:
+    if job.state != leases.State.PENDING:
+        return
+    if post.visibility in ADDRESSED:
+        leases.work_off(FanoutJob, _cut_here, limit=1, only=[post.pk])
+    else:
+        ring("apps.timeline.tasks.cut_job", post.pk)
 
 
-def _write_down(post: Post) -> FanoutJob | None:
+def _write_down(post: Post) -> tuple[FanoutJob, list[FanoutChunk]]:
     """A new job, with the mode in which the post goes out, for ever; one that is pulled is done with that.
 
-    One of a short list is held by whoever writes it down. None when somebody else just did.
+    A short list is cut at once, in the same transaction: its one chunk is held by whoever writes it down, and so is a post
+    for a few. Long lists are left to those who cut them. IntegrityError when the job is known.
     """
-    try:
-        with transaction.atomic():
-            mode = policies.mode_for(post.author_id, post.visibility)
-            followers = _followers(post.author_id)
-            fields = _standing(mode, is_short=_is_short(post, followers))
-            return FanoutJob.objects.create(post=post, mode=mode, followers=followers, **fields)
-    except IntegrityError:
-        return None
-
-
-def _standing(mode: Mode, *, is_short: bool) -> dict[str, Any]:
-    if mode == Mode.PULL:
-        return {"state": leases.State.DONE}
-    return leases.held() if is_short else {}
+    with transaction.atomic():
+        mode = policies.mode_for(post.author_id, post.visibility)
+        job = FanoutJob(post=post, mode=mode, followers=_followers(post.author_id))
+        chunks: list[FanoutChunk] = []
+        if mode == Mode.PULL:
+            job.state = leases.State.DONE
+        elif post.visibility in ADDRESSED:
+            job.attempts, job.due_at = 1, leases.lease_end()
+        elif job.followers <= settings.FANOUT_CHUNK_SIZE:
+            chunks = ledger.cut_short(job, post.author_id)
+        job.save(force_insert=True)
+        FanoutChunk.objects.bulk_create(chunks)
+    return job, chunks
 
 
 def run_due(*, limit: int, only: list[int] | None = None, overdue: timedelta = NOW) -> int:
@@ -113,17 +125,9 @@ def discard_dead(job_ids: list[int]) -> int:
 
 
 def _cut_here(job: FanoutJob) -> None:
-    """Small authors' single chunk is delivered on the spot."""
+    """The single chunk of an addressed post is delivered on the spot."""
     post = _delivered().get(pk=job.pk)
-    if post.visibility in ADDRESSED:
-        run_due(limit=1, only=ledger.add_chunk(job, len(_addressees(post))))
-        return
-    batches = ledger.batches(job, post.author_id, hold_one=True)
-    chunks = [chunk for batch in batches for chunk in batch.chunks]
-    if len(chunks) == 1:
-        leases.do(chunks, _deliver)
-    else:
-        _ring([chunk.pk for chunk in chunks], queue=None)
+    run_due(limit=1, only=ledger.add_chunk(job, len(_addressees(post))))
 
 
 def _cut(job: FanoutJob) -> None:
@@ -142,13 +146,17 @@ def _ring(chunk_ids: Sequence[int], *, queue: str | None) -> None:
 
 def _deliver(chunk: FanoutChunk) -> leases.Receipt:
     post: Any = _delivered().annotate(mode=F("fanout__mode")).get(pk=chunk.job_id)
+    return _deliver_post(post, chunk, post.mode)
+
+
+def _deliver_post(post: Post, chunk: FanoutChunk, mode: str) -> leases.Receipt:
     readers = [] if post.deleted_at is not None else _readers(post, chunk)
     windows = _windows_for(post.visibility, policies.refresh().generation)
     delivered, dormant = windows.push(readers, [post.pk])
     if not delivered + dormant:  # nobody is left, or the post was deleted, perhaps meanwhile
         return NOTHING_OWED
     receipt = {"expected": len(readers), "delivered": delivered, "dormant": dormant}
-    if post.mode == Mode.PUSH and settings.TIMELINE_SECOND_LEVEL:
+    if mode == Mode.PUSH and settings.TIMELINE_SECOND_LEVEL:
         with transaction.atomic():  # the dormant get a row: no receipt without them
             entries.push(post.author_id, chunk.first_edge, chunk.last_edge, post.pk)
             leases.finish(chunk, receipt)

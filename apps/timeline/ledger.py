@@ -5,7 +5,7 @@ dispatcher that dies is gone on with where it was (source 001: the dispatcher on
 soon as they are there, so the first are delivered while the last are not yet cut.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -101,28 +101,42 @@ class Batch:
         return [chunk.pk for chunk in self.chunks]
 
 
-def batches(walk: Walk, owner_id: int, *, hold_one: bool = False) -> Iterator[Batch]:
-    """Cut what is left of a walk, a batch at a time. `hold_one`: one that is the only one of its batch is the caller's to do."""
+def batches(walk: Walk, owner_id: int) -> Iterator[Batch]:
+    """Cut what is left of a walk, a batch at a time."""
     is_last = False
     while not is_last:
-        batch = cut(walk, owner_id, most_chunks=CHUNKS_PER_BATCH, hold_one=hold_one)
+        batch = cut(walk, owner_id, most_chunks=CHUNKS_PER_BATCH)
         yield batch
         is_last = batch.is_last
 
 
-def cut(walk: Walk, owner_id: int, *, most_chunks: int, hold_one: bool = False) -> Batch:
+def cut(walk: Walk, owner_id: int, *, most_chunks: int) -> Batch:
     """Cut the next batch of a walk behind the place it has come to, and renew its lease."""
     size = settings.FANOUT_CHUNK_SIZE
     model: Any = type(walk)
     with transaction.atomic():
         locked: Walk = model.objects.select_for_update().get(pk=walk.pk)
         pieces = follower_chunks(owner_id, size=size, after=locked.cut_to, most=most_chunks)
-        chunks = _chunks(walk, pieces, leases.held() if hold_one and len(pieces) == 1 else {})
+        chunks = _chunk_model(walk).objects.bulk_create(_chunks(walk, pieces))
         if pieces:
             model.objects.filter(pk=walk.pk).update(
-                cut_to=pieces[-1][1], attempts=1, due_at=timezone.now() + leases.LEASE
+                cut_to=pieces[-1][1], attempts=1, due_at=leases.lease_end()
             )
     return Batch(chunks, is_last=len(pieces) < most_chunks or pieces[-1][2] < size)
+
+
+def cut_short(walk: Walk, owner_id: int) -> list[Any]:
+    """Cut a walk that is not written yet and fits into one chunk; that chunk, for the caller to write and to do.
+
+    The walk is done with it. None, and the walk stays as it is, when the list turns out to be longer.
+    """
+    pieces = follower_chunks(owner_id, size=settings.FANOUT_CHUNK_SIZE, most=2)
+    if len(pieces) > 1:
+        return []
+    walk.state, walk.finished_at = leases.State.DONE, timezone.now()
+    if pieces:
+        walk.cut_to = pieces[0][1]
+    return _chunks(walk, pieces, attempts=1, due_at=leases.lease_end())
 
 
 def add_chunk(walk: Walk, expected: int) -> list[int]:
@@ -136,13 +150,12 @@ def add_chunk(walk: Walk, expected: int) -> list[int]:
     return [chunk.pk]
 
 
-def _chunks(walk: Walk, pieces: list[tuple[int, int, int]], fields: Mapping[str, Any]) -> list[Any]:
+def _chunks(walk: Walk, pieces: list[tuple[int, int, int]], **fields: Any) -> list[Any]:
     kind = _chunk_model(walk)
-    rows = [
+    return [
         kind(job_id=walk.pk, first_edge=first, last_edge=last, expected=number, **fields)
         for first, last, number in pieces
     ]
-    return list(kind.objects.bulk_create(rows))
 
 
 def _chunk_model(walk: type[Walk] | Walk) -> Any:

@@ -42,6 +42,11 @@ SELECT mark.oldest, ARRAY(
 FROM timeline_replicamark mark
 """
 
+_INSERT = """
+INSERT INTO timeline_postreplica (author_id, post_id, is_reply)
+SELECT * FROM unnest(%s::bigint[], %s::bigint[], %s::boolean[]) ON CONFLICT DO NOTHING
+"""
+
 
 def shard_of(reader_id: int) -> str:
     """The database of a reader's replicas."""
@@ -143,7 +148,11 @@ def _row(post_id: int, author_id: int, reply_to: int | None) -> PostReplica:
 
 
 def _insert(alias: str, rows: list[PostReplica]) -> None:
-    PostReplica.objects.using(alias).bulk_create(rows, ignore_conflicts=True)
+    if not rows:
+        return
+    with connections[alias].cursor() as sql:  # one statement, so no transaction around it
+        columns = zip(*((one.author_id, one.post_id, one.is_reply) for one in rows), strict=True)
+        sql.execute(_INSERT, [list(column) for column in columns])
 
 
 def _everywhere(work: Any) -> None:

@@ -1,9 +1,11 @@
 import pytest
 from django.utils import timezone
 
+from apps.accounts.models import UserCounts
 from apps.accounts.queries import user_by_id
 from apps.caches.servers import timelines
 from apps.caches.window import bury
+from apps.events import actions as events
 from apps.events.leases import State
 from apps.graph.actions import follow_user, unfollow_user
 from apps.paging import Cursor
@@ -239,3 +241,29 @@ def test_authors_see_their_post_before_any_worker_ran(alice):
         fanout.push_own(post)
     assert timelines().ping()
     assert user_by_id(alice.pk).counts.posts == 1
+
+
+def test_what_follows_a_plain_post_of_a_small_author_takes_few_statements(
+    alice, django_assert_max_num_queries
+):
+    follow_user(make_user(), alice)
+    deliver()
+    post = publish(alice)
+    with django_assert_max_num_queries(23):
+        assert events.run_due(limit=20) > 5
+    assert receipts(post) == [(State.DONE, 1, 0, 1)]
+
+
+def test_a_list_that_is_longer_than_its_count_says_is_cut_by_others(alice, settings):
+    settings.FANOUT_CHUNK_SIZE = 2
+    fans = [make_user() for _ in range(3)]
+    for fan in fans:
+        follow_user(fan, alice)
+    deliver()
+    UserCounts.objects.filter(pk=alice.pk).update(followers=1)
+    post = publish(alice)
+    start_job(post.pk)
+    assert FanoutJob.objects.get(pk=post.pk).state == State.PENDING
+    assert receipts(post) == []
+    deliver()
+    assert [expected for _, expected, _, _ in receipts(post)] == [2, 1]
