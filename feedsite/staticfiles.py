@@ -37,6 +37,7 @@ class UncompressedStorage(ManifestStaticFilesStorage):
     def _save(self, name: str, content: "File[bytes]") -> str:
         """Style sheets are minified before their names are hashed."""
         if name.endswith(".css"):
+            content.seek(0)  # it has been read for its hash
             content = ContentFile(minified(content.read().decode()).encode())
         saved: str = super()._save(name, content)  # type: ignore[misc]  # unknown to the stubs
         return saved

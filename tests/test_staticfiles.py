@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from django.core.files.base import ContentFile
+from django.core.files.storage import FileSystemStorage
 
 from feedsite.staticfiles import UncompressedStorage, minified
 
@@ -33,9 +34,15 @@ def test_minifying_twice_changes_nothing():
     assert re.sub(r"[\s;]", "", once) == re.sub(r"/\*.*?\*/|[\s;]", "", SHEET)
 
 
-def test_the_storage_keeps_small_sheets_and_other_files_as_they_are(tmp_path):
-    storage = UncompressedStorage(location=tmp_path, base_url="/static/")
-    storage.save("a.css", ContentFile(b"a { b: 1 }"))
-    storage.save("a.txt", ContentFile(b"a { b: 1 }"))
-    assert (tmp_path / "a.css").read_bytes() == b"a{b:1}"
-    assert (tmp_path / "a.txt").read_bytes() == b"a { b: 1 }"
+def test_what_is_served_is_small_and_whole(tmp_path):
+    source = FileSystemStorage(location=tmp_path / "source")
+    storage = UncompressedStorage(location=tmp_path / "served", base_url="/static/")
+    for name in ("a.css", "a.txt"):
+        source.save(name, ContentFile(b"a { b: 1 }"))
+        with source.open(name) as file:
+            storage.save(name, file)
+    done = {name: hashed for name, hashed, _ in storage.post_process({
+        name: (source, name) for name in ("a.css", "a.txt")
+    })}  # fmt: skip
+    assert (tmp_path / "served" / done["a.css"]).read_bytes() == b"a{b:1}"
+    assert (tmp_path / "served" / done["a.txt"]).read_bytes() == b"a { b: 1 }"
