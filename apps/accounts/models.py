@@ -198,6 +198,7 @@ class UserCounts(models.Model):
     followed_tags = models.PositiveIntegerField(default=0, db_default=0)
     exclusive_lists = models.PositiveIntegerField(default=0, db_default=0)
     filters = models.PositiveIntegerField(default=0, db_default=0)
+    choosy_follows = models.PositiveIntegerField(default=0, db_default=0)  # of some languages only
 
     class Meta:
         verbose_name = verbose_name_plural = _("user counts")

@@ -18,13 +18,13 @@ from django.utils.translation import gettext_lazy
 from apps.accounts.models import User
 from apps.audit.oracle import Row, rows
 from apps.caches.servers import RedisError
-from apps.graph.queries import Relations, exact_relations
+from apps.graph.queries import Relations, chosen_languages, exact_relations
 from apps.lists.queries import kept_off_home
 from apps.paging import Cursor, Page
 from apps.posts.models import Visibility
 from apps.tags.queries import followed_names
 from apps.timeline.cache import HOME, INBOX
-from apps.timeline.home import home_timeline
+from apps.timeline.home import home_timeline, is_unread
 from apps.timeline.items import FeedItem
 from apps.timeline.thread import one_item
 
@@ -72,6 +72,7 @@ class Way(TextChoices):
     LISTED = "listed", gettext_lazy("@%(who)s is in a list of yours that is read by itself.")
     MUTED = "muted", gettext_lazy("You mute @%(who)s.")
     UNSHARED = "unshared", gettext_lazy("You hide what @%(who)s reposts.")
+    LANGUAGE = "language", gettext_lazy("You read @%(who)s in other languages only.")
     WAITING = "waiting", gettext_lazy("It is on its way to you; the next try: %(when)s.")
     FAILED = "failed", gettext_lazy("Its delivery failed, and has to be started again.")
     LOST = "lost", gettext_lazy("It belongs there and is missing. The next check brings it back.")
@@ -181,6 +182,8 @@ def _stayed_away(item: FeedItem, viewer: User, delivery: Row, relations: Relatio
         way, who = Way.MUTED, muted[0].handle
     elif item.is_repost and author.pk in relations.hiding_reposts:
         way = Way.UNSHARED
+    elif is_unread(item, chosen_languages(viewer)):
+        way = Way.LANGUAGE
     elif "dead" in (delivery["state"], delivery["job"]):
         way = Way.FAILED
     elif delivery["job"] != "done" or delivery["state"] == "pending":

@@ -18,14 +18,17 @@ OPEN = frozenset({"public", "unlisted"})
 
 Row = dict[str, Any]
 Pairs = dict[int, set[int]]
+Wishes = dict[tuple[int, int], set[str]]  # languages by reader and author
 
-_COLUMNS = (
-    "id, author_id, kind, visibility, circle_id, source_id, reply_to_id, edited_at, deleted_at"
-)
+_COLUMNS = "id, author_id, kind, visibility, circle_id, source_id, reply_to_id, language, edited_at, deleted_at"
 
 # Who is in an exclusive list of somebody, and so not on their home page.
 _ELSEWHERE = """SELECT l.owner_id, m.member_id FROM lists_listmember m
                 JOIN lists_userlist l ON l.id = m.user_list_id WHERE l.is_exclusive"""
+
+# In which languages somebody wants to read whom.
+_LANGUAGES = """SELECT owner_id, followee_id, lower(language)
+                FROM graph_followee, unnest(languages) AS language WHERE true"""
 
 # Which public posts bear a tag that somebody follows.
 _TAGGED = """SELECT f.user_id, u.post_id FROM tags_tagfollow f
@@ -63,6 +66,7 @@ class Oracle:
             self.unshared = pairs(
                 "SELECT owner_id, followee_id FROM graph_followee WHERE NOT shows_reposts"
             )
+            self.languages = _wishes(_LANGUAGES)
             self.blocks = pairs("SELECT owner_id, blocked_id FROM graph_block")
             self.mutes = pairs("SELECT owner_id, muted_id FROM graph_mute")
             self.elsewhere = pairs(_ELSEWHERE)
@@ -124,6 +128,7 @@ class Oracle:
             f"SELECT owner_id, followee_id FROM graph_followee WHERE NOT shows_reposts AND {mine.format('followee_id')}",  # noqa: S608 -- constants
             values,
         )
+        self.languages = _wishes(f"{_LANGUAGES} AND {mine.format('followee_id')}", values)
         self.blocks = pairs(
             f"""SELECT owner_id, blocked_id FROM graph_block WHERE {mine.format("blocked_id")}
                 OR (blocked_id = %(viewer)s AND owner_id = ANY(%(authors)s))""",  # noqa: S608 -- constants
@@ -185,11 +190,18 @@ class Oracle:
             return False
         post = self.posts[post_id]
         shared = post["kind"] == "repost" and post["author_id"] in self.unshared[viewer]
-        if shared or post["author_id"] in self.elsewhere[viewer]:
+        if shared or post["author_id"] in self.elsewhere[viewer] or self.is_unread(viewer, post):
             return False
         known = post["author_id"] == viewer or post["author_id"] in self.follows[viewer]
         known = known or (tags and post_id in self.tagged[viewer])
         return (known or post["visibility"] == "circle") and not self.is_muted(viewer, post)
+
+    def is_unread(self, viewer: int, post: Row) -> bool:
+        """Whether the viewer wants the author's posts in other languages only; `pt` takes `pt-BR` along."""
+        wishes, language = self.languages[viewer, post["author_id"]], post["language"].lower()
+        if not wishes or not language or post["kind"] == "repost":
+            return False
+        return wishes.isdisjoint({language, language.split("-")[0]})
 
     def home(self, viewer: int, *, tags: bool = True) -> list[int]:
         """All ids of a home timeline between the bounds that the oracle answers for, newest first."""
@@ -261,6 +273,14 @@ def pairs(statement: str, values: dict[str, Any] | None = None) -> Pairs:
     for row in rows(statement, values):
         one, other = row.values()
         found[one].add(other)
+    return found
+
+
+def _wishes(statement: str, values: dict[str, Any] | None = None) -> Wishes:
+    found: Wishes = defaultdict(set)
+    for row in rows(statement, values):
+        reader, author, language = row.values()
+        found[reader, author].add(language)
     return found
 
 

@@ -105,6 +105,30 @@ def delete_keyword(owner: User, keyword_id: int) -> None:
 
 
 @transaction.atomic
+def change_only_keyword(owner: User, keyword_id: int, wanted: FilterChange) -> None:
+    """Change a keyword and the filter that it makes up alone. Of a filter with more of them only the keyword. NotFound, Invalid."""
+    _lock(owner)
+    found = own_keyword(owner, keyword_id).filter
+    if found.keywords.count() > 1:
+        places = found.places if wanted.places is None else _clean_places(wanted.places)
+        if wanted.expires_in or (places, wanted.act or found.act) != (found.places, found.act):
+            raise _invalid("context", _("This filter has more keywords: change it as a whole."))
+        wanted = FilterChange(keywords=wanted.keywords)
+    _written(owner, own_filter(owner, found.pk), wanted)
+
+
+@transaction.atomic
+def delete_last_keyword(owner: User, keyword_id: int) -> None:
+    """Look for a word no more, and delete its filter when that looks for nothing else. NotFound."""
+    _lock(owner)
+    word = own_keyword(owner, keyword_id)
+    word.delete()
+    if not (word.filter.keywords.exists() or word.filter.posts.exists()):
+        word.filter.delete()
+        _count(owner)
+
+
+@transaction.atomic
 def add_post(owner: User, filter_id: int, post_id: int) -> FilterPost:
     """Let a filter find a post that its owner may see; twice is once. NotFound, Invalid beyond 100."""
     _lock(owner)

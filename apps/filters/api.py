@@ -1,4 +1,4 @@
-"""The API's filters: the second version whole, the first for reading."""
+"""The API's filters, in both versions: a filter of the first one is a keyword of the second one."""
 
 from collections.abc import Callable
 from typing import Any, TypeVar
@@ -12,6 +12,7 @@ from apps.accounts.api import viewer_of
 from apps.accounts.schema import problems
 from apps.filters import actions
 from apps.filters.actions import FilterChange, KeywordChange
+from apps.filters.models import TITLE_MAX_CHARACTERS, Act, FilterKeyword
 from apps.filters.queries import (
     filters_of,
     own_filter,
@@ -27,6 +28,7 @@ from apps.filters.schema import (
     FilterStatusSchema,
     KeywordChangeInput,
     KeywordInput,
+    OldFilterInput,
     OldFilterSchema,
 )
 from apps.filters.serializers import (
@@ -146,31 +148,63 @@ def status(request: Request, row_id: int) -> Response:
     return Response({})
 
 
-@scopes(GET=READ)
+@scopes(GET=READ, POST=WRITE)
 @_described("GET", "old_filters", "Your keywords, in the older form", OldFilterSchema(many=True))
-@api_view(["GET"])
+@_described("POST", "create_old_filter", "Make a filter of one keyword", OldFilterSchema, OldFilterInput)  # fmt: skip
+@api_view(["GET", "POST"])
 def old_filters(request: Request) -> Response:
-    """Every keyword as a filter of its own; they are changed through the second version."""
-    found = filters_of(viewer_of(request))
-    return Response([old_filter_json(word) for row in found for word in row.keywords.all()])
+    """Every keyword as a filter of its own; or a new one."""
+    viewer = viewer_of(request)
+    if request.method == "GET":
+        found = filters_of(viewer)
+        return Response([old_filter_json(word) for row in found for word in row.keywords.all()])
+    wanted = _old_change(_valid(OldFilterInput(data=request.data)))
+    made = actions.create_filter(viewer, wanted)
+    return Response(old_filter_json(made.keywords.all()[0]))
 
 
-@scopes(GET=READ)
+@scopes(GET=READ, PUT=WRITE, DELETE=WRITE)
 @_described("GET", "old_filter", "A keyword, in the older form", OldFilterSchema)
-@api_view(["GET"])
+@_described("PUT", "change_old_filter", "Change a filter of one keyword", OldFilterSchema, OldFilterInput)  # fmt: skip
+@_described("DELETE", "delete_old_filter", "Delete a keyword, in the older form", FilterDeletedSchema)  # fmt: skip
+@api_view(["GET", "PUT", "DELETE"])
 def old_filter(request: Request, keyword_id: int) -> Response:
-    """One keyword as a filter of its own."""
-    return Response(old_filter_json(own_keyword(viewer_of(request), keyword_id)))
+    """Show, change or delete a keyword as a filter of its own; a filter with nothing left to look for goes with its last one."""
+    viewer = viewer_of(request)
+    word = own_keyword(viewer, keyword_id)
+    if request.method == "DELETE":
+        actions.delete_last_keyword(viewer, keyword_id)
+        return Response({})
+    if request.method == "PUT":
+        fields = _valid(OldFilterInput(data=request.data, partial=True))
+        actions.change_only_keyword(viewer, keyword_id, _old_change(fields, word))
+        word = own_keyword(viewer, keyword_id)
+    return Response(old_filter_json(word))
+
+
+def _old_change(fields: dict[str, Any], word: FilterKeyword | None = None) -> FilterChange:
+    """What a filter of the first version is to be; its phrase is the title too, while it is the only one."""
+    phrase, hides = fields.get("phrase"), fields.get("irreversible")
+    return FilterChange(
+        title=None if phrase is None else phrase[:TITLE_MAX_CHARACTERS],
+        places=fields.get("context"),
+        act=None if hides is None else (Act.HIDE if hides else Act.WARN),
+        expires_in=_expires_in(fields),
+        keywords=[KeywordChange(word.pk if word else None, phrase, fields.get("whole_word"))],
+    )
+
+
+def _expires_in(fields: dict[str, Any]) -> int | None:
+    return (fields["expires_in"] or 0) if "expires_in" in fields else None
 
 
 def _change(request: Request) -> FilterChange:
     fields = _valid(FilterInput(data=request.data))
-    expires_in = (fields["expires_in"] or 0) if "expires_in" in fields else None
     return FilterChange(
         title=fields.get("title"),
         places=fields.get("context"),
         act=fields.get("filter_action"),
-        expires_in=expires_in,
+        expires_in=_expires_in(fields),
         keywords=[_keyword_change(one) for one in fields.get("keywords_attributes", ())],
     )
 

@@ -61,6 +61,22 @@ class OldFilterSchema(serializers.Serializer[Any]):
     irreversible = serializers.BooleanField()
 
 
+class OldFilterInput(serializers.Serializer[Any]):
+    """A filter of the first version; when it is changed, what is left out stays."""
+
+    phrase = serializers.CharField(max_length=KEYWORD_MAX_CHARACTERS)
+    context = serializers.ListField(  # type: ignore[assignment]  # the entity's own name for it
+        child=serializers.ChoiceField(FilterContext.values), max_length=20
+    )
+    irreversible = serializers.BooleanField(
+        required=False, help_text="Hide what it finds; else warn of it."
+    )
+    whole_word = serializers.BooleanField(required=False)
+    expires_in = serializers.IntegerField(
+        min_value=0, max_value=MOST_SECONDS, allow_null=True, required=False
+    )
+
+
 class KeywordAttributes(serializers.Serializer[Any]):
     """A keyword to add; with an `id` to change, or to drop."""
 

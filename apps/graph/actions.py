@@ -1,6 +1,8 @@
 """Writes of the graph: follow, block, mute, note. Locks are taken as `edges` says."""
 
+from collections.abc import Sequence
 from datetime import datetime, timedelta
+from typing import Any
 
 from django.db import transaction
 from django.utils import timezone
@@ -13,7 +15,7 @@ from apps.graph import edges
 from apps.graph.cache import BLOCKED_BY, BLOCKING, MUTING, Moved
 from apps.graph.circle_actions import part_circles
 from apps.graph.edges import Options
-from apps.graph.models import AccountNote, Block, Followee, FollowRequest, Mute
+from apps.graph.models import AccountNote, Block, Endorsement, Followee, FollowRequest, Mute
 from apps.refusals import Invalid, NotAllowed
 
 NOTE_MAX_CHARACTERS = 2000
@@ -22,29 +24,35 @@ MUTE_LONGEST = timedelta(days=366)
 
 @transaction.atomic
 def follow_user(
-    follower: User, followee: User, *, reposts: bool | None = None, notify: bool | None = None
+    follower: User,
+    followee: User,
+    *,
+    reposts: bool | None = None,
+    notify: bool | None = None,
+    languages: Sequence[str] | None = None,
 ) -> None:
     """Follow an account, or ask to when it is locked: rows, counts and the event in one transaction. Twice is once.
 
-    `reposts` (else yes) says whether its reposts come along, `notify` (else no) whether every new post is told; None leaves
-    them as they are. NotAllowed across a block; TooMany when somebody follows in bulk.
+    `reposts` (else yes) says whether its reposts come along, `notify` (else no) whether every new post is told, `languages`
+    (else all) in which its posts are read on the home page; None leaves them as they are. NotAllowed across a block; TooMany when somebody follows in bulk.
     """
     _require_other(follower, followee)
-    said = {"reposts": reposts, "notify": notify}
-    wanted = {name: value for name, value in said.items() if value is not None}
+    chosen = None if languages is None else tuple(dict.fromkeys(languages))
+    said = {"reposts": reposts, "notify": notify, "languages": chosen}
+    wanted: dict[str, Any] = {name: value for name, value in said.items() if value is not None}
     counts = edges.lock(follower, followee)
     if edges.blocked_between(follower, followee):
         raise NotAllowed(_("You can't follow this account."))
     edge = Followee.objects.filter(owner=follower, followee=followee).first()
     if edge is not None:
-        known = Options(edge.shows_reposts, edge.notifies)
-        edges.move(counts, *edges.change_options(edge, known._replace(**wanted)))
+        wish = Options.of(edge)._replace(**wanted)
+        edges.move(counts, *edges.change_options(edge, wish))
     elif User.objects.filter(pk=followee.pk, is_locked=True).exists():
         _ask(follower, followee, wanted)
     else:
         count_or_refuse("follow", str(follower.pk))
         asked = edges.drop_request(follower, followee)  # of the time when the account was locked
-        known = Options(asked.shows_reposts, asked.notifies) if asked else Options()
+        known = Options.of(asked) if asked else Options()
         edges.move(counts, *edges.connect(follower, followee, known._replace(**wanted)))
 
 
@@ -141,6 +149,21 @@ def _end_if_due(row: Mute) -> None:
 
 
 @transaction.atomic
+def endorse_user(owner: User, other: User) -> None:
+    """Recommend an account on one's profile; twice is once. Invalid for one that is not followed."""
+    edges.lock(owner)  # an unfollow at the same time finds the row
+    if not Followee.objects.filter(owner=owner, followee=other).exists():
+        raise Invalid(_("Follow this account first."), code="not_followed")
+    Endorsement.objects.get_or_create(owner=owner, other=other)
+
+
+@transaction.atomic
+def unendorse_user(owner: User, other: User) -> None:
+    """Recommend an account no more."""
+    Endorsement.objects.filter(owner=owner, other=other).delete()
+
+
+@transaction.atomic
 def note_about(owner: User, other: User, text: str) -> None:
     """Note something about an account for oneself, at most 2,000 characters; an empty text takes the note away. Invalid."""
     _require_other(owner, other)
@@ -154,14 +177,13 @@ def note_about(owner: User, other: User, text: str) -> None:
         AccountNote.objects.filter(owner=owner, about=other).delete()
 
 
-def _ask(follower: User, followee: User, wanted: dict[str, bool]) -> None:
+def _ask(follower: User, followee: User, wanted: dict[str, Any]) -> None:
     request = FollowRequest.objects.filter(requester=follower, owner=followee).first()
     if request is None:
         count_or_refuse("follow", str(follower.pk))
         request = FollowRequest(requester=follower, owner=followee)
         record("follow_requested", requester_id=follower.pk, owner_id=followee.pk)
-    known = Options(request.shows_reposts, request.notifies)
-    request.shows_reposts, request.notifies = known._replace(**wanted)
+    Options.of(request)._replace(**wanted).put_into(request)
     request.save()
 
 

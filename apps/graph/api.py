@@ -18,6 +18,7 @@ from apps.accounts.visitors import viewer_id_of
 from apps.graph.circle_queries import circles_to_post_to
 from apps.graph.familiar import common_followers
 from apps.graph.queries import followers_page, following_page
+from apps.graph.relationships import endorsed_page
 from apps.graph.relationships import relationships as standing_to
 from apps.graph.schema import CircleSchema, FamiliarSchema, RelationshipSchema
 from apps.graph.serializers import circle_json, familiar_json, relationship_json
@@ -105,6 +106,7 @@ def _people(
 
 followers = _people("account_followers", "Who follows an account", followers_page)
 following = _people("account_following", "Whom an account follows", following_page)
+endorsed = _people("account_endorsements", "Whom an account recommends", endorsed_page)
 
 
 def paged(

@@ -5,7 +5,7 @@ makes or cuts one gets back what moved, and hands all of it to `move` once, whic
 """
 
 from functools import partial
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 from django.db import transaction
 from django.db.models import F, Q
@@ -22,16 +22,26 @@ from apps.graph.cache import (
     bring_on,
     renew_standing,
 )
-from apps.graph.models import Block, Followee, Follower, FollowRequest
+from apps.graph.models import Block, Endorsement, Followee, Follower, FollowRequest
 
 Locked = dict[int, UserCounts]
 
 
 class Options(NamedTuple):
-    """How somebody follows: with reposts, and with a notification of every new post."""
+    """How somebody follows: with reposts, with a notification of every new post, in which languages (all of them)."""
 
     reposts: bool = True
     notify: bool = False
+    languages: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, row: Followee | FollowRequest) -> Self:
+        """As a row has them."""
+        return cls(row.shows_reposts, row.notifies, tuple(row.languages))
+
+    def put_into(self, row: Followee | FollowRequest) -> None:
+        """Give them to a row, which the caller writes."""
+        row.shows_reposts, row.notifies, row.languages = *self[:2], list(self.languages)
 
 
 def lock(*users: User) -> Locked:
@@ -42,14 +52,13 @@ def lock(*users: User) -> Locked:
 
 def connect(follower: User, followee: User, options: Options) -> list[Moved]:
     """Make an edge that is not there, and tell of it."""
-    edge = Followee.objects.create(
-        owner=follower,
-        followee=followee,
-        shows_reposts=options.reposts,
-        notifies=options.notify,
-    )
+    edge = Followee(owner=follower, followee=followee)
+    options.put_into(edge)
+    edge.save()
     mirror = Follower.objects.create(owner=followee, follower=follower, notifies=options.notify)
     _count(follower, followee, +1)
+    if options.languages:
+        _count_choosy(follower.pk)
     record("followed", follower_id=follower.pk, followee_id=followee.pk)
     moved = [
         Moved(follower.pk, FOLLOWING, followee.pk, edge.pk),
@@ -62,15 +71,17 @@ def connect(follower: User, followee: User, options: Options) -> list[Moved]:
 
 def change_options(edge: Followee, options: Options) -> list[Moved]:
     """Follow in another way from now on."""
-    if Options(edge.shows_reposts, edge.notifies) == options:
+    before = Options.of(edge)
+    if before == options:
         return []
-    hid = not edge.shows_reposts
-    edge.shows_reposts, edge.notifies = options
-    edge.save(update_fields=["shows_reposts", "notifies"])
+    options.put_into(edge)
+    edge.save(update_fields=["shows_reposts", "notifies", "languages"])
+    if before.languages != options.languages:
+        _count_choosy(edge.owner_id)
     Follower.objects.filter(owner=edge.followee_id, follower=edge.owner_id).update(
         notifies=options.notify
     )
-    if hid == (not options.reposts):
+    if before.reposts == options.reposts:
         return []
     record("relations_moved", user_ids=[edge.owner_id])
     row = 0 if options.reposts else edge.pk
@@ -84,7 +95,10 @@ def cut(follower: User, followee: User) -> list[Moved]:
         return []
     edge.delete()
     Follower.objects.filter(owner=followee, follower=follower).delete()
+    Endorsement.objects.filter(owner=follower, other=followee).delete()
     _count(follower, followee, -1)
+    if edge.languages:
+        _count_choosy(follower.pk)
     record("unfollowed", follower_id=follower.pk, followee_id=followee.pk)
     moved = [
         Moved(follower.pk, FOLLOWING, followee.pk),
@@ -127,3 +141,9 @@ def move(counts: Locked, *moved: Moved) -> None:
 def _count(follower: User, followee: User, delta: int) -> None:
     change_user_counts(follower.pk, {"following": delta})
     change_user_counts(followee.pk, {"followers": delta})
+
+
+def _count_choosy(owner_id: int) -> None:
+    """Whether a reader chose languages anywhere is read with the reader."""
+    number = Followee.objects.filter(owner=owner_id).exclude(languages=[]).count()
+    UserCounts.objects.filter(pk=owner_id).update(choosy_follows=number)

@@ -5,9 +5,21 @@ one shard of that owner. Both rows and both counts are written in one transactio
 """
 
 from django.conf import settings
+from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
+
+
+def languages_field() -> "ArrayField[list[str], list[str]]":
+    """The languages of which somebody's posts are wanted; of all when it is empty."""
+    return ArrayField(
+        models.CharField(max_length=8),
+        verbose_name=_("languages"),
+        default=list,
+        db_default=[],
+        blank=True,
+    )
 
 
 class Followee(models.Model):
@@ -21,6 +33,7 @@ class Followee(models.Model):
     )
     shows_reposts = models.BooleanField(_("shows reposts"), default=True, db_default=True)
     notifies = models.BooleanField(_("tells of new posts"), default=False, db_default=False)
+    languages = languages_field()
     created_at = models.DateTimeField(_("since"), default=timezone.now)
 
     class Meta:
@@ -38,6 +51,10 @@ class Followee(models.Model):
                 fields=["owner", "followee"],
                 condition=models.Q(shows_reposts=False),
                 name="followee_hidden_reposts",
+            ),
+            # and few choose languages
+            models.Index(
+                fields=["owner"], condition=~models.Q(languages=[]), name="followee_choosy"
             ),
         ]
 
@@ -91,6 +108,7 @@ class FollowRequest(models.Model):
     )
     shows_reposts = models.BooleanField(_("shows reposts"), default=True)
     notifies = models.BooleanField(_("tells of new posts"), default=False)
+    languages = languages_field()
     created_at = models.DateTimeField(_("since"), default=timezone.now)
 
     class Meta:
@@ -188,6 +206,29 @@ class AccountNote(models.Model):
 
     def __str__(self) -> str:
         return f"{self.owner_id} on {self.about_id}"
+
+
+class Endorsement(models.Model):
+    """`owner` recommends `other`, whom they follow, on their profile; it ends with the follow."""
+
+    owner = models.ForeignKey(
+        settings.AUTH_USER_MODEL, models.CASCADE, related_name="+", db_index=False
+    )
+    other = models.ForeignKey(
+        settings.AUTH_USER_MODEL, models.CASCADE, related_name="+", db_index=False
+    )
+    created_at = models.DateTimeField(_("since"), default=timezone.now)
+
+    class Meta:
+        verbose_name, verbose_name_plural = _("endorsement"), _("endorsements")
+        constraints = [models.UniqueConstraint("owner", "other", name="endorsement_once")]
+        indexes = [
+            models.Index(fields=["other"], name="endorsement_mirror"),
+            models.Index(fields=["owner", "-id"], name="endorsement_list"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.owner_id} + {self.other_id}"
 
 
 class GraphImport(models.Model):

@@ -197,7 +197,7 @@ def followers_page(owner: User, viewer_id: int | None, cursor: Cursor) -> Page[U
     if page is None:
         rows = page_of_rows(Follower.objects.filter(owner=owner), cursor)
         page = rows.mapped([Entry(edge.pk, edge.follower_id) for edge in rows.items])
-    return _people(page, viewer_id)
+    return people_of(page, viewer_id)
 
 
 def following_page(owner: User, viewer_id: int | None, cursor: Cursor) -> Page[User]:
@@ -208,7 +208,7 @@ def following_page(owner: User, viewer_id: int | None, cursor: Cursor) -> Page[U
     if page is None:
         rows = page_of_rows(Followee.objects.filter(owner=owner), cursor)
         page = rows.mapped([Entry(edge.pk, edge.followee_id) for edge in rows.items])
-    return _people(page, viewer_id)
+    return people_of(page, viewer_id)
 
 
 def _head(heads: ListHeads, owner_id: int, revision: int, cursor: Cursor) -> Page[Entry] | None:
@@ -230,7 +230,8 @@ def _place_of(entry: Entry) -> int:
     return entry.place
 
 
-def _people(page: Page[Entry], viewer_id: int | None) -> Page[User]:
+def people_of(page: Page[Entry], viewer_id: int | None) -> Page[User]:
+    """The accounts of a page of entries, without those that a viewer is blocked by or has blocked."""
     ids = [entry.member_id for entry in page.items]
     users = users_by_id(ids if viewer_id is None else [*ids, viewer_id])
     viewer = users.get(viewer_id or 0)
@@ -239,6 +240,20 @@ def _people(page: Page[Entry], viewer_id: int | None) -> Page[User]:
     return page.mapped(
         [users[user_id] for user_id in ids if user_id in users and user_id not in severed]
     )
+
+
+def chosen_languages(reader: User) -> dict[int, frozenset[str]]:
+    """In which languages a reader wants the posts of those they follow, where they chose some; in lower case.
+
+    No query for those who never did.
+    """
+    if not reader.counts.choosy_follows:
+        return {}
+    rows = Followee.objects.filter(owner=reader).exclude(languages=[])
+    return {
+        followee_id: frozenset(language.lower() for language in languages)
+        for followee_id, languages in rows.values_list("followee_id", "languages")
+    }
 
 
 def suggestions(viewer: User, *, limit: int) -> list[User]:

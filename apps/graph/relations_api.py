@@ -16,7 +16,13 @@ from apps.accounts.schema import AccountSchema, problems
 from apps.accounts.serializers import account_json
 from apps.graph import actions, request_actions
 from apps.graph.api import CURSOR_PARAMETERS, PEOPLE_DEFAULT, PEOPLE_MOST, paged
-from apps.graph.relationships import blocked_page, muted_page, relationships, requests_page
+from apps.graph.relationships import (
+    blocked_page,
+    endorsed_page,
+    muted_page,
+    relationships,
+    requests_page,
+)
 from apps.graph.schema import (
     FollowInput,
     MutedAccountSchema,
@@ -117,6 +123,31 @@ unmute = _change(
     actions.unmute_user,
     scope="write:mutes",
 )
+endorse = _change(
+    "endorse",
+    "Recommend an account on your profile",
+    actions.endorse_user,
+    about="One that you follow; it ends when you stop.",
+    scope="write:accounts",
+)
+unendorse = _change(
+    "unendorse",
+    "Recommend an account no more",
+    actions.unendorse_user,
+    scope="write:accounts",
+)
+pin = _change(
+    "pin",
+    "Recommend an account, under the older name",
+    actions.endorse_user,
+    scope="write:accounts",
+)
+unpin = _change(
+    "unpin",
+    "Recommend an account no more, under the older name",
+    actions.unendorse_user,
+    scope="write:accounts",
+)
 note = _change(
     "note",
     "Note something about an account, for yourself",
@@ -170,6 +201,13 @@ def _own_list(
 
 blocks = _own_list(
     "blocks", "Whom you have blocked", blocked_page, account_json, scope="read:blocks"
+)
+endorsements = _own_list(
+    "endorsements",
+    "Whom you recommend",
+    lambda owner, cursor: endorsed_page(owner, owner.pk, cursor),
+    account_json,
+    scope="read:accounts",
 )
 follow_requests = _own_list(
     "follow_requests", "Who asks to follow you", requests_page, account_json, scope="read:follows"

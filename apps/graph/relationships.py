@@ -10,25 +10,30 @@ from django.db.models import QuerySet
 
 from apps.accounts.models import User
 from apps.accounts.queries import users_by_id
-from apps.graph.models import Block, FollowRequest, Mute
-from apps.graph.queries import ExactRelations, exact_relations
+from apps.caches.listhead import Entry
+from apps.graph.models import Block, Endorsement, FollowRequest, Mute
+from apps.graph.queries import ExactRelations, exact_relations, people_of
 from apps.paging import Cursor, Page, page_of_rows
 
-# Of follows and requests: with reposts, with news. Of mutes: without notifications, until when. Of notes: the text.
+# Of follows and requests: with reposts, with news, in which languages. Of mutes: without notifications, until when. Of
+# notes: the text. That somebody is endorsed is all there is to it.
 _TERMS = """
-SELECT 'follow', followee_id, shows_reposts, notifies, NULL::timestamptz, '' FROM graph_followee
+SELECT 'follow', followee_id, shows_reposts, notifies, NULL::timestamptz, '', languages FROM graph_followee
 WHERE owner_id = %(viewer)s AND followee_id = ANY(%(others)s)
 UNION ALL
-SELECT 'follow', owner_id, shows_reposts, notifies, NULL, '' FROM graph_followrequest
+SELECT 'follow', owner_id, shows_reposts, notifies, NULL, '', languages FROM graph_followrequest
 WHERE requester_id = %(viewer)s AND owner_id = ANY(%(others)s)
 UNION ALL
-SELECT 'mute', muted_id, hides_notifications, false, expires_at, '' FROM graph_mute
+SELECT 'mute', muted_id, hides_notifications, false, expires_at, '', NULL FROM graph_mute
 WHERE owner_id = %(viewer)s AND muted_id = ANY(%(others)s)
 UNION ALL
-SELECT 'note', about_id, false, false, NULL, text FROM graph_accountnote
+SELECT 'note', about_id, false, false, NULL, text, NULL FROM graph_accountnote
 WHERE owner_id = %(viewer)s AND about_id = ANY(%(others)s)
+UNION ALL
+SELECT 'endorsement', other_id, true, false, NULL, '', NULL FROM graph_endorsement
+WHERE owner_id = %(viewer)s AND other_id = ANY(%(others)s)
 """
-_NOTHING = (False, False, None, "")
+_NOTHING = (False, False, None, "", None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +44,7 @@ class Relationship:
     following: bool = False
     shows_reposts: bool = False
     notifies: bool = False
+    languages: Sequence[str] = ()
     followed_by: bool = False
     blocking: bool = False
     blocked_by: bool = False
@@ -47,6 +53,7 @@ class Relationship:
     mute_ends_at: datetime | None = None
     requested: bool = False
     requested_by: bool = False
+    endorsed: bool = False
     note: str = ""
 
 
@@ -68,13 +75,14 @@ def _terms(viewer_id: int, other_ids: Collection[int]) -> dict[tuple[str, int], 
 def _relationship(
     other_id: int, related: ExactRelations, terms: dict[tuple[str, int], Any]
 ) -> Relationship:
-    reposts, notifies, *_rest = terms.get(("follow", other_id), _NOTHING)
-    silent, _none, ends_at, _text = terms.get(("mute", other_id), _NOTHING)
+    reposts, notifies, *_rest, languages = terms.get(("follow", other_id), _NOTHING)
+    silent, _none, ends_at, *_rest = terms.get(("mute", other_id), _NOTHING)
     return Relationship(
         id=other_id,
         following=other_id in related.following,
         shows_reposts=reposts,
         notifies=notifies,
+        languages=languages or (),
         followed_by=other_id in related.followed_by,
         blocking=other_id in related.blocking,
         blocked_by=other_id in related.blocked_by,
@@ -83,7 +91,8 @@ def _relationship(
         mute_ends_at=ends_at,
         requested=other_id in related.requested,
         requested_by=other_id in related.requested_by,
-        note=terms.get(("note", other_id), _NOTHING)[-1],
+        endorsed=("endorsement", other_id) in terms,
+        note=terms.get(("note", other_id), _NOTHING)[3],
     )
 
 
@@ -106,6 +115,12 @@ def muted_page(owner: User, cursor: Cursor) -> Page[tuple[User, datetime | None]
     users = users_by_id([row.muted_id for row in rows.items])
     found = [(users[row.muted_id], row.expires_at) for row in rows.items if row.muted_id in users]
     return rows.mapped(found)
+
+
+def endorsed_page(owner: User, viewer_id: int | None, cursor: Cursor) -> Page[User]:
+    """Whom an account recommends, newest first, as a viewer may see it; the cursor is the row."""
+    rows = page_of_rows(Endorsement.objects.filter(owner=owner), cursor)
+    return people_of(rows.mapped([Entry(row.pk, row.other_id) for row in rows.items]), viewer_id)
 
 
 def requests_page(owner: User, cursor: Cursor) -> Page[User]:

@@ -17,8 +17,7 @@ def approve_request(owner: User, requester: User) -> None:
     asked = edges.drop_request(requester, owner)
     if asked is None:
         raise NotFound(_("There is no such follow request."))
-    options = Options(asked.shows_reposts, asked.notifies)
-    edges.move(counts, *edges.connect(requester, owner, options))
+    edges.move(counts, *edges.connect(requester, owner, Options.of(asked)))
 
 
 @transaction.atomic

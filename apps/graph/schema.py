@@ -4,8 +4,10 @@ from typing import Any
 
 from rest_framework import serializers
 
-from apps.accounts.schema import AccountSchema
+from apps.accounts.schema import LANGUAGE, AccountSchema
 from apps.graph.actions import NOTE_MAX_CHARACTERS
+
+LANGUAGES_MOST = 20  # of one follow
 
 
 class CircleSchema(serializers.Serializer[Any]):
@@ -45,10 +47,21 @@ class MutedAccountSchema(AccountSchema):
 
 
 class FollowInput(serializers.Serializer[Any]):
-    """How to follow. What is not said stays as it is; of a new follow: with reblogs, without notifications."""
+    """How to follow. What is not said stays as it is; of a new follow: with reblogs, without notifications, in all languages."""
 
     reblogs = serializers.BooleanField(source="reposts", allow_null=True, default=None)
     notify = serializers.BooleanField(allow_null=True, default=None)
+    languages = serializers.ListField(
+        child=serializers.RegexField(LANGUAGE, allow_blank=True),
+        max_length=LANGUAGES_MOST,
+        allow_null=True,
+        default=None,
+        help_text="In which its statuses come to the home timeline, such as `en`; empty: all.",
+    )
+
+    def validate_languages(self, value: list[str] | None) -> list[str] | None:
+        """Forms say an empty list as a list with an empty text."""
+        return None if value is None else [language for language in value if language]
 
 
 class MuteInput(serializers.Serializer[Any]):

@@ -11,13 +11,13 @@ from apps.graph.relationships import Relationship
 
 
 def relationship_json(one: Relationship) -> dict[str, Any]:
-    """How a viewer stands to an account. Domains and endorsements do not exist here."""
+    """How a viewer stands to an account. Domains do not exist here."""
     return {
         "id": str(one.id),
         "following": one.following,
         "showing_reblogs": one.shows_reposts,
         "notifying": one.notifies,
-        "languages": None,
+        "languages": list(one.languages) or None,
         "followed_by": one.followed_by,
         "blocking": one.blocking,
         "blocked_by": one.blocked_by,
@@ -27,7 +27,7 @@ def relationship_json(one: Relationship) -> dict[str, Any]:
         "requested": one.requested,
         "requested_by": one.requested_by,
         "domain_blocking": False,
-        "endorsed": False,
+        "endorsed": one.endorsed,
         "note": one.note,
     }
 

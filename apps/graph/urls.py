@@ -34,6 +34,12 @@ endpoints: list[URLPattern] = [
     path("circles", api.circles),
     path("accounts/<int:account_id>/followers", api.followers),
     path("accounts/<int:account_id>/following", api.following),
+    path("accounts/<int:account_id>/endorsements", api.endorsed),
+    *[
+        path(f"accounts/<int:account_id>/{name}", getattr(relations_api, name))
+        for name in ("endorse", "unendorse", "pin", "unpin")
+    ],
+    path("endorsements", relations_api.endorsements),
     path("accounts/<int:account_id>/follow", relations_api.follow),
     path("accounts/<int:account_id>/unfollow", relations_api.unfollow),
     path("accounts/<int:account_id>/remove_from_followers", relations_api.remove_from_followers),

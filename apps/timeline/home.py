@@ -6,7 +6,7 @@ posts of theirs (`policies`). Below the higher of the ends, and when Redis does 
 Then hydrate, rules, top up (`pages`).
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from functools import partial
 
 from apps.accounts.models import User
@@ -19,7 +19,7 @@ from apps.caches.merge import (
     read_up_together,
 )
 from apps.caches.window import WindowRange
-from apps.graph.queries import Relations
+from apps.graph.queries import Relations, chosen_languages
 from apps.lists.queries import kept_off_home
 from apps.paging import Cursor, Page
 from apps.posts.models import Visibility
@@ -120,7 +120,11 @@ def _merged(parts: list[WindowRange | None], cursor: Cursor, count: int) -> Merg
 def rule_of(viewer: User) -> Rule:
     """What belongs on a viewer's home timeline, of what the viewer may see."""
     return partial(
-        _belongs, viewer_id=viewer.pk, elsewhere=kept_off_home(viewer), tags=followed_names(viewer)
+        _belongs,
+        viewer_id=viewer.pk,
+        elsewhere=kept_off_home(viewer),
+        tags=followed_names(viewer),
+        languages=chosen_languages(viewer),
     )
 
 
@@ -131,14 +135,25 @@ def _belongs(
     viewer_id: int,
     elsewhere: Collection[int],
     tags: Collection[str],
+    languages: Mapping[int, Collection[str]],
 ) -> bool:
     if item.author.pk in elsewhere:  # read in a list of their own
+        return False
+    if is_unread(item, languages):
         return False
     # a window may still hold an author who is not followed any more; circles are for members, whom the gate checks
     followed = item.author.pk == viewer_id or item.author.pk in relations.following
     circled = item.post.visibility == Visibility.CIRCLE
     found = followed or circled or _bears(item, tags)
     return found and wanted(item, relations)
+
+
+def is_unread(item: FeedItem, languages: Mapping[int, Collection[str]]) -> bool:
+    """Whether an item is in a language in which its author's posts are not wanted; what has none, or is a repost, never."""
+    wished, language = languages.get(item.author.pk), item.post.language.lower()
+    if not wished or not language or item.is_repost:
+        return False
+    return language not in wished and language.partition("-")[0] not in wished
 
 
 def _bears(item: FeedItem, tags: Collection[str]) -> bool:

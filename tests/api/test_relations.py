@@ -3,8 +3,8 @@
 import pytest
 
 from apps.accounts.actions import set_locked
-from apps.graph.actions import block_user, follow_user, mute_user
-from apps.graph.models import Mute
+from apps.graph.actions import block_user, endorse_user, follow_user, mute_user
+from apps.graph.models import Followee, Mute
 from apps.graph.schema import MutedAccountSchema, RelationshipSchema
 from tests.factories import make_user, suspend
 
@@ -117,3 +117,57 @@ def test_own_lists_are_walked_by_their_links_newest_first(alice, api_of, name):
         url = link.split(">")[0][1:] if 'rel="next"' in link else ""
     assert seen == [str(crowd[at].pk) for at in (4, 3, 1, 0)]
     assert api_of(crowd[0]).get(f"{V1}/{name}").json() == []
+
+
+def test_people_one_follows_can_be_recommended_until_one_stops(act, alice, carol, api_of):
+    assert act("endorse").status_code == 422
+    act("follow")
+    assert act("endorse").json()["endorsed"] is True
+    assert act("pin").json()["endorsed"] is True  # twice is once
+    reader, anybody = api_of(carol), api_of(None)
+    for answer in (
+        reader.get(f"{V1}/endorsements"),
+        anybody.get(f"{V1}/accounts/{carol.pk}/endorsements"),
+    ):
+        assert [one["acct"] for one in answer.json()] == ["alice"]
+    assert act("unpin").json()["endorsed"] is False
+    act("endorse")
+    assert act("unfollow").json()["endorsed"] is False
+    assert reader.get(f"{V1}/endorsements").json() == []
+
+
+def test_recommendations_have_pages_and_hide_who_blocks_the_reader(alice, bob, carol, api_of):
+    people = [make_user() for _one in range(3)]
+    for one in people:
+        follow_user(carol, one)
+        endorse_user(carol, one)
+    address = f"{V1}/accounts/{carol.pk}/endorsements"
+    answer = api_of(bob).get(address, {"limit": 2})
+    assert [one["acct"] for one in answer.json()] == [people[2].handle, people[1].handle]
+    assert 'rel="next"' in answer.headers["Link"]
+    block_user(people[1], bob)
+    assert [one["id"] for one in api_of(bob).get(address).json()] == [str(people[2].pk), str(people[0].pk)]  # fmt: skip
+    assert len(api_of(alice).get(address).json()) == 3
+
+
+@pytest.mark.parametrize("form", ["json", "multipart"])
+def test_a_follow_can_be_of_some_languages(act, form):
+    assert act("follow", form=form).json()["languages"] is None
+    assert act("follow", form=form, **{"languages[]" if form == "multipart" else "languages": ["en", "pt-BR", "en"]}).json()["languages"] == ["en", "pt-BR"]  # fmt: skip
+    assert act("follow", form=form, reblogs=False).json()["languages"] == ["en", "pt-BR"]
+    nothing = {"languages[]": [""]} if form == "multipart" else {"languages": []}
+    assert act("follow", form=form, **nothing).json()["languages"] is None
+
+
+@pytest.mark.parametrize("languages", [["nonsense!"], "x", [["en"]], ["en"] * 21, [None], {"a": 1}])
+def test_languages_that_cannot_be_are_refused(act, languages):
+    assert act("follow", languages=languages).status_code == 422
+
+
+def test_a_request_keeps_the_languages_for_the_follow_to_come(act, alice, carol, api_of):
+    set_locked(alice, locked=True)
+    assert act("follow", languages=["en"]).json()["languages"] == ["en"]
+    api_of(alice).post(f"{V1}/follow_requests/{carol.pk}/authorize")
+    related = api_of(carol).get(f"{V1}/accounts/relationships", {"id[]": alice.pk}).json()[0]
+    assert (related["following"], related["languages"]) == (True, ["en"])
+    assert Followee.objects.get(owner=carol).languages == ["en"]

@@ -97,3 +97,50 @@ def test_the_pages(bob, page_of):
     assert "Delete the filter “Quiet”?" in browser.get(f"{address}/{made.pk}/delete").text
     assert browser.post(f"{address}/{made.pk}/delete").status_code == 303
     assert not Filter.objects.exists()
+
+
+OLD = "/api/v1/filters"
+
+
+def test_a_filter_of_the_first_version_is_a_filter_with_one_keyword(bob, api_of):
+    client = api_of(bob)
+    body = {"phrase": "tea", "context": ["home"], "irreversible": True, "expires_in": 60}
+    made = client.post(OLD, body, format="json").json()
+    assert (made["phrase"], made["context"], made["irreversible"]) == ("tea", ["home"], True)
+    [whole] = client.get(FILTERS).json()
+    assert (whole["title"], whole["filter_action"], len(whole["keywords"])) == ("tea", "hide", 1)
+    change = {"phrase": "milk", "context": ["home", "public"], "irreversible": "false", "expires_in": "0"}  # fmt: skip
+    changed = client.put(f"{OLD}/{made['id']}", change, format="json").json()
+    assert changed == {
+        "id": made["id"],
+        "phrase": "milk",
+        "context": ["home", "public"],
+        "whole_word": True,
+        "expires_at": None,
+        "irreversible": False,
+    }
+    assert client.put(f"{OLD}/{made['id']}", {"whole_word": False}).json()["phrase"] == "milk"
+    assert client.delete(f"{OLD}/{made['id']}").json() == {}
+    assert client.get(FILTERS).json() == []
+    assert not Filter.objects.exists()
+
+
+def test_of_a_filter_with_more_keywords_the_first_version_changes_one(bob, api_of):
+    client = api_of(bob)
+    words = [{"keyword": "tea"}, {"keyword": "milk"}]
+    body = {"title": "Quiet", "context": ["home"], "keywords_attributes": words}
+    made = client.post(FILTERS, body, format="json").json()
+    tea = f"{OLD}/{made['keywords'][0]['id']}"
+    assert client.put(tea, {"phrase": "sugar", "context": ["home"], "irreversible": False}, format="json").status_code == 200  # fmt: skip
+    assert client.get(f"{FILTERS}/{made['id']}").json()["title"] == "Quiet"
+    for more in ({"context": ["public"]}, {"irreversible": True}, {"expires_in": 60}):
+        answer = client.put(tea, {"phrase": "sugar", **more}, format="json")
+        assert (answer.status_code, list(answer.json()["errors"][0])) == (422, ["field", "detail"])
+    assert client.delete(tea).status_code == 200
+    assert [word["phrase"] for word in client.get(OLD).json()] == ["milk"]
+
+
+def test_another_ones_keyword_is_not_there_for_the_first_version_either(alice, bob, api_of):
+    made = api_of(bob).post(OLD, {"phrase": "tea", "context": ["home"]}, format="json").json()
+    for method in ("get", "put", "delete"):
+        assert getattr(api_of(alice), method)(f"{OLD}/{made['id']}").status_code == 404

@@ -1,0 +1,63 @@
+"""Follows of some languages only: what the home page leaves out, and what it costs."""
+
+import pytest
+
+from apps.accounts.queries import user_by_id
+from apps.audit.explain import Way, explain
+from apps.audit.oracle import Oracle
+from apps.graph.actions import follow_user, unfollow_user
+from apps.paging import Cursor
+from apps.posts.actions import repost
+from apps.timeline.home import home_timeline
+from tests.factories import deliver, publish
+
+pytestmark = pytest.mark.django_db
+
+
+def shown(reader):
+    """The home page as it is, which is also what the oracle says it should be."""
+    page = [item.id for item in home_timeline(user_by_id(reader.pk), Cursor()).items]
+    assert Oracle().home(reader.pk) == page == Oracle.of_viewer(reader.pk).home(reader.pk)
+    return page
+
+
+@pytest.fixture
+def posts(alice, bob, carol):
+    """Alice's in several languages and in none, and her repost of one of carol's."""
+    said = {name: publish(alice, f"in {name}", language=name) for name in ("en", "fr", "pt-BR", "")}
+    said["shared"] = repost(alice, publish(carol, "in German", language="de").pk)
+    deliver()
+    return {name: post.pk for name, post in said.items()}
+
+
+def test_only_the_chosen_languages_come_with_what_has_none_and_what_is_shared(alice, bob, posts):
+    everything = shown(bob)
+    assert len(everything) == 5
+    follow_user(bob, alice, languages=["EN", "pt"])
+    assert shown(bob) == [post for post in everything if post != posts["fr"]]
+    follow_user(bob, alice, languages=["pt-BR"])
+    assert posts["pt-BR"] in shown(bob)
+    assert posts["en"] not in shown(bob)
+    follow_user(bob, alice, languages=[])
+    assert shown(bob) == everything
+
+
+def test_nobody_elses_posts_are_touched_and_the_choice_ends_with_the_follow(
+    alice, bob, carol, posts
+):
+    follow_user(bob, carol)
+    follow_user(bob, alice, languages=["zh"])
+    assert user_by_id(bob.pk).counts.choosy_follows == 1
+    foreign = publish(carol, "in French", language="fr")
+    deliver()
+    assert foreign.pk in shown(bob)
+    unfollow_user(bob, alice)
+    follow_user(bob, alice)
+    assert user_by_id(bob.pk).counts.choosy_follows == 0
+    assert posts["fr"] in shown(bob)
+
+
+def test_the_reader_is_told_why(alice, bob, posts):
+    follow_user(bob, alice, languages=["en"])
+    explained = explain(user_by_id(bob.pk), posts["fr"])
+    assert (explained.way, explained.on_home) == (Way.LANGUAGE, False)
