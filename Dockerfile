@@ -18,7 +18,7 @@ COPY locale locale
 RUN SECRET_KEY=build DATABASE_URL=postgres://nobody@localhost/none REDIS_URL=redis://localhost \
     CELERY_BROKER_URL=redis://localhost STATIC_ROOT=/app/collected python manage.py collectstatic --noinput -v0 \
     && useradd --system --uid 10001 feedsite \
-    && install -d -o feedsite /data/media /data/beat
+    && install -d -o feedsite /data/media /data/private /data/beat
 ENV STATIC_ROOT=/app/collected MEDIA_ROOT=/data/media
 
 USER feedsite

@@ -54,6 +54,7 @@ INSTALLED_APPS = [
     "apps.search",
     "apps.streaming",
     "apps.audit",
+    "apps.personal",
     "apps.demo",
 ]
 
@@ -267,11 +268,15 @@ RATE_LIMITS = {
     "upload": (env.int("LIMIT_UPLOAD", 60), 1800),  # pictures, per author
     "follow": (env.int("LIMIT_FOLLOW", 400), 3600),  # per account
     "report": (env.int("LIMIT_REPORT", 30), 3600),  # per account
+    "export": (env.int("LIMIT_EXPORT", 3), 24 * 3600),  # archives, per account
     "password_reset": (env.int("LIMIT_PASSWORD_RESET", 10), 1800),  # per address
     "register_application": (env.int("LIMIT_REGISTER_APPLICATION", 60), 1800),  # per address
 }
 POST_MAX_CHARACTERS = 500
 PICTURE_MAX_BYTES = 16 * 1024 * 1024  # of an uploaded picture
+EXPORT_KEEP_DAYS = env.int("EXPORT_KEEP_DAYS", 7)  # an archive of one's own data
+EXPORT_MEGABYTES_MOST = env.int("EXPORT_MEGABYTES_MOST", 4096)  # of pictures in it
+EXPORTS_AT_ONCE = env.int("EXPORTS_AT_ONCE", 2)  # workers that make archives
 PINNED_POSTS_MAX = 5  # of one author
 SCHEDULED_POSTS_MAX = env.int("SCHEDULED_POSTS_MAX", 300)  # waiting, of one author
 
@@ -291,6 +296,7 @@ CELERY_TASK_ANNOTATIONS = {
     for name in (
         "apps.events.tasks.dispatch",
         "apps.events.tasks.sweep",
+        "apps.personal.tasks.erase",
         "apps.posts.tasks.publish_due",
         "apps.timeline.tasks.cut_hand_over",
         "apps.timeline.tasks.cut_job",
@@ -327,6 +333,7 @@ CELERY_TASK_ROUTES = {
     "apps.events.tasks.sweep": {"queue": "sweep"},
     "apps.posts.tasks.publish_due": {"queue": "sweep"},
     "apps.timeline.tasks.sweep": {"queue": "sweep"},
+    "apps.personal.tasks.sweep": {"queue": "sweep"},
     "apps.timeline.tasks.cut_job": {"queue": "fanout_bulk"},
     "apps.timeline.tasks.cut_hand_over": {"queue": "fanout_bulk"},
     "apps.timeline.tasks.deliver_hand_over": {"queue": "fanout_bulk"},
@@ -444,6 +451,16 @@ CELERY_BEAT_SCHEDULE = {
         "schedule": 3600.0,
         "options": {"expires": 600},
     },
+    "sweep-personal": {
+        "task": "apps.personal.tasks.sweep",
+        "schedule": 5.0,
+        "options": {"expires": 5},
+    },
+    "purge-personal": {
+        "task": "apps.personal.tasks.purge",
+        "schedule": 1800.0,
+        "options": {"expires": 600},
+    },
     "purge-events": {
         "task": "apps.events.tasks.purge",
         "schedule": 3600.0,
@@ -536,8 +553,13 @@ STATIC_ROOT = Path(env.str("STATIC_ROOT", str(BASE_DIR / "var" / "static")))
 STATICFILES_DIRS = [BASE_DIR / "static"]
 MEDIA_URL = "/media/"
 MEDIA_ROOT = Path(env.str("MEDIA_ROOT", str(BASE_DIR / "var" / "media")))
-STORAGES = {
+PRIVATE_ROOT = Path(env.str("PRIVATE_ROOT", str(MEDIA_ROOT.parent / "private")))  # archives
+STORAGES: dict[str, Any] = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+    "private": {
+        "BACKEND": "django.core.files.storage.FileSystemStorage",
+        "OPTIONS": {"location": str(PRIVATE_ROOT)},
+    },
     "staticfiles": {
         "BACKEND": env.str("STATICFILES_BACKEND", "feedsite.staticfiles.MinifiedStorage")
     },

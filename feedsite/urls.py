@@ -27,6 +27,7 @@ from apps.notifications.urls import pages as notification_pages
 from apps.oauth.urls import endpoints as oauth_endpoints
 from apps.oauth.urls import pages as oauth_pages
 from apps.oauth.urls import protocol as oauth_protocol
+from apps.personal.urls import pages as personal_pages
 from apps.search.urls import endpoints as search_endpoints
 from apps.search.urls import pages as search_pages
 from apps.search.urls import second as second_search_endpoints
@@ -66,6 +67,7 @@ urlpatterns = [
                 *announcement_pages,
                 *moderation_pages,
                 *audit_pages,
+                *personal_pages,
             ]
         ),
     ),

@@ -20,6 +20,7 @@ from apps.accounts.models import (
     HANDLE_PATTERN,
     RESERVED_HANDLES,
     AccessToken,
+    FormerHandle,
     TextSize,
     Theme,
     User,
@@ -179,8 +180,10 @@ def suspend_user(user: User, *, by: User, reason: str) -> None:
 
 
 def restore_user(user: User, *, by: User) -> None:
-    """End a suspension; tokens stay revoked."""
+    """End a suspension; tokens stay revoked. NotAllowed for an account that its owner has deleted."""
     _require_staff(by, user)
+    if user.erased_at is not None:
+        raise NotAllowed(_("Its owner has deleted this account."))
     user.suspended_at, user.suspension_reason, user.is_active = None, "", True
     _save_card(user, "suspended_at", "suspension_reason", "is_active")
 
@@ -213,7 +216,8 @@ def _clean_email(email: str | None) -> str | None:
 def _handle_errors(handle: str) -> dict[str, str]:
     if not _HANDLE.fullmatch(handle):
         return {"handle": _("Use 3 to 30 of the letters a-z, digits and _.")}
-    if User.objects.filter(handle=handle).exists():
+    former = FormerHandle.objects.filter(digest=FormerHandle.digest_of(handle))
+    if User.objects.filter(handle=handle).exists() or former.exists():
         return {"handle": _("This handle is taken.")}
     return {}
 

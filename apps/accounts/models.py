@@ -8,6 +8,7 @@ from django.contrib.auth.models import PermissionsMixin
 from django.core.validators import RegexValidator
 from django.db import models
 from django.utils import timezone
+from django.utils.crypto import salted_hmac
 from django.utils.translation import gettext_lazy as _
 
 from apps import scopes
@@ -124,6 +125,7 @@ class User(AbstractBaseUser, PermissionsMixin):
     is_active = models.BooleanField(_("active"), default=True)
     suspended_at = models.DateTimeField(_("suspended at"), null=True, blank=True)
     suspension_reason = models.TextField(_("reason of the suspension"), blank=True)
+    erased_at = models.DateTimeField(_("deleted by its owner"), null=True, blank=True)
     created_at = models.DateTimeField(_("joined"), default=timezone.now)
 
     objects: ClassVar[UserManager] = UserManager()
@@ -243,3 +245,20 @@ class Login(models.Model):
 
     def __str__(self) -> str:
         return self.device
+
+
+class FormerHandle(models.Model):
+    """The handle of an account that was deleted, which nobody else may take. Only a keyed digest is kept: it tells no name.
+
+    With another SECRET_KEY the handles are free again.
+    """
+
+    digest = models.CharField(max_length=64, unique=True)
+
+    def __str__(self) -> str:
+        return self.digest
+
+    @staticmethod
+    def digest_of(handle: str) -> str:
+        """What is stored of a handle."""
+        return salted_hmac("apps.accounts.FormerHandle", handle, algorithm="sha256").hexdigest()

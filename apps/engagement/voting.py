@@ -33,6 +33,20 @@ def vote(user: User, post_id: int, choices: Collection[int]) -> None:
         poll.save(update_fields=["votes", "voters"])
 
 
+@transaction.atomic
+def withdraw_vote(user: User, post_id: int) -> None:
+    """Take back what somebody voted in a poll, rows and counts; nothing happens when they did not. For accounts that are deleted."""
+    poll = Poll.objects.select_for_update().filter(pk=post_id).first()
+    mine = Vote.objects.filter(poll=post_id, user=user)
+    chosen = set(mine.values_list("choice", flat=True))
+    if poll is None or not chosen:
+        return
+    mine.delete()
+    poll.votes = [max(count - (option in chosen), 0) for option, count in enumerate(poll.votes)]
+    poll.voters = max(poll.voters - 1, 0)
+    poll.save(update_fields=["votes", "voters"])
+
+
 def _check(poll: Poll, chosen: list[int]) -> None:
     if poll.expires_at <= timezone.now():
         raise _refused(_("This poll is over."), "poll_ended")

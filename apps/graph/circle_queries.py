@@ -59,6 +59,7 @@ def circles_to_post_to(user_id: int) -> list[CircleChoice]:
     """The circles that a user may post to: own ones first, then shared ones, by name; at most 200."""
     own = Circle.objects.filter(pk__in=owned_ids(user_id))
     shared = Circle.objects.filter(pk__in=joined_ids(user_id), is_shared=True, deleted_at=None)
+    shared = shared.filter(owner__suspended_at=None)
     found = [
         CircleChoice(row.pk, row.name, row.is_shared, row.owner_id == user_id)
         for row in own.union(shared).order_by("name", "id")[:MOST_LISTED]

@@ -17,6 +17,9 @@ from apps.graph.actions import block_user, follow_user, unfollow_user
 from apps.graph.circle_actions import add_to_circle, create_circle, leave_circle
 from apps.ids import MAX_ID
 from apps.paging import Cursor
+from apps.personal.erasing import delete_account
+from apps.personal.exporting import request_export
+from apps.personal.models import Erasure
 from apps.posts.actions import delete_post, repost
 from apps.posts.editing import edit_post
 from apps.posts.models import Post
@@ -33,7 +36,7 @@ from apps.timeline.models import (
 )
 from apps.timeline.switching import set_author_policy
 from feedsite.celery import app as celery_app
-from tests.factories import deliver, make_user, publish
+from tests.factories import PASSWORD, deliver, make_user, publish
 
 pytestmark = pytest.mark.django_db
 celery_app.loader.import_default_modules()  # as a worker does
@@ -52,6 +55,7 @@ APPS = {
     "filters",
     "timeline",
     "notifications",
+    "personal",
 }
 CLOCKS = {
     "score",
@@ -142,6 +146,16 @@ def run_cuts(task):
         task(post_id)
 
 
+def run_export(task):
+    task(request_export(user_by_handle("alice")).pk)
+
+
+def run_erase(task):
+    gone = user_by_handle("dora") if not Erasure.objects.exists() else None
+    number = delete_account(gone, password=PASSWORD).pk if gone else Erasure.objects.get().pk
+    task(number)
+
+
 def run_measure(task):
     deliver()  # receipts are what is measured
     task()
@@ -192,6 +206,10 @@ TASKS = {
     "apps.search.tasks.index_newcomers": run_plain,
     "apps.search.tasks.rank_trends": run_plain,
     "apps.tags.tasks.count_tags": run_plain,
+    "apps.personal.tasks.build_export": run_export,
+    "apps.personal.tasks.erase": run_erase,
+    "apps.personal.tasks.sweep": run_plain,
+    "apps.personal.tasks.purge": run_plain,
     "apps.topology.tasks.publish": run_plain,
     "apps.audit.tasks.audit": run_plain,
 }

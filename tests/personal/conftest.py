@@ -1,0 +1,83 @@
+"""A life to take along or to erase: something of every kind, with words that can be found wherever they are."""
+
+from datetime import timedelta
+from io import BytesIO
+
+import pytest
+from django.utils import timezone
+
+from apps.accounts.actions import issue_token, update_profile
+from apps.engagement.actions import bookmark_post, like_post
+from apps.engagement.voting import vote
+from apps.filters.actions import FilterChange, KeywordChange, create_filter
+from apps.graph.actions import block_user, follow_user, mute_user, note_about
+from apps.graph.circle_actions import add_to_circle, create_circle
+from apps.lists.actions import add_to_list, create_list
+from apps.moderation.actions import file_report
+from apps.paging import Cursor
+from apps.posts.actions import repost
+from apps.posts.drafts import Draft, PollDraft
+from apps.posts.editing import edit_post
+from apps.posts.muting import mute_thread
+from apps.posts.scheduled import schedule_post
+from apps.posts.uploads import upload_picture
+from apps.tags.actions import follow_tag
+from apps.timeline.home import home_timeline
+from tests.factories import deliver, make_user, publish
+from tests.posts.test_uploads import picture
+
+CANARY = "zebrafinch"  # in everything that Alice writes
+
+
+@pytest.fixture(autouse=True)
+def _files(settings, tmp_path):
+    settings.MEDIA_ROOT = str(tmp_path / "media")
+    private = {**settings.STORAGES["private"], "OPTIONS": {"location": str(tmp_path / "private")}}  # fmt: skip
+    settings.STORAGES = {**settings.STORAGES, "private": private}
+
+
+@pytest.fixture
+def life(page_of, settings):
+    """Alice, who did a little of everything; Bob and Carol, whose words are theirs."""
+    alice = make_user(f"{CANARY}_a", display_name=f"Alice {CANARY}", email=f"{CANARY}@example.org")
+    bob, carol, dora = (make_user(name) for name in ("bob", "carol", "dora"))
+    update_profile(alice, bio=f"I am {CANARY}.", lines=[("Web", f"https://{CANARY}.example.org")])
+    for one, other in ((alice, bob), (bob, alice), (carol, alice), (alice, carol)):
+        follow_user(one, other)
+    circle = create_circle(alice, name=f"Circle {CANARY}", is_shared=True)
+    add_to_circle(alice, circle.pk, [bob])
+    theirs = publish(bob, "Bob's own words")
+    poll = publish(bob, "Which?", poll=PollDraft(["Tea", "Coffee"], 3600))
+    shown = upload_picture(alice, BytesIO(picture()), alt=f"A {CANARY}.")
+    first = publish(alice, f"first {CANARY} #birds @bob", media_ids=[shown.pk])
+    edit_post(alice, first.pk, body=f"first {CANARY}, better")
+    publish(alice, f"for some {CANARY}", visibility="circle", circle_id=circle.pk)
+    publish(alice, f"an answer {CANARY}", reply_to_id=theirs.pk, content_warning=CANARY)
+    publish(alice, f"Which {CANARY}?", poll=PollDraft([f"{CANARY} one", "two"], 3600))
+    publish(bob, "an answer of Bob's", reply_to_id=first.pk)
+    repost(alice, theirs.pk)
+    repost(bob, first.pk)
+    upload_picture(alice, BytesIO(picture()), alt=f"waiting {CANARY}")
+    schedule_post(alice, Draft(f"later {CANARY}"), timezone.now() + timedelta(hours=1))
+    like_post(alice, theirs.pk)
+    like_post(bob, first.pk)
+    bookmark_post(alice, theirs.pk)
+    vote(alice, poll.pk, [1])
+    mute_user(alice, dora)
+    note_about(alice, bob, f"={CANARY}")
+    note_about(carol, alice, "a note of Carol's")
+    block_user(dora, alice)
+    people = create_list(alice, title=f"List {CANARY}")
+    add_to_list(alice, people.pk, [bob.pk])
+    add_to_list(bob, create_list(bob, title="Bob's").pk, [alice.pk])
+    create_filter(alice, FilterChange(f"Filter {CANARY}", ["home"], keywords=[KeywordChange(keyword=CANARY)]))  # fmt: skip
+    follow_tag(alice, "birds")
+    mute_thread(alice, theirs.pk)
+    file_report(alice, carol, category="spam", comment=f"report {CANARY}")
+    issue_token(alice, name=f"token {CANARY}")
+    browser = page_of(None)
+    browser.post("/login", {"username": alice.handle, "password": "a long enough passphrase"})
+    deliver()
+    for one in (alice, bob, carol):
+        home_timeline(one, Cursor())
+    return alice, bob, carol, dora

@@ -1,0 +1,213 @@
+"""Accounts that their owners delete: nobody sees them any more at once, and nothing is left soon after."""
+
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from django.apps import apps
+from django.conf import settings as site
+from django.db import connection
+from django.utils import timezone
+
+from apps.accounts.actions import register, restore_user
+from apps.accounts.models import AccessToken, User, UserCounts
+from apps.caches.servers import timelines
+from apps.engagement.actions import like_post
+from apps.engagement.models import Like
+from apps.events.leases import State
+from apps.graph.models import Block, Followee
+from apps.personal import erasing
+from apps.personal.erasing import delete_account
+from apps.personal.models import Erasure
+from apps.posts.models import Poll, Post, PostCounts
+from apps.refusals import Invalid, NotAllowed
+from tests.factories import PASSWORD, deliver, make_user, publish
+from tests.personal.conftest import CANARY
+from tests.personal.test_export import made
+
+pytestmark = pytest.mark.django_db
+PAGE = "/settings/delete"
+MEANT = {"password": PASSWORD, "is_meant": "on"}
+# What may still point at the number of an account: its nameless row and posts, and what staff did and must do.
+KEPT = {
+    "accounts.UserCounts.user", "admin.LogEntry.user", "graph.Circle.owner", "moderation.Report.target", "moderation.Report.resolved_by",
+    "personal.Erasure.user", "posts.Post.author", "timeline.AuthorPolicy.author", "timeline.HandOver.author",
+    "timeline.PolicyChange.author",
+}  # fmt: skip
+
+
+def erased(user):
+    """Delete an account, and do what the workers would."""
+    delete_account(user, password=PASSWORD)
+    while erasing.run_due(limit=1):
+        Erasure.objects.filter(state=State.PENDING).update(due_at=timezone.now())
+    deliver()
+    while erasing.run_due(limit=1):
+        pass
+    erasing.look_again()
+    deliver()
+
+
+def words_of_the_database():
+    """Every row of every table, as text."""
+    with connection.cursor() as cursor:
+        for table in connection.introspection.table_names():
+            cursor.execute(f'SELECT t::text FROM "{table}" t')
+            for (row,) in cursor.fetchall():
+                yield table, row
+
+
+def words_of_redis():
+    client = timelines()
+    for key in client.keys("*"):
+        yield "redis", str(key) + str(client.dump(key))
+
+
+def references(user):
+    """Which columns point at an account, by the models: new ones are found here too."""
+    for model in apps.get_models():
+        for field in model._meta.concrete_fields:
+            if field.related_model is User:
+                rows = model._default_manager.filter(**{field.name: user.pk})
+                if rows.exists():
+                    yield f"{model._meta.label}.{field.name}"
+
+
+def test_nothing_is_left(life, tmp_path):
+    """I26: every word of hers is looked for in all tables, in Redis and in the files."""
+    alice, bob, _carol, _dora = life
+    made(alice)
+    before = [where for where, text in words_of_the_database() if CANARY in text]
+    assert len(set(before)) > 12  # it would be found
+    erased(alice)
+    left = [(where, text) for where, text in words_of_the_database() if CANARY in text]
+    assert left == []
+    assert [text for _where, text in words_of_redis() if CANARY in text] == []
+    assert [file for file in tmp_path.rglob("*") if file.is_file()] == []
+    assert set(references(alice)) <= KEPT
+    assert "Bob's own words" in {post.body for post in Post.objects.filter(author=bob)}
+
+
+def test_counts_of_others_are_right_afterwards(life):
+    alice, bob, carol, _dora = life
+    erased(alice)
+    for one in (bob, carol):
+        counts = UserCounts.objects.get(pk=one.pk)
+        assert (counts.followers, counts.following) == (0, 0)
+    of_post = PostCounts.objects.get(post__body="Bob's own words")
+    assert (of_post.replies, of_post.reposts, of_post.likes, of_post.bookmarks) == (0, 0, 0, 0)
+    poll = Poll.objects.get(post__author=bob)
+    assert (poll.votes, poll.voters) == ([0, 0], 0)
+    assert not Post.objects.filter(source__author=alice, deleted_at=None).exists()
+
+
+def test_nobody_sees_anything_from_the_next_request_on(life, page_of, api_of):
+    alice, bob, _carol, _dora = life
+    browser, program = page_of(alice), api_of(alice)
+    post = Post.objects.filter(author=alice, deleted_at=None, visibility="public").latest("pk")
+    delete_account(alice, password=PASSWORD)  # no worker has done anything yet
+    assert page_of(bob).get(f"/@{alice.handle}").status_code == 404
+    assert page_of(bob).get(f"/@{alice.handle}/{post.pk}").status_code == 404
+    assert CANARY.encode() not in page_of(bob).get("/").content
+    assert CANARY.encode() not in page_of(None).get("/public").content
+    assert browser.get("/settings/account").status_code == 302
+    assert program.get("/api/v1/timelines/home").status_code == 401
+    login = {"username": alice.handle, "password": PASSWORD}
+    assert page_of(None).post("/login", login).status_code == 422
+
+
+def test_the_page_says_what_happens_and_asks_for_the_password(alice, page_of):
+    browser = page_of(alice)
+    page = browser.get(PAGE).content.decode()
+    assert "This cannot be undone" in page
+    assert browser.post(PAGE, {"password": PASSWORD}).status_code == 422
+    wrong = browser.post(PAGE, {**MEANT, "password": "something else"})
+    assert (wrong.status_code, b"This is not your password." in wrong.content) == (422, True)
+    assert User.objects.get(pk=alice.pk).is_active
+    answer = browser.post(PAGE, MEANT, follow=True)
+    assert answer.redirect_chain == [("/", 303)]
+    assert b"Your account is deleted." in answer.content
+    assert browser.get("/settings/account").status_code == 302
+
+
+def test_guessing_the_password_is_limited(alice, page_of, settings):
+    settings.RATE_LIMITS = {**settings.RATE_LIMITS, "log_in": (1, 60)}
+    browser = page_of(alice)
+    for status in (422, 429):
+        assert browser.post(PAGE, {**MEANT, "password": "something else"}).status_code == status
+
+
+def test_staff_cannot_lock_themselves_out(alice, page_of):
+    User.objects.filter(pk=alice.pk).update(is_staff=True)
+    answer = page_of(alice).post(PAGE, MEANT)
+    assert (answer.status_code, b"An account of staff" in answer.content) == (422, True)
+    alice.refresh_from_db()
+    with pytest.raises(NotAllowed):
+        delete_account(alice, password=PASSWORD)
+
+
+def test_the_handle_is_nobody_elses_and_no_row_says_it(alice):
+    delete_account(alice, password=PASSWORD)
+    with pytest.raises(Invalid) as refusal:
+        register(handle="alice", email=None, password=PASSWORD)
+    assert refusal.value.errors == {"handle": "This handle is taken."}
+    assert [text for where, text in words_of_the_database() if where == "accounts_user" and "alice" in text] == []  # fmt: skip
+
+
+def test_a_nameless_handle_that_is_taken_is_no_trouble(alice):
+    make_user(f"deleted_{alice.pk}")
+    delete_account(alice, password=PASSWORD)
+    assert User.objects.get(pk=alice.pk).handle.startswith(f"deleted_{alice.pk}_")
+
+
+def test_a_wrong_password_deletes_nothing(alice):
+    with pytest.raises(Invalid):
+        delete_account(alice, password="no")
+    assert not Erasure.objects.exists()
+    assert User.objects.get(pk=alice.pk).handle == "alice"
+
+
+def test_staff_cannot_bring_it_back(alice):
+    delete_account(alice, password=PASSWORD)
+    with pytest.raises(NotAllowed):
+        restore_user(User.objects.get(pk=alice.pk), by=User(is_staff=True))
+
+
+def test_it_goes_on_where_it_was_killed(alice, bob, carol, monkeypatch):
+    for number in range(3):
+        like_post(carol, publish(alice, f"post {number}").pk)
+    delete_account(alice, password=PASSWORD)
+    monkeypatch.setattr(erasing, "BATCH", 1)
+    monkeypatch.setattr(erasing, "TURN_SECONDS", -1.0)  # one kind of one batch in a turn
+    turns = 0
+    while Erasure.objects.filter(state=State.PENDING).exists() and turns < 200:
+        Erasure.objects.update(due_at=timezone.now() - timedelta(seconds=1))
+        if turns == 5:
+            monkeypatch.setattr(erasing, "TURN_SECONDS", 10.0)
+        erasing.run_due(limit=1)
+        turns += 1
+    row = Erasure.objects.get()
+    assert (row.state, row.attempts, turns) == (State.DONE, 1, 6)
+    assert not Post.objects.filter(author=alice, deleted_at=None).exists()
+    assert not Followee.objects.filter(followee=alice).exists()
+
+
+def test_what_a_request_wrote_that_was_under_way_is_found_later(alice, carol):
+    post = publish(carol)
+    erased(alice)
+    Like.objects.create(user=alice, post=post)
+    Block.objects.create(owner=carol, blocked=alice)
+    erasing.look_again()
+    assert not Like.objects.exists()
+    assert not Block.objects.exists()
+
+
+def test_tokens_end_with_the_account(alice):
+    AccessToken.objects.create(user=alice, digest="d" * 64, name="mine")
+    delete_account(alice, password=PASSWORD)
+    assert not AccessToken.objects.exists()
+
+
+def test_private_files_lie_outside_of_what_is_served():
+    private, media = Path(site.PRIVATE_ROOT), Path(site.MEDIA_ROOT)
+    assert media not in [private, *private.parents]

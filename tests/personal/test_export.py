@@ -1,0 +1,212 @@
+"""Archives: complete, one's own only, for their owner only, for a few days only."""
+
+import csv
+import io
+import json
+from datetime import timedelta
+from zipfile import ZipFile
+
+import pytest
+from django.core.files.storage import storages
+from django.utils import timezone
+
+from apps.events import leases
+from apps.events.leases import State
+from apps.personal import exporting
+from apps.personal.archive import BATCH, write_archive
+from apps.personal.models import Export
+from apps.personal.parts import PARTS
+from apps.refusals import TooMany
+from tests.factories import make_user, publish
+from tests.personal.conftest import CANARY
+
+pytestmark = pytest.mark.django_db
+PAGE = "/settings/export"
+
+
+def made(user):
+    """An archive of a user, as the worker makes it."""
+    row = exporting.request_export(user)
+    exporting.run_due(limit=1)
+    row.refresh_from_db()
+    return row
+
+
+def opened(row):
+    return ZipFile(storages["private"].open(row.name))
+
+
+def table(archive, name):
+    return list(csv.DictReader(io.TextIOWrapper(archive.open(name), "utf-8")))
+
+
+def lines(archive, name):
+    return [json.loads(line) for line in archive.read(name).splitlines()]
+
+
+def test_an_archive_has_something_of_every_kind(life):
+    alice, _bob, _carol, _dora = life
+    archive = opened(made(alice))
+    assert archive.testzip() is None
+    empty = {"follow_requests.csv", "applications.csv", "blocked_accounts.csv"}
+    for part in PARTS:
+        assert bool(archive.read(part.file)) == (part.file not in empty), part.file
+    posts = {post["text"]: post for post in lines(archive, "posts.jsonl")}
+    first = posts[f"first {CANARY}, better"]
+    assert first["earlier_versions"][0]["text"] == f"first {CANARY} #birds @bob"
+    assert first["pictures"][0]["description"] == f"A {CANARY}."
+    assert archive.read(first["pictures"][0]["file"])[8:12] == b"WEBP"
+    assert posts[f"an answer {CANARY}"]["reply_to"].startswith("http://127.0.0.1:8000/@bob/")
+    assert posts[f"for some {CANARY}"]["circle"] == f"Circle {CANARY}"
+    assert posts[f"Which {CANARY}?"]["poll"]["options"] == [f"{CANARY} one", "two"]
+    assert table(archive, "following_accounts.csv")[0]["Account address"] == "bob@127.0.0.1:8000"
+    assert json.loads(archive.read("account.json"))["email"] == f"{CANARY}@example.org"
+
+
+def test_an_archive_holds_no_word_of_others(life):
+    archive = opened(made(life[0]))
+    everything = b"".join(archive.read(name) for name in archive.namelist())
+    for foreign in (b"Bob's", b"Carol's", b"Coffee"):
+        assert foreign not in everything
+    foreign = opened(made(life[1]))
+    words = b"".join(foreign.read(name) for name in foreign.namelist())
+    assert CANARY.encode() not in words.replace(f"{CANARY}_a".encode(), b"")  # but her handle
+
+
+def test_names_inside_are_plain_and_tables_start_no_formulas(life):
+    archive = opened(made(life[0]))
+    for name in archive.namelist():
+        assert not name.startswith("/")
+        assert ".." not in name
+    assert table(archive, "notes.csv")[0]["Note"] == f"'={CANARY}"
+
+
+def test_more_than_a_batch_is_all_there(alice):
+    posts = [publish(alice, f"post {number}") for number in range(3)]
+    row = Export.objects.create(user=alice, name="exports/a.zip")
+    told = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("apps.personal.archive.BATCH", 2)
+        assert BATCH > 2
+        write_archive(alice, row.name, told.append)
+    assert [post["id"] for post in lines(opened(row), "posts.jsonl")] == [str(post.pk) for post in posts]  # fmt: skip
+    assert told[:2] == [2, 3]
+    assert told == sorted(told)
+
+
+def test_a_second_try_writes_the_same_archive(life):
+    alice = life[0]
+    row = made(alice)
+    before = storages["private"].open(row.name).read()
+    write_archive(alice, row.name, lambda _done: None)
+    assert storages["private"].open(row.name).read() == before
+
+
+def test_who_lost_the_lease_stops(alice):
+    row = exporting.request_export(alice)
+    (mine,) = leases.claim(Export, limit=1)
+    Export.objects.filter(pk=row.pk).update(attempts=2)  # somebody took it over
+    with pytest.raises(leases.Later):
+        exporting._build(mine)
+    assert not storages["private"].exists(row.name)
+
+
+def test_the_work_renews_its_lease(alice, monkeypatch):
+    row = exporting.request_export(alice)
+    (mine,) = leases.claim(Export, limit=1)
+    Export.objects.filter(pk=row.pk).update(due_at=timezone.now() - timedelta(seconds=1))
+    monkeypatch.setattr(exporting, "write_archive", lambda _user, _name, progress: progress(1) or 9)
+    exporting._build(mine)
+    row.refresh_from_db()
+    assert (row.done, row.due_at > timezone.now()) == (1, True)
+
+
+def test_only_some_workers_make_archives(alice, carol, settings):
+    settings.EXPORTS_AT_ONCE = 1
+    first, second = exporting.request_export(alice), exporting.request_export(carol)
+    Export.objects.filter(pk=first.pk).update(attempts=1, due_at=timezone.now() + timedelta(seconds=30))  # fmt: skip
+    assert exporting.run_due(limit=1) == 0
+    Export.objects.filter(pk=first.pk).update(state=State.DONE)
+    assert exporting.run_due(limit=1) == 1
+    second.refresh_from_db()
+    assert second.is_ready()
+
+
+def test_asking_twice_is_one_archive_and_a_new_one_replaces_the_old(alice):
+    row = exporting.request_export(alice)
+    assert exporting.request_export(alice) == row
+    exporting.run_due(limit=1)
+    second = made(alice)
+    assert list(Export.objects.all()) == [second]
+    assert not storages["private"].exists(row.name)
+
+
+def test_archives_are_limited(alice, settings):
+    settings.RATE_LIMITS = {**settings.RATE_LIMITS, "export": (1, 60)}
+    made(alice)
+    with pytest.raises(TooMany):
+        exporting.request_export(alice)
+
+
+def test_pictures_without_room_are_named(life, settings):
+    settings.EXPORT_MEGABYTES_MOST = 0
+    archive = opened(made(life[0]))
+    assert archive.read("left_out.txt").count(b"pictures/") == 2
+
+
+def test_the_page_from_asking_to_downloading(alice, page_of):
+    browser = page_of(alice)
+    assert b"Make an archive" in browser.get(PAGE).content
+    answer = browser.post(PAGE)
+    assert (answer.status_code, answer.headers["Location"]) == (303, PAGE)
+    page = browser.get(PAGE).content.decode()
+    assert "will be made in a moment" in page
+    Export.objects.update(total=8, done=3)
+    part = browser.get(PAGE, headers={"HX-Request": "true"})
+    assert (part.status_code, "3 of 8" in part.content.decode()) == (200, True)
+    Export.objects.update(total=0, done=0)
+    exporting.run_due(limit=1)
+    part = browser.get(PAGE, headers={"HX-Request": "true"})
+    assert part.status_code == 286  # htmx asks no more
+    row = Export.objects.get()
+    address = f"{PAGE}/{row.pk}/archive.zip"
+    assert address in part.content.decode()
+    answer = browser.get(address)
+    assert answer.headers["Cache-Control"] == "private, no-store"
+    assert answer.headers["Content-Disposition"].startswith('attachment; filename="alice-')
+    assert ZipFile(io.BytesIO(b"".join(answer.streaming_content))).testzip() is None
+
+
+def test_an_archive_is_its_owners_only_and_for_a_while(alice, carol, page_of):
+    """S41."""
+    row = made(alice)
+    address = f"{PAGE}/{row.pk}/archive.zip"
+    assert page_of(None).get(address).headers["Location"].startswith("/login")
+    assert page_of(carol).get(address).status_code == 404
+    assert page_of(None).get(f"/media/{row.name}").status_code == 404
+    Export.objects.update(expires_at=timezone.now() - timedelta(seconds=1))
+    assert page_of(alice).get(address).status_code == 404
+    assert b"Make an archive" in page_of(alice).get(PAGE).content
+    assert exporting.purge() == 1
+    assert not storages["private"].exists(row.name)
+    assert not Export.objects.exists()
+
+
+def test_a_file_that_is_gone_is_a_plain_404(alice, page_of):
+    row = made(alice)
+    storages["private"].delete(row.name)
+    assert page_of(alice).get(f"{PAGE}/{row.pk}/archive.zip").status_code == 404
+
+
+def test_what_failed_says_so(alice, page_of):
+    exporting.request_export(alice)
+    Export.objects.update(state=State.DEAD)
+    assert b"could not be made" in page_of(alice).get(PAGE).content
+
+
+def test_an_archive_costs_the_same_queries_per_batch(alice, django_assert_max_num_queries):
+    for number in range(3):
+        publish(alice, f"post {number}")
+    make_user()
+    with django_assert_max_num_queries(len(PARTS) + 8):
+        write_archive(alice, "exports/b.zip", lambda _done: None)
