@@ -48,6 +48,7 @@ INSTALLED_APPS = [
     "apps.engagement",
     "apps.filters",
     "apps.timeline",
+    "apps.ranking",
     "apps.notifications",
     "apps.conversations",
     "apps.moderation",
@@ -448,6 +449,11 @@ CELERY_BEAT_SCHEDULE = {
     },
     "purge-keys": {
         "task": "apps.posts.tasks.purge_keys",
+        "schedule": 3600.0,
+        "options": {"expires": 600},
+    },
+    "purge-rankings": {
+        "task": "apps.ranking.tasks.purge",
         "schedule": 3600.0,
         "options": {"expires": 600},
     },

@@ -28,6 +28,8 @@ from apps.oauth.urls import endpoints as oauth_endpoints
 from apps.oauth.urls import pages as oauth_pages
 from apps.oauth.urls import protocol as oauth_protocol
 from apps.personal.urls import pages as personal_pages
+from apps.ranking.urls import endpoints as ranking_endpoints
+from apps.ranking.urls import pages as ranking_pages
 from apps.search.urls import endpoints as search_endpoints
 from apps.search.urls import pages as search_pages
 from apps.search.urls import second as second_search_endpoints
@@ -68,6 +70,7 @@ urlpatterns = [
                 *moderation_pages,
                 *audit_pages,
                 *personal_pages,
+                *ranking_pages,
             ]
         ),
     ),
@@ -107,7 +110,7 @@ urlpatterns = [
         ),
     ),
     # what Mastodon has no word for
-    path("api/x/", include([*timeline_extensions, *audit_endpoints])),
+    path("api/x/", include([*timeline_extensions, *ranking_endpoints, *audit_endpoints])),
     path("api/schema", SpectacularAPIView.as_view(), name="schema"),
     path("api/docs", api_docs, name="docs"),
 ]

@@ -50,6 +50,7 @@ from apps.posts.models import (
     ScheduledPost,
     ThreadMute,
 )
+from apps.ranking.models import RankingChoice, RankSession
 from apps.refusals import NotFound
 from apps.search.models import Dismissal, PersonEntry, PostEntry
 from apps.tags.models import TagFollow
@@ -173,6 +174,8 @@ def mine(user: User, limit: int) -> int:
         PostEntry.objects.filter(author_id=user.pk),
         TimelineEntry.objects.filter(reader=user),
         TimelineSpan.objects.filter(reader=user),
+        RankSession.objects.filter(viewer=user),
+        RankingChoice.objects.filter(user=user),
     ):
         done += _rows(rows, limit - done)
     return done

@@ -135,6 +135,9 @@ ENDPOINTS = [
     *((method, "media/<int:media_id>", True) for method in ("GET", "PUT", "DELETE")),
     ("GET", "polls/<int:poll_id>", False),
     ("POST", "polls/<int:poll_id>/votes", True),
+    ("GET", "x/ranked", True),
+    ("GET", "x/ranking/preset", True),
+    ("PUT", "x/ranking/preset", True),
     ("GET", "x/explain/home", True),
     ("GET", "x/explain/statuses/<int:status_id>", True),
 ]  # fmt: skip
@@ -159,7 +162,7 @@ OF_A_LIST = [(method, address) for method, address, _needs in ENDPOINTS if "list
 OF_A_FILTER = [(method, address) for method, address, _needs in ENDPOINTS if "filters/" in address]
 BODY = {
     "status": "hello", "acct": "alice", "title": "hello", "account_ids": [], "context": ["home"], "keyword": "tea", "phrase": "tea",
-    "client_name": "A program", "choices": [0]
+    "client_name": "A program", "choices": [0], "preset": "newest"
 }  # fmt: skip
 
 

@@ -203,6 +203,7 @@ TASKS = {
     "apps.timeline.tasks.sweep": run_plain,
     "apps.timeline.tasks.tend_second_level": run_plain,
     "apps.graph.tasks.end_due_mutes": run_plain,
+    "apps.ranking.tasks.purge": run_plain,
     "apps.search.tasks.index_newcomers": run_plain,
     "apps.search.tasks.rank_trends": run_plain,
     "apps.tags.tasks.count_tags": run_plain,

@@ -195,7 +195,7 @@ def test_it_goes_on_where_it_was_killed(alice, bob, carol, monkeypatch):
 def test_what_a_request_wrote_that_was_under_way_is_found_later(alice, carol):
     post = publish(carol)
     erased(alice)
-    Like.objects.create(user=alice, post=post)
+    like_post(alice, post.pk)
     Block.objects.create(owner=carol, blocked=alice)
     erasing.look_again()
     assert not Like.objects.exists()

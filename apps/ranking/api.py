@@ -1,0 +1,87 @@
+"""The ranked timeline for programs."""
+
+from urllib.parse import urlencode
+
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework.decorators import api_view
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from apps.accounts.api import viewer_of
+from apps.accounts.schema import ProblemSchema
+from apps.filters.models import FilterContext
+from apps.ranking.inputs import place_in
+from apps.ranking.ordering import choose_preset, preset_of, ranked_page
+from apps.ranking.reasons import reason_json
+from apps.ranking.schema import PresetSchema, RankedStatusSchema
+from apps.scopes import scopes
+from apps.stages import stage
+from apps.timeline.serializers import status_json
+from apps.timeline.sifting import sifted
+
+
+@scopes(GET="read:statuses")
+@extend_schema(
+    operation_id="ranked_timeline",
+    tags=["timelines"],
+    summary="The newest posts of your home timeline in order of their score, each with its reason",
+    description="The order is made with the first page and kept for a day: follow the `Link` header, and no status comes twice.",
+    parameters=[
+        OpenApiParameter("session", str, description="The order, from the `Link` header."),
+        OpenApiParameter("after", str, description="The last status of the page before."),
+        OpenApiParameter("limit", int, description="How many at most; clamped."),
+    ],
+    responses={
+        200: RankedStatusSchema(many=True),
+        400: ProblemSchema,
+        401: ProblemSchema,
+        404: ProblemSchema,
+    },
+)
+@api_view(["GET"])
+def ranked(request: Request) -> Response:
+    """A page of the viewer's order."""
+    viewer, place = viewer_of(request), place_in(request.query_params)
+    page = ranked_page(viewer, session_id=place.session, after=place.after, limit=place.limit)
+    with stage("present"):
+        items = {item.id: item for item in sifted(viewer, FilterContext.HOME, page.items)}
+        body = [
+            {
+                **status_json(items[entry.item.id]),
+                "x_reason": reason_json(entry.scored, page.preset, entry.item.shown.author.handle),
+            }
+            for entry in page.entries
+            if entry.item.id in items
+        ]
+    headers = None
+    if page.after is not None:
+        query = urlencode({"session": page.session, "after": page.after, "limit": place.limit})
+        headers = {"Link": f'<{request.build_absolute_uri(request.path)}?{query}>; rel="next"'}
+    return Response(body, headers=headers)
+
+
+@scopes(GET="read:accounts", PUT="write:accounts")
+@extend_schema(
+    methods=["GET"],
+    operation_id="ranking_preset",
+    tags=["timelines"],
+    summary="How your ranked timeline is made",
+    responses={200: PresetSchema, 401: ProblemSchema},
+)
+@extend_schema(
+    methods=["PUT"],
+    operation_id="choose_ranking_preset",
+    tags=["timelines"],
+    summary="Choose how your ranked timeline is made",
+    request=PresetSchema,
+    responses={200: PresetSchema, 401: ProblemSchema, 422: ProblemSchema},
+)
+@api_view(["GET", "PUT"])
+def preset(request: Request) -> Response:
+    """The preset of the viewer's choice."""
+    viewer = viewer_of(request)
+    if request.method == "PUT":
+        wanted = PresetSchema(data=request.data)
+        wanted.is_valid(raise_exception=True)
+        return Response({"preset": choose_preset(viewer, wanted.validated_data["preset"]).value})
+    return Response({"preset": preset_of(viewer).value})

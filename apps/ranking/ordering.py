@@ -1,0 +1,179 @@
+"""Orders: made from the newest posts of the home page, kept, and read page by page.
+
+The candidates are a page of the home timeline, so everything that rules there rules here: who is followed, muted, blocked,
+for whom a post is. An order is kept in PostgreSQL: in a cache it could vanish between two pages, and the third would
+repeat what the first had.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from apps.accounts.models import User
+from apps.paging import Cursor
+from apps.ranking.affinity import reactions_of
+from apps.ranking.models import RankingChoice, RankSession
+from apps.ranking.scoring import Candidate, Preset, Scored, ranked
+from apps.refusals import Invalid, NotFound
+from apps.stages import stage
+from apps.timeline.home import home_timeline, rule_of
+from apps.timeline.hydrate import hydrate
+from apps.timeline.items import FeedItem
+
+CANDIDATES = 199  # one more is looked for, and 200 are read together at most
+KEPT_OF_ONE = 5  # orders: as many windows as somebody may have open
+KEPT = timedelta(days=1)
+PURGED_AT_ONCE = 1000
+_THOUSANDTHS = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A post of an order, with its place from 1 and why it is there."""
+
+    item: FeedItem
+    scored: Scored
+    place: int
+
+
+@dataclass(frozen=True, slots=True)
+class RankedPage:
+    """A page of an order. `after` goes on behind it, None at the end; `older` is where the home page goes on then."""
+
+    session: int
+    preset: Preset
+    entries: list[Entry]
+    after: int | None = None
+    older: int | None = None
+
+    @property
+    def items(self) -> list[FeedItem]:
+        """The posts."""
+        return [entry.item for entry in self.entries]
+
+
+def preset_of(viewer: User) -> Preset:
+    """The preset of a reader's choice."""
+    chosen = RankingChoice.objects.filter(user=viewer).values_list("preset", flat=True).first()
+    return Preset(chosen) if chosen in Preset.values else Preset.BALANCED
+
+
+def choose_preset(viewer: User, name: str) -> Preset:
+    """Choose a preset; it holds for orders made from now on. Invalid for one there is not."""
+    if name not in Preset.values:
+        message = _("Choose one of the list.")
+        raise Invalid(message, errors={"preset": message})
+    RankingChoice.objects.update_or_create(user=viewer, defaults={"preset": name})
+    return Preset(name)
+
+
+def begin(viewer: User) -> RankSession:
+    """Make an order of what is on the reader's home page now; the sixth of a reader replaces the first."""
+    preset = preset_of(viewer)
+    page = home_timeline(viewer, Cursor(limit=CANDIDATES))
+    with stage("rank"):
+        found = ranked(_candidates(viewer, page.items), preset)
+    session = RankSession.objects.create(
+        viewer=viewer, preset=preset, entries=[_kept(one) for one in found]
+    )
+    mine = RankSession.objects.filter(viewer=viewer).order_by("-pk").values_list("pk", flat=True)
+    RankSession.objects.filter(pk__in=list(mine[KEPT_OF_ONE : 2 * KEPT_OF_ONE])).delete()
+    return session
+
+
+def ranked_page(
+    viewer: User, *, session_id: int | None = None, after: int | None = None, limit: int
+) -> RankedPage:
+    """A page of an order of the reader's own, behind the post `after`; without a session the first page of a new one.
+
+    NotFound when the order is over, is somebody else's, or has no such post.
+    """
+    session = begin(viewer) if session_id is None else _own(viewer, session_id)
+    found = [_scored(values) for values in session.entries]
+    places = {one.post_id: place for place, one in enumerate(found, start=1)}
+    if after is not None and after not in places:
+        raise _over()
+    start = places[after] if after is not None else 0
+    entries: list[Entry] = []
+    while start < len(found) and len(entries) < limit:
+        some = found[start : start + limit - len(entries)]
+        entries += _seen(viewer, some, start)
+        start += len(some)
+    more = start < len(found)
+    return RankedPage(
+        session=session.pk,
+        preset=Preset(session.preset),
+        entries=entries,
+        after=found[start - 1].post_id if more else None,
+        older=None if more else min(places, default=None),
+    )
+
+
+def scored_for(viewer: User, post_id: int) -> Scored | None:
+    """How a post stands in the reader's newest order; None when it is not in it."""
+    newest = RankSession.objects.filter(viewer=viewer).order_by("-pk").first()
+    found = map(_scored, newest.entries) if newest else iter(())
+    return next((one for one in found if one.post_id == post_id), None)
+
+
+def purge() -> int:
+    """Forget orders of yesterday; how many."""
+    old = RankSession.objects.filter(made_at__lt=timezone.now() - KEPT).order_by("made_at")
+    ids = list(old.values_list("pk", flat=True)[:PURGED_AT_ONCE])
+    return RankSession.objects.filter(pk__in=ids).delete()[0]
+
+
+def _candidates(viewer: User, items: Sequence[FeedItem]) -> list[Candidate]:
+    """What is to be ordered: of several reposts of one post the newest stands for all."""
+    reactions, now = reactions_of(viewer.pk), timezone.now()
+    shown: dict[int, FeedItem] = {}
+    for item in items:  # newest first
+        shown.setdefault(item.shown.id, item)
+    return [
+        Candidate(
+            post_id=item.id,
+            author_id=item.shown.author.pk,
+            age_hours=(now - item.post.created_at).total_seconds() / 3600,
+            replies=item.shown.counts.replies,
+            reposts=item.shown.counts.reposts,
+            likes=item.shown.counts.likes,
+            reactions=reactions[item.shown.author.pk],
+        )
+        for item in shown.values()
+    ]
+
+
+def _seen(viewer: User, some: Sequence[Scored], start: int) -> list[Entry]:
+    """Those of some posts that the reader may see now, and that belong on the home page still."""
+    found, belongs = hydrate(viewer.pk, [one.post_id for one in some]), rule_of(viewer)
+    items = {item.id: item for item in found.items if belongs(item, found.relations)}
+    return [
+        Entry(items[one.post_id], one, place)
+        for place, one in enumerate(some, start=start + 1)
+        if one.post_id in items
+    ]
+
+
+def _own(viewer: User, session_id: int) -> RankSession:
+    session = RankSession.objects.filter(pk=session_id, viewer=viewer).first()
+    if session is None:
+        raise _over()
+    return session
+
+
+def _over() -> NotFound:
+    return NotFound(_("This order is not kept any more. Begin again at the top."))
+
+
+def _kept(one: Scored) -> list[int]:
+    parts = (one.score, one.recency, one.engagement, one.affinity)
+    return [one.post_id, *(round(part * _THOUSANDTHS) for part in parts), one.above]
+
+
+def _scored(values: Sequence[int]) -> Scored:
+    post_id, *thousandths, above = values
+    score, recency, engagement, affinity = (part / _THOUSANDTHS for part in thousandths)
+    return Scored(post_id, score, recency, engagement, affinity, above=above)

@@ -1,0 +1,54 @@
+"""The ranked timeline as a page."""
+
+from django.contrib import messages
+from django.http import HttpResponse, HttpResponseBase
+from django.shortcuts import render
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_POST, require_safe
+
+from apps.accounts.visitors import MemberVisit, SeeOther, next_address, signed_in_only
+from apps.filters.models import FilterContext
+from apps.ranking.inputs import place_in
+from apps.ranking.ordering import choose_preset, preset_of, ranked_page
+from apps.ranking.reasons import contributions, reason_text
+from apps.ranking.scoring import Preset
+from apps.stages import stage
+from apps.timeline.sifting import sifted
+
+
+@require_safe
+@signed_in_only
+def ranked(request: MemberVisit) -> HttpResponse:
+    """A page of the viewer's order; `why=1` says of every post what its score is made of."""
+    viewer, why = request.user, request.GET.get("why") == "1"
+    place = place_in(request.GET)
+    page = ranked_page(viewer, session_id=place.session, after=place.after, limit=place.limit)
+    with stage("present"):
+        items = {item.id: item for item in sifted(viewer, FilterContext.HOME, page.items)}
+        rows = [
+            {
+                "item": items[entry.item.id],
+                "place": entry.place,
+                "template": "ranking/_reasons.html" if why else "",
+                "factors": contributions(entry.scored, page.preset) if why else (),
+                "text": reason_text(entry.scored, page.preset, entry.item.shown.author.handle),
+                "scored": entry.scored,
+            }
+            for entry in page.entries
+            if entry.item.id in items
+        ]
+        context = {"page": page, "rows": rows, "why": why, "here": "home", "presets": Preset.choices,
+                   "preset": page.preset.value, "goes_on": place.session is not None}  # fmt: skip
+        template = "ranking/_page.html" if request.htmx else "ranking/ranked.html"
+        return render(request, template, context)
+
+
+@require_POST
+@signed_in_only
+def preset(request: MemberVisit) -> HttpResponseBase:
+    """Choose how the order is made."""
+    before = preset_of(request.user)
+    chosen = choose_preset(request.user, request.POST.get("preset", ""))
+    if chosen != before:
+        messages.success(request, _("Saved."))
+    return SeeOther(next_address(request, default="/ranked"))
