@@ -147,7 +147,8 @@ def run_cuts(task):
 
 
 def run_export(task):
-    task(request_export(user_by_handle("alice")).pk)
+    made = Export.objects.first() or request_export(user_by_handle("alice"))
+    task(made.pk)
 
 
 def run_erase(task):

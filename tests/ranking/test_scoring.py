@@ -1,7 +1,7 @@
 """Scores, on values."""
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from apps.ranking.reasons import Factor, contributions, reason
@@ -42,6 +42,7 @@ def test_nobody_fills_the_page():
     assert order([*loud, candidate(9, likes=5)], Preset.BALANCED).index(9) < 3
 
 
+@settings(suppress_health_check=[HealthCheck.too_slow], deadline=None)  # of a loaded machine
 @given(
     st.lists(
         st.builds(
