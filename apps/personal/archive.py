@@ -29,7 +29,7 @@ posts.jsonl               every post, one line of JSON each; "pictures" names fi
 scheduled_posts.jsonl     posts that wait for their time
 likes.csv, bookmarks.csv, votes.csv, muted_threads.csv
 following_accounts.csv    can be imported on other sites; so can blocked_accounts.csv and muted_accounts.csv
-followers.csv, follow_requests.csv, notes.csv
+followers.csv, follow_requests.csv, recommended_accounts.csv, notes.csv
 lists.csv, list_members.csv, circles.csv, circle_members.csv
 followed_tags.csv, filters.jsonl
 reports.jsonl             what was reported to the moderators

@@ -19,7 +19,7 @@ from apps.ids import MAX_ID
 from apps.paging import Cursor
 from apps.personal.erasing import delete_account
 from apps.personal.exporting import request_export
-from apps.personal.models import Erasure
+from apps.personal.models import Erasure, Export
 from apps.posts.actions import delete_post, repost
 from apps.posts.editing import edit_post
 from apps.posts.models import Post

@@ -53,7 +53,12 @@ def test_an_archive_has_something_of_every_kind(life, settings):
     alice, _bob, _carol, _dora = life
     archive = opened(made(alice))
     assert archive.testzip() is None
-    empty = {"follow_requests.csv", "applications.csv", "blocked_accounts.csv"}
+    empty = {
+        "follow_requests.csv",
+        "applications.csv",
+        "blocked_accounts.csv",
+        "recommended_accounts.csv",
+    }
     for part in PARTS:
         assert bool(archive.read(part.file)) == (part.file not in empty), part.file
     posts = {post["text"]: post for post in lines(archive, "posts.jsonl")}

@@ -11,7 +11,7 @@ class Migration(migrations.Migration):
     initial = True
 
     dependencies = [
-        ('accounts', '0009_leaving'),
+        ('accounts', '0010_leaving'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
