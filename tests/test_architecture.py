@@ -34,11 +34,13 @@ APPS = [
     "engagement",
     "filters",
     "timeline",
+    "ranking",
     "notifications",
     "search",
     "conversations",
     "moderation",
     "audit",
+    "personal",
     "demo",
 ]
 
