@@ -44,6 +44,14 @@ class TextSize(models.TextChoices):
     LARGER = "larger", _("Larger")
 
 
+class Keys(models.TextChoices):
+    """Which keys of the keyboard do something beside what the browser does."""
+
+    ON = "on", _("On")
+    MASTODON = "mastodon", _("On, with b to repost and Shift+b to bookmark, as in Mastodon")
+    OFF = "off", _("Off")
+
+
 class PostVisibility(models.TextChoices):
     """For whom a post is when its author says nothing."""
 
@@ -120,6 +128,16 @@ class User(AbstractBaseUser, PermissionsMixin):
     theme = models.CharField(_("theme"), max_length=5, choices=Theme.choices, default=Theme.AUTO)
     text_size = models.CharField(
         _("text size"), max_length=6, choices=TextSize.choices, default=TextSize.NORMAL
+    )
+    keys = models.CharField(
+        _("keyboard shortcuts"),
+        max_length=8,
+        choices=Keys.choices,
+        default=Keys.ON,
+        db_default=Keys.ON,
+    )
+    asks_for_alt = models.BooleanField(
+        _("is asked for missing descriptions of pictures"), default=True, db_default=True
     )
     is_staff = models.BooleanField(_("staff"), default=False)
     is_active = models.BooleanField(_("active"), default=True)

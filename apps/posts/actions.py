@@ -1,5 +1,6 @@
 """Writes of posts. Locks are taken in one order: the author's counts row, then counts of posts."""
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from time import time
 
@@ -30,13 +31,16 @@ from apps.tags.actions import drop_tags, write_tags
 APPLICATION_MAX_CHARACTERS, WEBSITE_MAX_CHARACTERS = 60, 200
 
 
-def publish_post(author: User, draft: Draft, *, idempotency_key: str = "") -> Post:
+def publish_post(
+    author: User, draft: Draft, *, idempotency_key: str = "", told_by: Sequence[str] = ()
+) -> Post:
     """Publish a post: id, row, mentions, counts and event in one transaction, constant work whoever follows.
 
-    The same idempotency key of the same author gives the post that was made first (`repeats`). Invalid, NotFound, TooMany.
+    The same idempotency key of the same author gives the post that was made first (`repeats`); `told_by` then stands for the
+    pictures. Invalid, NotFound, TooMany.
     """
     body = checked(draft)
-    request = repeats.Request(author, idempotency_key, draft)
+    request = repeats.Request(author, idempotency_key, draft, pictures=told_by)
     if (earlier := _post_of(repeats.made_before(request))) is not None:
         return earlier
     count_or_refuse("publish", str(author.pk))

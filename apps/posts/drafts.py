@@ -2,7 +2,8 @@
 
 import unicodedata
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from math import isfinite
 from typing import Any
 
 from django.conf import settings
@@ -24,6 +25,7 @@ from apps.refusals import Invalid
 MAX_PICTURES = 4
 ALT_MAX_CHARACTERS = 1500  # of a picture's description
 CONTENT_WARNING_MAX_CHARACTERS = 200
+Focus = tuple[float, float]  # what of a picture must stay in sight: from -1 (left, bottom) to 1
 POLL_OPTIONS = (2, 4)  # how many
 POLL_OPTION_MAX_CHARACTERS = 50
 POLL_SECONDS = (300, 2_678_400)  # how long it is open
@@ -45,7 +47,7 @@ class PictureChange:
 
     id: int
     alt: str | None = None
-    focus: tuple[float, float] | None = None
+    focus: Focus | None = None
 
     def values(self) -> dict[str, Any]:
         """The columns that change."""
@@ -82,6 +84,10 @@ class Draft:
     poll: PollDraft | None = None
     application: str = ""  # the program it is written with, and where to get that
     website: str = ""
+
+    def with_pictures(self, media_ids: Sequence[int]) -> "Draft":
+        """The same with pictures that the author uploaded before."""
+        return replace(self, media_ids=tuple(media_ids))
 
     @classmethod
     def restored(cls, kept: dict[str, Any]) -> "Draft":
@@ -122,6 +128,15 @@ def check_once(media_ids: Sequence[int]) -> None:
     """Invalid when a picture is named twice."""
     if len(set(media_ids)) < len(media_ids):
         raise invalid("media_ids", _("A picture can be there once."), "duplicate")
+
+
+def check_picture(alt: str | None, focus: Focus | None) -> None:
+    """Invalid when a description is too long, or a focus lies outside the picture; None is not looked at."""
+    if alt is not None and len(alt) > ALT_MAX_CHARACTERS:
+        most = {"count": ALT_MAX_CHARACTERS}
+        raise invalid("description", _("At most %(count)d characters.") % most, "too_long")
+    if focus is not None and not all(isfinite(part) and -1 <= part <= 1 for part in focus):
+        raise invalid("focus", _("Two numbers from -1 to 1."), "out_of_range")
 
 
 def check_poll(poll: PollDraft) -> None:

@@ -24,6 +24,7 @@ from apps.posts.drafts import (
     PollDraft,
     check_labels,
     check_once,
+    check_picture,
     check_poll,
     checked_body,
     invalid,
@@ -60,6 +61,8 @@ def edit_post(author: User, post_id: int, *, body: str, **changes: Any) -> Post:
         post = _own(author, post_id)
         _keep_revision(post, pictures_of(post))
         check_once(asked.media_ids or ())
+        for change in asked.pictures:
+            check_picture(change.alt, change.focus)
         pictures = rearrange(post, asked.media_ids, asked.pictures)
         post.body = checked_body(body, required=not pictures)
         _relabel(post, asked, pictures)

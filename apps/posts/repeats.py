@@ -6,6 +6,7 @@ after it has done everything: the same key gives the same post in both cases.
 
 import hashlib
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from datetime import datetime, timedelta
 
@@ -28,12 +29,16 @@ KEPT = timedelta(days=7)
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What is asked to be done once; without a key it is done as often as it is asked."""
+    """What is asked to be done once; without a key it is done as often as it is asked.
+
+    `pictures` tells them from others where a repetition uploads them anew, and so cannot name the same ids.
+    """
 
     author: User
     key: str
     draft: Draft
     at: datetime | None = None
+    pictures: Sequence[str] = ()
 
     @property
     def fingerprint(self) -> str:
@@ -42,6 +47,8 @@ class Request:
         said["body"] = normalise(self.draft.body)
         # a file is told by what it is made of; its bytes are not read again
         said["pictures"] = [(one.width, one.height, one.alt) for one in self.draft.pictures]
+        if self.pictures:
+            said["media_ids"] = self.pictures
         text = orjson.dumps(said | {"at": self.at}, option=orjson.OPT_SORT_KEYS, default=str)
         return hashlib.blake2b(text, digest_size=16).hexdigest()
 

@@ -31,14 +31,19 @@ LATEST = timedelta(days=366)
 
 
 def schedule_post(
-    author: User, draft: Draft, at: datetime, *, idempotency_key: str = ""
+    author: User,
+    draft: Draft,
+    at: datetime,
+    *,
+    idempotency_key: str = "",
+    told_by: Sequence[str] = (),
 ) -> ScheduledPost:
     """Keep a draft until its time comes, with the pictures that were uploaded for it.
 
     Invalid when it could not be published now either.
-    The same idempotency key of the same author gives what was kept first (`repeats`).
+    The same idempotency key of the same author gives what was kept first (`repeats`); `told_by` then stands for the pictures.
     """
-    request = repeats.Request(author, idempotency_key, draft, at)
+    request = repeats.Request(author, idempotency_key, draft, at, told_by)
     if (made := repeats.made_before(request)) is not None and made.scheduled is not None:
         return made.scheduled
     _check_time(at)

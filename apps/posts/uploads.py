@@ -1,8 +1,8 @@
 """Pictures that were uploaded and wait for the post they are for."""
 
 import secrets
+from collections.abc import Sequence
 from datetime import timedelta
-from math import isfinite
 from typing import IO
 
 from django.conf import settings
@@ -14,21 +14,19 @@ from django.utils.translation import gettext as _
 from apps.accounts.limits import count_or_refuse
 from apps.accounts.models import User
 from apps.posts.attachments import discard
-from apps.posts.drafts import ALT_MAX_CHARACTERS, invalid
+from apps.posts.drafts import Focus, check_picture, invalid
 from apps.posts.models import Attachment
 from apps.posts.pictures import rewritten, unfit
 from apps.refusals import NotFound
 
 KEPT = timedelta(days=1)  # waiting; then nobody wants it any more
 
-Focus = tuple[float, float]
-
 
 def upload_picture(
     owner: User, file: IO[bytes], *, alt: str = "", focus: Focus = (0.0, 0.0)
 ) -> Attachment:
     """Store a picture until a post takes it; nothing of the file survives but pixels. Invalid, TooMany."""
-    _check(alt, focus)
+    check_picture(alt, focus)
     count_or_refuse("upload", str(owner.pk))
     data = file.read(settings.PICTURE_MAX_BYTES + 1)
     if len(data) > settings.PICTURE_MAX_BYTES:
@@ -56,11 +54,17 @@ def uploaded_picture(owner: User, number: int) -> Attachment:
     return found
 
 
+def uploaded_pictures(owner: User, numbers: Sequence[int]) -> list[Attachment]:
+    """Those of one's own pictures that are there, waiting or published, in the order asked; one query."""
+    found = Attachment.objects.filter(owner=owner).in_bulk(numbers)
+    return [found[number] for number in numbers if number in found]
+
+
 def describe_picture(
     owner: User, number: int, *, alt: str | None = None, focus: Focus | None = None
 ) -> Attachment:
     """Change what is given of a picture that waits; one that is published is changed with its post. Invalid, NotFound."""
-    _check(alt or "", focus or (0.0, 0.0))
+    check_picture(alt, focus)
     with transaction.atomic():
         picture = _waiting(owner, number)
         picture.alt = picture.alt if alt is None else alt
@@ -99,14 +103,6 @@ def _waiting(owner: User, number: int) -> Attachment:
 
 def _file(data: bytes) -> "ContentFile[bytes]":
     return ContentFile(data, name=f"{secrets.token_hex(16)}.webp")
-
-
-def _check(alt: str, focus: Focus) -> None:
-    if len(alt) > ALT_MAX_CHARACTERS:
-        most = {"count": ALT_MAX_CHARACTERS}
-        raise invalid("description", _("At most %(count)d characters.") % most, "too_long")
-    if not all(isfinite(part) and -1 <= part <= 1 for part in focus):
-        raise invalid("focus", _("Two numbers from -1 to 1."), "out_of_range")
 
 
 def _not_there() -> NotFound:

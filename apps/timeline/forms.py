@@ -1,6 +1,7 @@
 """HTML input of posts. What is allowed is decided by the actions; forms only read and show."""
 
 from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
 from typing import Any
 from uuid import uuid4
 
@@ -13,9 +14,16 @@ from apps.accounts.models import User
 from apps.accounts.scripts import language_by_script
 from apps.graph.circle_queries import CircleChoice
 from apps.ids import parse_id
-from apps.posts.drafts import CONTENT_WARNING_MAX_CHARACTERS, Draft
+from apps.posts.drafts import (
+    CONTENT_WARNING_MAX_CHARACTERS,
+    POLL_OPTION_MAX_CHARACTERS,
+    POLL_OPTIONS,
+    Draft,
+    PollDraft,
+)
 from apps.posts.models import Visibility
 from apps.timeline.items import circle_label
+from apps.timeline.picture_forms import Shown, file_names
 
 LANGUAGES = [
     ("", _("Detect")), ("zh", "中文"), ("en", "English"), ("ar", "العربية"), ("de", "Deutsch"), ("es", "Español"),
@@ -23,7 +31,20 @@ LANGUAGES = [
     ("pt", "Português"), ("ru", "Русский"), ("tr", "Türkçe"), ("uk", "Українська"), ("vi", "Tiếng Việt"),
 ]  # fmt: skip
 # The names under which `posts` refuses.
-FIELD_NAMES = {"status": "body", "spoiler_text": "content_warning", "circle_id": "visibility"}
+FIELD_NAMES = {
+    "status": "body",
+    "spoiler_text": "content_warning",
+    "circle_id": "visibility",
+    "poll": "option_1",
+}
+POLL_TIMES = [
+    (300, _("5 minutes")), (1800, _("30 minutes")), (3600, _("1 hour")), (21_600, _("6 hours")), (86_400, _("1 day")),
+    (259_200, _("3 days")), (604_800, _("7 days")),
+]  # fmt: skip
+POLL_TIME = 86_400
+OPTIONS = [f"option_{number}" for number in range(1, POLL_OPTIONS[1] + 1)]
+LOCAL_TIME = "%Y-%m-%dT%H:%M"  # as browsers send it
+OFFSET_MOST = 14 * 60  # minutes between a time zone and UTC
 CIRCLE_PREFIX = "circle:"  # and the circle's id: one choice among the visibilities
 
 
@@ -53,6 +74,7 @@ class EditForm(forms.Form):
         ),
     )
     language = forms.ChoiceField(choices=LANGUAGES, required=False)
+    sensitive = forms.BooleanField(required=False)
 
     @property
     def written_language(self) -> str:
@@ -69,13 +91,56 @@ class AudienceField(forms.ChoiceField):
         return circle_id_of(value) is not None or super().valid_value(value)
 
 
-class ComposeForm(EditForm):
+class MomentForm(forms.Form):
+    """When to publish, on the author's clock; `utc_offset` is how many minutes that is behind UTC."""
+
+    scheduled_at = forms.DateTimeField(
+        label=_("Publish at"),
+        required=False,
+        input_formats=[LOCAL_TIME],
+        widget=forms.DateTimeInput(format=LOCAL_TIME, attrs={"type": "datetime-local"}),
+    )
+    utc_offset = forms.IntegerField(
+        required=False, min_value=-OFFSET_MOST, max_value=OFFSET_MOST, widget=forms.HiddenInput
+    )
+
+    @property
+    def at(self) -> datetime | None:
+        """The moment; None: now."""
+        moment: datetime | None = self.cleaned_data.get("at")
+        return moment
+
+    def clean(self) -> dict[str, Any]:
+        """Put the moment together."""
+        said = {**self.cleaned_data}
+        chosen, offset = said.get("scheduled_at"), said.get("utc_offset") or 0
+        try:
+            said["at"] = chosen and chosen + timedelta(minutes=offset)
+        except OverflowError:
+            text = _("Choose a time from five minutes to a year from now.")
+            self.add_error("scheduled_at", text)
+        return said
+
+
+class ComposeForm(EditForm, MomentForm):
     """A new post; `reply_to` and `quote` are post ids."""
 
     visibility = AudienceField()
     reply_to = forms.CharField(required=False)
     quote = forms.CharField(required=False)
     idempotency_key = forms.CharField(required=False, max_length=200)
+    option_1, option_2, option_3, option_4 = (
+        forms.CharField(
+            required=False,
+            widget=forms.TextInput(attrs={"maxlength": POLL_OPTION_MAX_CHARACTERS, "dir": "auto"}),
+        )
+        for _number in range(POLL_OPTIONS[1])
+    )
+    poll_seconds = forms.ChoiceField(
+        label=_("Open for"), choices=POLL_TIMES, required=False, initial=POLL_TIME
+    )
+    poll_multiple = forms.BooleanField(label=_("More than one may be chosen"), required=False)
+    poll_hidden = forms.BooleanField(label=_("Votes are shown at the end"), required=False)
 
     def __init__(
         self,
@@ -84,10 +149,15 @@ class ComposeForm(EditForm):
         author: User,
         circles: Sequence[CircleChoice] = (),
         initial: Mapping[str, Any] | None = None,
+        auto_id: str = "id_%s",
     ) -> None:
         """The form of an author, who may post to some circles; it starts with their defaults where `initial` says nothing."""
-        usual = {"visibility": author.post_visibility, "language": author.post_language}
-        super().__init__(data, initial={**usual, **(initial or {})})
+        usual = {
+            "visibility": author.post_visibility,
+            "language": author.post_language,
+            "sensitive": author.post_sensitive,
+        }
+        super().__init__(data, initial={**usual, **(initial or {})}, auto_id=auto_id)
         plain = [choice for choice in Visibility.choices if choice[0] != Visibility.CIRCLE]
         own = [(f"{CIRCLE_PREFIX}{circle.id}", circle_label(circle.name)) for circle in circles]
         self.fields["visibility"].choices = [*plain, *own]  # type: ignore[attr-defined]  # a ChoiceField has them
@@ -105,8 +175,18 @@ class ComposeForm(EditForm):
         """The id of the quoted post."""
         return _post_id(self.cleaned_data["quote"])
 
+    @property
+    def options(self) -> list[forms.BoundField]:
+        """The fields of a poll's options."""
+        return [self[name] for name in OPTIONS]
+
+    @property
+    def has_poll(self) -> bool:
+        """Whether something stands in a poll's options, to be shown again."""
+        return any(self[name].value() for name in OPTIONS)
+
     def draft(self) -> Draft:
-        """What the author asks to publish."""
+        """What the author asks to publish, but for the pictures."""
         data = self.cleaned_data
         circle_id = circle_id_of(data["visibility"])
         return Draft(
@@ -117,7 +197,17 @@ class ComposeForm(EditForm):
             quote_of_id=data["quote"],
             content_warning=data["content_warning"],
             language=self.written_language,
+            sensitive=data["sensitive"],
+            poll=self._poll(),
         )
+
+    def _poll(self) -> PollDraft | None:
+        said = self.cleaned_data
+        options = [said[name] for name in OPTIONS if said[name].strip()]
+        if not options:
+            return None
+        seconds = int(said["poll_seconds"] or POLL_TIME)
+        return PollDraft(options, seconds, said["poll_multiple"], said["poll_hidden"])
 
 
 def circle_id_of(text: str) -> int | None:
@@ -130,9 +220,15 @@ def circle_id_of(text: str) -> int | None:
         return None
 
 
-def composer_context(form: EditForm) -> dict[str, Any]:
+def composer_context(form: EditForm, pictures: Sequence[Shown] = ()) -> dict[str, Any]:
     """What the composer's template needs. The key makes two sends of one form one post."""
-    return {"form": form, "most": settings.POST_MAX_CHARACTERS, "idempotency_key": str(uuid4())}
+    return {
+        "form": form,
+        "most": settings.POST_MAX_CHARACTERS,
+        "idempotency_key": str(uuid4()),
+        "pictures": pictures,
+        "file_names": file_names(len(pictures)),
+    }
 
 
 def _post_id(text: str) -> int | None:

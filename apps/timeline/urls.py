@@ -4,7 +4,7 @@ from django.urls import URLPattern, path, register_converter
 
 from apps.timeline.api import history, media, polls, reactions, scheduled, statuses, timelines
 from apps.timeline.converters import PostIdConverter
-from apps.timeline.views import acting, reading, writing
+from apps.timeline.views import acting, composing, reading, waiting, writing
 
 register_converter(PostIdConverter, "post")
 
@@ -17,8 +17,13 @@ pages: list[URLPattern] = [
     path("lists/<int:list_id>", reading.of_list, name="list"),
     path("tags/<str:name>", reading.of_tag, name="tag"),
     path("bookmarks", reading.bookmarks, name="bookmarks"),
-    path("compose", writing.compose, name="compose"),
-    path("posts", writing.publish, name="publish"),
+    path("compose", composing.compose, name="compose"),
+    path("posts", composing.publish, name="publish"),
+    path("pictures", composing.upload, name="upload_picture"),
+    path("pictures/<int:number>", composing.uploaded, name="uploaded_picture"),
+    path("scheduled", waiting.scheduled, name="scheduled"),
+    path("scheduled/<int:number>/move", waiting.move, name="move_scheduled"),
+    path("scheduled/<int:number>/cancel", waiting.cancel_one, name="cancel_scheduled"),
     path("posts/<post:post_id>/edit", writing.edit, name="edit_post"),
     path("posts/<post:post_id>/delete", writing.delete, name="delete_post"),
     *[

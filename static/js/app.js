@@ -45,108 +45,51 @@ setInterval(() => {
   }
 }, 60000);
 
-// --- composer: counter, draft, Ctrl+Enter ------------------------------------------------------------
+// --- composers: what they need comes with the first one ---------------------------------------------
 
-const graphemes = "Segmenter" in Intl ? new Intl.Segmenter(undefined, { granularity: "grapheme" }) : null;
-const ADDRESS = /https?:\/\/[^\s<>"'，。！？；：、（）《》【】]{1,2000}/g;
-const ADDRESS_TAIL = /[.,:;!?)\]}'"*_~]+$/;
-const ADDRESS_LENGTH = 23;
-
-// What people see: graphemes, an address counting 23. The server counts by the same rule (apps/posts/text.py).
-function length(text) {
-  let addresses = 0;
-  const tidy = text.normalize("NFC").replace(/[^\S\n]+$/gm, "").replace(/\n{3,}/g, "\n\n").trim();
-  const rest = tidy.replace(ADDRESS, (address) => {
-    const bare = address.replace(ADDRESS_TAIL, "");
-    if (bare.length <= "https://".length) return address;
-    addresses += 1;
-    return "\n" + address.slice(bare.length); // a line end is one character and joins with nothing
-  });
-  const characters = graphemes ? [...graphemes.segment(rest)] : [...rest];
-  return characters.length + addresses * (ADDRESS_LENGTH - 1);
+async function compose(root) {
+  const forms = [...root.querySelectorAll(".composer, [data-moment]")];
+  if (!forms.length) return;
+  if (!document.querySelector('link[href*="composer"]')) {
+    const sheet = document.createElement("link");
+    sheet.rel = "stylesheet";
+    sheet.href = words.sheet;
+    document.head.append(sheet);
+  }
+  const { setUp } = await import(words.composer);
+  for (const form of forms) setUp(form, { words, say });
 }
 
-function kept(key, value) {
+compose(document);
+document.querySelector("form [aria-invalid=true]")?.focus();
+
+// An answer is written below the post it answers, where there is a place for it.
+document.addEventListener("click", (event) => {
+  const link = event.target.closest(".act.reply");
+  if (link?.pathname !== "/compose" || event.ctrlKey || event.metaKey || event.shiftKey) return;
+  event.preventDefault();
+  const open = link.closest(".body").querySelector(":scope > .composer");
+  if (open) open.querySelector("textarea").focus();
+  else htmx.ajax("GET", link.href, { source: link, target: link.closest(".acts"), swap: "afterend" });
+});
+
+document.addEventListener("posted", (event) => {
+  say(event.detail.text);
+  forgetDraft(event.detail.draft);
+  const answer = event.target.closest(".post")?.nextElementSibling;
+  event.target.remove();
+  answer?.focus();
+});
+
+function forgetDraft(key) {
   try {
-    if (value === undefined) return localStorage.getItem(key);
-    if (value) localStorage.setItem(key, value);
-    else localStorage.removeItem(key);
+    if (key) localStorage.removeItem(`draft:${key}`);
   } catch {
     // storage may be switched off; then there are no drafts
   }
-  return null;
 }
 
-function restore(form, area, key) {
-  const text = kept(key);
-  if (!text || area.value.trim() === text.trim() || area.getAttribute("aria-invalid")) return;
-  const before = area.value;
-  area.value = text;
-  const line = document.createElement("p");
-  line.className = "restored";
-  line.append(words.restored + " ");
-  const button = document.createElement("button");
-  button.type = "button";
-  button.textContent = words.discard;
-  button.addEventListener("click", () => {
-    area.value = before;
-    kept(key, "");
-    line.remove();
-    area.dispatchEvent(new Event("input"));
-    area.focus();
-  });
-  line.append(button);
-  area.after(line);
-}
-
-function compose(form) {
-  const area = form.querySelector("textarea");
-  const meter = form.querySelector("[data-meter]");
-  const button = form.querySelector("button.btn");
-  const most = Number(meter.dataset.meter);
-  const key = form.dataset.draft && `draft:${form.dataset.draft}`;
-  let waiting;
-  if (key) restore(form, area, key);
-
-  function count() {
-    const used = length(area.value);
-    const over = used > most;
-    meter.querySelector(".left").textContent = most - used;
-    meter.querySelector(".v").setAttribute("stroke-dasharray", `${Math.min(100, (used / most) * 100)} 100`);
-    meter.classList.toggle("some", used > 0);
-    meter.classList.toggle("over", over);
-    if (over) area.setAttribute("aria-invalid", "true");
-    else area.removeAttribute("aria-invalid");
-    button.disabled = over || used === 0;
-  }
-
-  area.addEventListener("input", () => {
-    count();
-    clearTimeout(waiting);
-    if (key) waiting = setTimeout(() => kept(key, area.value.trim()), 500);
-  });
-  form.addEventListener("keydown", (event) => {
-    if (event.key === "Enter" && (event.ctrlKey || event.metaKey) && !button.disabled) form.requestSubmit(button);
-  });
-  form.addEventListener("submit", () => {
-    clearTimeout(waiting);
-    if (key) kept(key, "");
-  });
-  window.addEventListener("pageshow", (event) => {
-    const once = form.elements.idempotency_key;
-    if (!event.persisted || !once) return;
-    if (crypto.randomUUID) once.value = crypto.randomUUID(); // back from the cache: a new post, a new key
-    count();
-  });
-  count();
-  if (form.classList.contains("page") && !form.querySelector("[aria-invalid]")) {
-    area.focus();
-    area.setSelectionRange(area.value.length, area.value.length);
-  }
-}
-
-for (const form of document.querySelectorAll(".composer")) compose(form);
-document.querySelector("form [aria-invalid=true]")?.focus();
+for (const toast of document.querySelectorAll("[data-sent]")) forgetDraft(toast.dataset.sent);
 
 // --- like, repost, bookmark: shown at once, taken back when it fails ------------------------------------
 
@@ -178,8 +121,13 @@ function failed(event) {
 
 for (const name of ["htmx:responseError", "htmx:sendError", "htmx:timeout"]) document.addEventListener(name, failed);
 
+document.addEventListener("htmx:load", (event) => {
+  const added = event.target;
+  compose(added.matches(".composer") ? added.parentElement : added);
+});
+
 document.addEventListener("htmx:afterSwap", (event) => {
-  if (event.detail.target !== feed) return;
+  if (!feed?.contains(event.detail.target)) return;
   const posts = articles();
   posts.forEach((post, index) => post.setAttribute("aria-posinset", index + 1));
   const first = posts.find((post) => post.tabIndex === 0);

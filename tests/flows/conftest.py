@@ -3,6 +3,7 @@
 import pytest
 
 from tests.factories import PASSWORD
+from tests.flows.browsing import author, reader, site, visit  # noqa: F401 -- fixtures
 from tests.flows.processes import start_web, start_worker, stop
 from tests.flows.streams import streaming_server
 

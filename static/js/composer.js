@@ -1,0 +1,302 @@
+// The composer: counter, drafts, pictures, times. Without this file one form brings everything at once.
+
+const graphemes = "Segmenter" in Intl ? new Intl.Segmenter(undefined, { granularity: "grapheme" }) : null;
+const ADDRESS = /https?:\/\/[^\s<>"'，。！？；：、（）《》【】]{1,2000}/g;
+const ADDRESS_TAIL = /[.,:;!?)\]}'"*_~]+$/;
+const ADDRESS_LENGTH = 23;
+const MOST_PICTURES = 4;
+const KEPT = ["body", "content_warning", "option_1", "option_2", "option_3", "option_4"]; // in a draft
+const SAVE_AFTER = 500; // milliseconds without a key
+
+// What people see: graphemes, an address counting 23. The server counts by the same rule (apps/posts/text.py).
+function length(text) {
+  let addresses = 0;
+  const tidy = text.normalize("NFC").replace(/[^\S\n]+$/gm, "").replace(/\n{3,}/g, "\n\n").trim();
+  const rest = tidy.replace(ADDRESS, (address) => {
+    const bare = address.replace(ADDRESS_TAIL, "");
+    if (bare.length <= "https://".length) return address;
+    addresses += 1;
+    return "\n" + address.slice(bare.length); // a line end is one character and joins with nothing
+  });
+  const characters = graphemes ? [...graphemes.segment(rest)] : [...rest];
+  return characters.length + addresses * (ADDRESS_LENGTH - 1);
+}
+
+export function setUp(form, { words, say }) {
+  if (form.dataset.ready) return;
+  form.dataset.ready = "true";
+  clock(form, words);
+  if (form.matches(".composer")) new Composer(form, words, say);
+}
+
+// A time is chosen on the author's clock; the server is told how far that is from its own.
+function clock(form, words) {
+  const { scheduled_at: moment, utc_offset: offset } = form.elements;
+  if (!moment || !offset) return;
+  form.querySelector(".zone").textContent = words.zone;
+  if (moment.value && !offset.value) moment.value = local(new Date(`${moment.value}Z`));
+  const tell = () => (offset.value = moment.value ? new Date(moment.value).getTimezoneOffset() : "");
+  moment.addEventListener("change", tell);
+  tell();
+}
+
+function local(date) {
+  return new Date(date - date.getTimezoneOffset() * 60000).toISOString().slice(0, 16);
+}
+
+class Composer {
+  constructor(form, words, say) {
+    Object.assign(this, { form, words, say });
+    this.area = form.elements.body;
+    this.button = form.querySelector(".end .btn");
+    this.meter = form.querySelector("[data-meter]");
+    this.uploads = form.querySelector(".uploads");
+    this.nudge = form.querySelector(".nudge");
+    this.key = form.dataset.draft && `draft:${form.dataset.draft}`;
+    this.uploading = 0;
+    this.restore();
+    form.addEventListener("input", () => this.changed());
+    form.addEventListener("keydown", (event) => this.pressed(event));
+    form.addEventListener("click", (event) => this.clicked(event));
+    form.addEventListener("submit", (event) => this.submitted(event), true); // before htmx
+    window.addEventListener("pageshow", (event) => event.persisted && this.again());
+    this.takePictures();
+    this.count();
+    if (form.matches(".page, .below") && !form.querySelector("[aria-invalid]")) {
+      this.area.focus();
+      this.area.setSelectionRange(this.area.value.length, this.area.value.length);
+    }
+  }
+
+  changed() {
+    this.count();
+    clearTimeout(this.waiting);
+    this.waiting = setTimeout(() => this.keep(), SAVE_AFTER);
+  }
+
+  pressed(event) {
+    const sends = event.key === "Enter" && (event.ctrlKey || event.metaKey);
+    if (sends && !this.button.disabled) this.form.requestSubmit(this.button);
+    if (event.key === "Escape" && this.form.matches(".below")) this.close();
+  }
+
+  close() {
+    const opener = this.form.parentElement.querySelector(".act.reply");
+    this.keep();
+    this.form.remove();
+    opener?.focus();
+  }
+
+  clicked(event) {
+    const remove = event.target.closest("button[name=remove]");
+    if (remove) {
+      event.preventDefault();
+      remove.closest(".upload").remove();
+      this.changed();
+      this.area.focus();
+    }
+    if (event.target.matches(".upload img")) point(event);
+  }
+
+  submitted(event) {
+    const missing = [...this.uploads.querySelectorAll("textarea")].filter((alt) => !alt.value.trim());
+    const asks = "asks" in (this.nudge?.dataset ?? {}) && this.nudge.hidden;
+    if (this.uploading || (missing.length && asks && event.submitter?.name !== "without_alt")) {
+      event.preventDefault();
+      event.stopImmediatePropagation();
+      if (this.uploading) return;
+      this.nudge.hidden = false;
+      missing[0].focus();
+      return;
+    }
+    this.keep(); // until the server says that it has it
+  }
+
+  // Back from the cache of the browser: a new post, a new key.
+  again() {
+    const once = this.form.elements.idempotency_key;
+    if (once && crypto.randomUUID) once.value = crypto.randomUUID();
+    this.count();
+  }
+
+  count() {
+    const most = Number(this.meter.dataset.meter);
+    const used = length(this.area.value);
+    const over = used > most;
+    this.meter.querySelector(".left").textContent = most - used;
+    this.meter.querySelector(".v").setAttribute("stroke-dasharray", `${Math.min(100, (used / most) * 100)} 100`);
+    this.meter.classList.toggle("some", used > 0);
+    this.meter.classList.toggle("over", over);
+    if (over) this.area.setAttribute("aria-invalid", "true");
+    else this.area.removeAttribute("aria-invalid");
+    const empty = used === 0 && !this.uploads.children.length;
+    this.button.disabled = over || empty || this.uploading > 0;
+  }
+
+  // --- drafts: kept in this browser until the server has the post ---
+
+  fields() {
+    return KEPT.map((name) => this.form.elements[name]).filter(Boolean);
+  }
+
+  keep() {
+    clearTimeout(this.waiting);
+    if (!this.key) return;
+    const said = Object.fromEntries(this.fields().map((field) => [field.name, field.value]));
+    const pictures = [...this.uploads.querySelectorAll("[data-picture]")].map((one) => one.dataset.picture);
+    const written = this.fields().some((field) => field.value.trim() && field.value !== field.defaultValue);
+    store(this.key, written || pictures.length ? JSON.stringify({ ...said, pictures }) : null);
+  }
+
+  restore() {
+    const said = this.key && stored(this.key);
+    const fresh = !this.form.querySelector(".errorlist, [data-picture]") && (this.nudge?.hidden ?? true);
+    if (!said || !fresh || said.body === this.area.defaultValue && !said.pictures?.length) return;
+    const before = this.fields().map((field) => [field, field.value]);
+    for (const field of this.fields()) {
+      field.value = said[field.name] ?? "";
+      if (field.value && field !== this.area) field.closest("details").open = true;
+    }
+    for (const number of said.pictures ?? []) this.fetchPicture(number);
+    const line = document.createElement("p");
+    line.className = "restored";
+    line.append(`${this.words.restored} `);
+    const button = document.createElement("button");
+    button.type = "button";
+    button.textContent = this.words.discard;
+    button.addEventListener("click", () => {
+      for (const [field, value] of before) field.value = value;
+      this.uploads.replaceChildren();
+      store(this.key, null);
+      line.remove();
+      this.count();
+      this.area.focus();
+    });
+    line.append(button);
+    this.area.after(line);
+  }
+
+  async fetchPicture(number) {
+    const answer = await fetch(`${this.form.dataset.upload}/${number}`);
+    if (!answer.ok) return;
+    this.uploads.insertAdjacentHTML("beforeend", await answer.text());
+    this.count();
+  }
+
+  // --- pictures: chosen, pasted or dropped; sent at once ---
+
+  takePictures() {
+    const details = this.form.querySelector(".add-pictures");
+    if (!details) return;
+    const picker = document.createElement("input");
+    picker.type = "file";
+    picker.multiple = true;
+    picker.hidden = true;
+    picker.accept = details.querySelector("input[type=file]").accept;
+    for (const field of details.querySelectorAll(".brought")) field.remove();
+    details.querySelector("summary").addEventListener("click", (event) => {
+      if (details.open) return; // closes it
+      event.preventDefault();
+      picker.click();
+    });
+    picker.addEventListener("change", () => {
+      this.add(picker.files);
+      picker.value = "";
+    });
+    details.after(picker);
+    this.area.addEventListener("paste", (event) => {
+      if (!event.clipboardData.files.length) return;
+      event.preventDefault();
+      this.add(event.clipboardData.files);
+    });
+    for (const name of ["dragover", "dragleave", "drop"]) {
+      this.form.addEventListener(name, (event) => {
+        if (!event.dataTransfer.types.includes("Files")) return;
+        event.preventDefault();
+        this.form.classList.toggle("over", name === "dragover");
+        if (name === "drop") this.add(event.dataTransfer.files);
+      });
+    }
+  }
+
+  add(files) {
+    const room = MOST_PICTURES - this.uploads.children.length;
+    const pictures = [...files].filter((file) => file.type.startsWith("image/"));
+    for (const file of pictures.slice(0, room)) this.send(file);
+    const details = this.form.querySelector(".add-pictures");
+    if (details) details.open = true; // whether they are hidden is asked there
+  }
+
+  send(file) {
+    const place = document.createElement("div");
+    place.className = "upload";
+    const progress = document.createElement("progress");
+    progress.setAttribute("aria-label", this.words.uploading);
+    progress.max = 1;
+    place.append(preview(file), progress);
+    this.uploads.append(place);
+    this.uploading += 1;
+    this.count();
+    const body = new FormData();
+    body.append("csrfmiddlewaretoken", this.form.elements.csrfmiddlewaretoken.value);
+    body.append("file", file);
+    const request = new XMLHttpRequest(); // fetch says nothing of progress
+    request.open("POST", this.form.dataset.upload);
+    request.upload.addEventListener("progress", (event) => (progress.value = event.loaded / event.total));
+    request.addEventListener("loadend", () => {
+      this.uploading -= 1;
+      if (request.status === 200) {
+        place.insertAdjacentHTML("afterend", request.responseText);
+        place.nextElementSibling.querySelector("textarea").focus();
+      } else {
+        const plain = request.getResponseHeader("Content-Type")?.startsWith("text/plain");
+        this.say(plain ? request.responseText : this.words.failed);
+      }
+      place.remove();
+      this.changed();
+    });
+    request.send(body);
+  }
+}
+
+// Drawn, not loaded: the policy of the page lets no picture in that is not the site's own.
+function preview(file) {
+  const canvas = document.createElement("canvas");
+  canvas.width = canvas.height = 1;
+  createImageBitmap(file, { resizeWidth: 224 }).then(
+    (bitmap) => {
+      canvas.width = bitmap.width;
+      canvas.height = bitmap.height;
+      canvas.getContext("2d").drawImage(bitmap, 0, 0);
+    },
+    () => {}, // the server says what is wrong with it
+  );
+  return canvas;
+}
+
+// What must stay in sight: the point that was pressed.
+function point(event) {
+  const box = event.target.getBoundingClientRect();
+  const across = ((event.clientX - box.left) / box.width) * 2 - 1;
+  const up = 1 - ((event.clientY - box.top) / box.height) * 2;
+  const select = event.target.closest(".upload").querySelector("select");
+  const value = `${across.toFixed(2)},${up.toFixed(2)}`;
+  select.add(new Option(value, value, true, true));
+}
+
+function stored(key) {
+  try {
+    return JSON.parse(localStorage.getItem(key));
+  } catch {
+    return null; // storage may be switched off; then there are no drafts
+  }
+}
+
+function store(key, value) {
+  try {
+    if (value) localStorage.setItem(key, value);
+    else localStorage.removeItem(key);
+  } catch {
+    // as above
+  }
+}

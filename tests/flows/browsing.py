@@ -1,0 +1,123 @@
+"""Real browsers on a real web server, for tests of pages with scripts. `conftest` takes the fixtures from here."""
+
+import os
+import shutil
+import socket
+import subprocess
+import sys
+from contextlib import contextmanager
+from urllib.error import URLError
+from urllib.request import urlopen
+
+import pytest
+from django.core.management import call_command
+from django.db import connections
+from playwright.sync_api import ConsoleMessage, Page, sync_playwright
+
+from tests.factories import PASSWORD, make_user
+from tests.flows.processes import environment, stop, wait_for
+
+NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+PROGRAM = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, NAMES)), None)
+ARGUMENTS = [
+    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
+    "--disable-component-update", "--disable-sync",
+]  # fmt: skip
+START_SECONDS = 30
+
+needs_browser = [
+    pytest.mark.browser,
+    pytest.mark.skipif(PROGRAM is None, reason=f"no Chromium: none of {', '.join(NAMES)} on PATH"),
+]
+
+
+def _free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def _answers(address):
+    try:
+        with urlopen(f"{address}/healthz/live", timeout=1) as response:
+            return response.status == 200
+    except (URLError, OSError):
+        return False
+
+
+@pytest.fixture
+def author(transactional_db):
+    return make_user("author", display_name="The Author")
+
+
+@pytest.fixture
+def reader(transactional_db):
+    return make_user("reader")
+
+
+@pytest.fixture(scope="module")
+def site(django_db_setup, tmp_path_factory):
+    """The address of a web server of its own, on the tests' database; stopped by its own pid."""
+    call_command("collectstatic", interactive=False, verbosity=0)
+    port = _free_port()
+    command = [sys.executable, "-m", "granian", "--interface", "wsgi", "--host", "127.0.0.1", "--port", str(port),
+               "--blocking-threads", "4", "feedsite.wsgi:application"]  # fmt: skip
+    log = tmp_path_factory.mktemp("web") / "log"
+    with log.open("ab") as output:
+        server = subprocess.Popen(
+            command, env=environment(), stdout=output, stderr=output, start_new_session=True
+        )
+    address = f"http://127.0.0.1:{port}"
+    try:
+        assert wait_for(lambda: _answers(address), START_SECONDS), log.read_text()
+        yield address
+    finally:
+        stop(server)
+
+
+@pytest.fixture
+def visit(site, transactional_db, monkeypatch):
+    """`with visit(...) as page`: a browser of its own; afterwards it must have had nothing to complain about."""
+    # Playwright keeps an event loop running in this thread, and the tests still use the ORM in it
+    monkeypatch.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "1")
+
+    @contextmanager
+    def open_page(*, scripts=True, width=1280, tolerated="nothing"):
+        with sync_playwright() as playwright:
+            browser = playwright.chromium.launch(executable_path=PROGRAM, args=ARGUMENTS)
+            context = browser.new_context(
+                base_url=site,
+                java_script_enabled=scripts,
+                viewport={"width": width, "height": 800},
+                locale="en",
+            )
+            page = context.new_page()
+            complaints = _listen(page)
+            page.set_default_timeout(10_000)
+            yield page
+            browser.close()
+            connections.close_all()  # those of the event loop's own context
+        assert [text for text in complaints if tolerated not in text] == []
+
+    return open_page
+
+
+def _listen(page: Page) -> list[str]:
+    """What the page complains of from now on: errors, warnings, refusals of the CSP."""
+    complaints: list[str] = []
+
+    def note(message: ConsoleMessage) -> None:
+        if message.type in {"error", "warning"}:
+            complaints.append(message.text)
+
+    page.on("console", note)
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    return complaints
+
+
+def log_in(page, handle):
+    page.goto("/login")
+    page.get_by_label("Handle or e-mail").fill(handle)
+    page.get_by_label("Password", exact=True).fill(PASSWORD)
+    page.locator("form.form").get_by_role("button", name="Log in").click()
+    page.wait_for_url("**/")

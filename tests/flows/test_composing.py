@@ -1,0 +1,163 @@
+"""The composer in a real browser: pictures, descriptions, drafts, answers in place."""
+
+import base64
+import json
+from datetime import timedelta
+from io import BytesIO
+
+import pytest
+from django.utils import timezone
+from playwright.sync_api import expect
+
+from apps.posts.models import Attachment, Post, ScheduledPost
+from apps.posts.uploads import upload_picture
+from tests.factories import publish
+from tests.flows.browsing import log_in, needs_browser
+from tests.flows.processes import wait_for
+from tests.posts.test_uploads import picture
+
+pytestmark = needs_browser
+FILE = {"name": "wall.png", "mimeType": "image/png", "buffer": picture((600, 400))}
+# What a browser does when a file is pasted, as no test can press it.
+PASTE = """async ([area, base64]) => {
+  const bytes = Uint8Array.from(atob(base64), (c) => c.charCodeAt(0));
+  const data = new DataTransfer();
+  data.items.add(new File([bytes], "wall.png", { type: "image/png" }));
+  area.dispatchEvent(new ClipboardEvent("paste", { clipboardData: data, bubbles: true, cancelable: true }));
+}"""
+
+
+@pytest.fixture(autouse=True)
+def _fast_passwords():
+    """Not here: the web server must be able to check them."""
+
+
+def _draft(page, key):
+    return json.loads(page.evaluate(f"localStorage.getItem('draft:{key}')") or "null")
+
+
+def test_one_form_without_scripts(reader, visit):
+    with visit(scripts=False) as page:
+        log_in(page, "reader")
+        page.goto("/compose")
+        page.get_by_label("What is happening?").fill("Look at this.")
+        page.locator("summary", has_text="Add pictures").click()
+        page.get_by_label("Picture 1").set_input_files(FILE)
+        page.get_by_role("button", name="Post", exact=True).click()
+        expect(page.get_by_text("1 picture has no description.")).to_be_visible()
+        page.get_by_label("Describe this for people who can't see it").first.fill("A red wall.")
+        page.get_by_role("button", name="Post", exact=True).click()
+        expect(page.get_by_role("img", name="A red wall.")).to_be_visible()
+        expect(page.locator(".focused .content")).to_have_text("Look at this.")
+
+
+def test_pictures_are_uploaded_while_one_writes(reader, visit):
+    with visit() as page:
+        log_in(page, "reader")
+        page.goto("/compose")
+        with page.expect_file_chooser() as chooser:
+            page.locator(".add-pictures summary").click()
+        chooser.value.set_files([FILE, FILE])
+        expect(page.locator(".upload img")).to_have_count(2)
+        page.get_by_role("button", name="Remove").first.click()
+        page.get_by_label("What is happening?").fill("Look.")
+        page.get_by_role("button", name="Post", exact=True).click()
+        expect(page.get_by_role("button", name="Post anyway")).to_be_visible()
+        alt = page.get_by_label("Describe this for people who can't see it")
+        expect(alt).to_be_focused()
+        alt.fill("A red wall.")
+        page.locator(".upload img").click(position={"x": 5, "y": 5})
+        page.get_by_role("button", name="Post", exact=True).click()
+        expect(page.get_by_role("img", name="A red wall.")).to_be_visible()
+        row = Post.objects.get().attachments.get()
+        assert row.focus_x < -0.5
+        assert row.focus_y > 0.5
+
+
+def test_a_picture_is_pasted_and_posted_as_it_is(reader, visit):
+    with visit() as page:
+        log_in(page, "reader")
+        page.goto("/compose")
+        area = page.get_by_label("What is happening?")
+        encoded = base64.b64encode(FILE["buffer"]).decode()
+        page.evaluate(PASTE, [area.element_handle(), encoded])
+        expect(page.locator(".upload img")).to_have_count(1)
+        page.get_by_role("button", name="Post", exact=True).click()
+        page.get_by_role("button", name="Post anyway").click()
+        expect(page.locator(".focused .media img")).to_be_visible()
+
+
+def test_a_refused_picture_says_so(reader, visit):
+    with visit(tolerated="422") as page:
+        log_in(page, "reader")
+        page.goto("/compose")
+        with page.expect_file_chooser() as chooser:
+            page.locator(".add-pictures summary").click()
+        chooser.value.set_files([{**FILE, "buffer": b"nothing"}])
+        expect(page.get_by_role("status")).to_contain_text("not a picture we can read")
+        expect(page.locator(".upload")).to_have_count(0)
+
+
+def test_a_draft_keeps_everything_until_the_server_has_it(reader, visit):
+    waiting = upload_picture(reader, BytesIO(picture()), alt="A wall.")
+    with visit(tolerated="ERR_FAILED") as page:
+        log_in(page, "reader")
+        page.goto("/compose")
+        said = {"body": "Unfinished", "content_warning": "Careful", "pictures": [waiting.pk]}
+        page.evaluate("(said) => localStorage.setItem('draft:new', said)", json.dumps(said))
+        page.reload()
+        area = page.get_by_label("What is happening?")
+        expect(area).to_have_value("Unfinished")
+        expect(page.locator("#id_content_warning")).to_have_value("Careful")
+        expect(page.locator(f'[data-picture="{waiting.pk}"]')).to_be_visible()
+        page.route("**/posts", lambda route: route.abort())
+        page.get_by_role("button", name="Post", exact=True).click()
+        assert wait_for(lambda: page.url.startswith("chrome-error"), 5)
+        page.unroute("**/posts")
+        page.goto("/compose")
+        expect(area).to_have_value("Unfinished")
+        expect(page.locator(f'[data-picture="{waiting.pk}"]')).to_be_visible()
+        page.get_by_role("button", name="Post", exact=True).click()
+        expect(page.get_by_role("status")).to_contain_text("Posted.")
+        assert _draft(page, "new") is None
+        assert Attachment.objects.get().post == Post.objects.get()
+
+
+def test_an_answer_in_place(author, reader, visit):
+    post = publish(author, "Answer me.")
+    publish(author, "Not me.")
+    with visit(tolerated="422") as page:
+        log_in(page, "reader")
+        page.goto("/@author")
+        card = page.locator(f"#p{post.pk}")
+        card.get_by_role("link", name="Reply").click()
+        area = card.get_by_label("Your reply")
+        expect(area).to_be_focused()
+        expect(area).to_have_value("@author ")
+        area.fill("@author " * 30 + "Too many?")
+        area.press("Escape")
+        expect(area).to_have_count(0)
+        expect(card.get_by_role("link", name="Reply")).to_be_focused()
+        card.get_by_role("link", name="Reply").click()
+        area.fill("@author Here.")
+        card.get_by_role("button", name="Reply", exact=True).click()
+        made = page.locator(f"#p{post.pk} + .post .content")
+        expect(made).to_have_text("@author Here.")
+        expect(area).to_have_count(0)
+        assert page.url.endswith("/@author")
+        expect(page.locator("#feed > .post").last).to_have_attribute("aria-posinset", "3")
+
+
+def test_later_on_the_clock_of_the_author(reader, visit):
+    chosen = f"{timezone.now() + timedelta(days=30):%Y-%m-%dT18:30}"
+    with visit() as page:
+        log_in(page, "reader")
+        page.goto("/compose")
+        page.get_by_label("What is happening?").fill("Later.")
+        page.locator("summary", has_text="Publish later").click()
+        page.get_by_label("Publish at (your time)").fill(chosen)
+        page.get_by_role("button", name="Post", exact=True).click()
+        expect(page.get_by_role("status")).to_contain_text("It will be published on")
+        here = page.evaluate("(chosen) => new Date(chosen).toISOString()", chosen)
+        assert ScheduledPost.objects.get().scheduled_at.strftime("%Y-%m-%dT%H:%M") == here[:16]
+        expect(page.get_by_label("Publish at (your time)")).to_have_value(chosen)
