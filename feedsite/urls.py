@@ -12,6 +12,7 @@ from apps.announcements.urls import pages as announcement_pages
 from apps.audit.urls import endpoints as audit_endpoints
 from apps.audit.urls import pages as audit_pages
 from apps.conversations.urls import endpoints as conversation_endpoints
+from apps.conversations.urls import pages as conversation_pages
 from apps.filters.urls import endpoints as filter_endpoints
 from apps.filters.urls import pages as filter_pages
 from apps.filters.urls import second as second_filter_endpoints
@@ -60,6 +61,7 @@ urlpatterns = [
                 *account_pages,
                 *oauth_pages,
                 *notification_pages,
+                *conversation_pages,
                 *timeline_pages,
                 *graph_pages,
                 *list_pages,

@@ -1,8 +1,14 @@
-"""Routes of the conversations app: endpoints for programs."""
+"""Routes of the conversations app: pages for people, endpoints for programs."""
 
 from django.urls import URLPattern, path
 
-from apps.conversations import api
+from apps.conversations import api, views
+
+pages: list[URLPattern] = [
+    path("conversations", views.conversations, name="conversations"),
+    path("conversations/<int:number>", views.open_conversation, name="conversation"),
+    path("conversations/<int:number>/remove", views.remove, name="conversation_remove"),
+]
 
 endpoints: list[URLPattern] = [
     path("conversations", api.conversations),

@@ -4,7 +4,7 @@ from django.urls import URLPattern, path, register_converter
 
 from apps.timeline.api import history, media, polls, reactions, scheduled, statuses, timelines
 from apps.timeline.converters import PostIdConverter
-from apps.timeline.views import acting, composing, reading, waiting, writing
+from apps.timeline.views import acting, around, composing, reading, waiting, writing
 
 register_converter(PostIdConverter, "post")
 
@@ -17,6 +17,7 @@ pages: list[URLPattern] = [
     path("lists/<int:list_id>", reading.of_list, name="list"),
     path("tags/<str:name>", reading.of_tag, name="tag"),
     path("bookmarks", reading.bookmarks, name="bookmarks"),
+    path("likes", reading.likes, name="likes"),
     path("compose", composing.compose, name="compose"),
     path("posts", composing.publish, name="publish"),
     path("pictures", composing.upload, name="upload_picture"),
@@ -32,8 +33,16 @@ pages: list[URLPattern] = [
     ],
     path("posts/<post:post_id>/vote", acting.vote, name="vote"),
     path("@<str:handle>", reading.profile, name="profile"),
-    path("@<str:handle>/with_replies", reading.profile, {"replies": True}, name="with_replies"),
+    path("@<str:handle>/with_replies", reading.profile, {"tab": "replies"}, name="with_replies"),
+    path("@<str:handle>/media", reading.profile, {"tab": "media"}, name="media"),
     path("@<str:handle>/<post:post_id>", reading.post, name="post"),
+    path("@<str:handle>/<post:post_id>/history", around.history, name="history"),
+    *[
+        path(f"@<str:handle>/<post:post_id>/{tab}", around.people, {"tab": tab}, name=f"post_{tab}")
+        for tab in around.PEOPLE
+    ],
+    path("@<str:handle>/<post:post_id>/quotes", around.quotes, name="post_quotes"),
+    path("@<str:handle>/<post:post_id>/embed", around.embed, name="embed"),
 ]
 
 endpoints: list[URLPattern] = [

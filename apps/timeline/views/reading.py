@@ -19,14 +19,14 @@ from apps.lists.queries import own_list
 from apps.paging import Cursor, Page
 from apps.stages import stage
 from apps.tags.queries import known, tag_named
-from apps.timeline.bookmarks import bookmarks_timeline
+from apps.timeline.bookmarks import bookmarks_timeline, favourites_timeline
 from apps.timeline.forms import ComposeForm, composer_context
 from apps.timeline.home import home_timeline
 from apps.timeline.items import FeedItem
 from apps.timeline.listed import list_timeline
-from apps.timeline.profile import Wanted, profile_timeline
+from apps.timeline.profile import Wanted, pinned_posts, profile_timeline
 from apps.timeline.public import public_timeline
-from apps.timeline.sifting import sifted_page, sifted_thread
+from apps.timeline.sifting import sifted, sifted_page, sifted_thread
 from apps.timeline.tagged import TagWish, tag_timeline
 from apps.timeline.thread import Thread, one_item, thread
 from apps.timeline.unread import Place, get_activity, may_have_news
@@ -34,6 +34,11 @@ from apps.timeline.unread import Place, get_activity, may_have_news
 STOP_POLLING = 286
 NEW_MOST = 40
 FACES = 3
+TABS = {
+    "posts": Wanted(replies=False),
+    "replies": Wanted(),
+    "media": Wanted(reposts=False, only_pictures=True),
+}
 
 
 @require_safe
@@ -112,6 +117,14 @@ def bookmarks(request: MemberVisit) -> HttpResponse:
 
 @require_safe
 @signed_in_only
+def likes(request: MemberVisit) -> HttpResponse:
+    """What the viewer likes."""
+    page = favourites_timeline(request.user, Cursor.from_query(request.GET))
+    return _feed(request, "timeline/likes.html", page, here="likes", feed_url="/likes")
+
+
+@require_safe
+@signed_in_only
 def of_list(request: MemberVisit, list_id: int) -> HttpResponse:
     """What the people in one of the viewer's lists said."""
     found = own_list(request.user, list_id)
@@ -131,15 +144,19 @@ def of_tag(request: Visit, name: str) -> HttpResponse:
 
 
 @require_safe
-def profile(request: Visit, handle: str, *, replies: bool = False) -> HttpResponseBase:
-    """An account and its posts."""
+def profile(request: Visit, handle: str, *, tab: str = "posts") -> HttpResponseBase:
+    """An account and its posts; those it pinned stand above the newest."""
     owner, viewer_id = user_by_handle(handle), viewer_id_of(request)
     if handle != owner.handle:
         return redirect(owner.url, permanent=True)
-    page = profile_timeline(
-        owner, viewer_id, Cursor.from_query(request.GET), Wanted(replies=replies)
-    )
-    context = {"profile": owner, "here": "profile", "replies": replies, "feed_url": request.path}
+    cursor = Cursor.from_query(request.GET)
+    page = profile_timeline(owner, viewer_id, cursor, TABS[tab])
+    pinned: list[FeedItem] = []
+    if tab == "posts" and cursor == Cursor():
+        pinned = sifted(viewer_of(request), FilterContext.ACCOUNT, pinned_posts(owner, viewer_id))
+        page = page.mapped([item for item in page.items if not item.post.pinned])
+    context = {"profile": owner, "here": "profile", "tab": tab, "feed_url": request.path}
+    context |= {"pinned": pinned}
     context |= _standing(viewer_id, owner)
     return _feed(request, "timeline/profile.html", page, sieve=FilterContext.ACCOUNT, **context)
 
