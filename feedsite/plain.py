@@ -11,6 +11,8 @@ from django.utils.translation import gettext as _
 from django.views.decorators.cache import cache_control
 from django.views.decorators.http import require_safe
 
+from apps.accounts.visitors import Visit
+
 DAY = 24 * 3600
 ROBOTS = """User-agent: *
 Disallow: /admin/
@@ -29,6 +31,13 @@ Disallow: /settings/
 def about(request: HttpRequest) -> HttpResponse:
     """What this site is and does with what it is told."""
     return render(request, "about.html", {"here": "about"})
+
+
+@require_safe
+def shortcuts(request: Visit) -> HttpResponse:
+    """The keys that do something; for the dialog only the list."""
+    template = "_shortcuts.html" if request.htmx else "shortcuts.html"
+    return render(request, template, {"here": "about"})
 
 
 @require_safe
@@ -76,6 +85,7 @@ def change_password(_request: HttpRequest) -> HttpResponseRedirect:
 
 pages: list[URLPattern] = [
     path("about", about, name="about"),
+    path("about/shortcuts", shortcuts, name="shortcuts"),
     path("robots.txt", robots, name="robots"),
     path("favicon.svg", favicon, name="favicon"),
     path("favicon.ico", favicon),

@@ -34,6 +34,7 @@ from apps.ranking.urls import pages as ranking_pages
 from apps.search.urls import endpoints as search_endpoints
 from apps.search.urls import pages as search_pages
 from apps.search.urls import second as second_search_endpoints
+from apps.streaming.urls import pages as streaming_pages
 from apps.tags.urls import endpoints as tag_endpoints
 from apps.tags.urls import pages as tag_pages
 from apps.timeline.urls import endpoints as timeline_endpoints
@@ -62,6 +63,7 @@ urlpatterns = [
                 *oauth_pages,
                 *notification_pages,
                 *conversation_pages,
+                *streaming_pages,
                 *timeline_pages,
                 *graph_pages,
                 *list_pages,

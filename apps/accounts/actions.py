@@ -21,6 +21,8 @@ from apps.accounts.models import (
     RESERVED_HANDLES,
     AccessToken,
     FormerHandle,
+    Keys,
+    PostVisibility,
     TextSize,
     Theme,
     User,
@@ -123,6 +125,18 @@ def update_appearance(user: User, *, theme: str, text_size: str, interface_langu
         raise _invalid({"theme": _("Choose one of the list.")})
     user.theme, user.text_size, user.interface_language = theme, text_size, interface_language
     user.save(update_fields=["theme", "text_size", "interface_language"])
+    return user
+
+
+def update_writing(
+    user: User, *, post_visibility: str, post_sensitive: bool, asks_for_alt: bool, keys: str
+) -> User:
+    """Change how somebody writes, and which keys do something for them. Invalid."""
+    if post_visibility not in PostVisibility.values or keys not in Keys.values:
+        raise _invalid({"keys": _("Choose one of the list.")})
+    user.post_visibility, user.post_sensitive = post_visibility, post_sensitive
+    user.asks_for_alt, user.keys = asks_for_alt, keys
+    user.save(update_fields=["post_visibility", "post_sensitive", "asks_for_alt", "keys"])
     return user
 
 

@@ -9,7 +9,15 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils.translation import gettext_lazy as _
 
-from apps.accounts.models import BIO_MAX_CHARACTERS, NAME_MAX_CHARACTERS, TextSize, Theme
+from apps.accounts.models import (
+    BIO_MAX_CHARACTERS,
+    NAME_MAX_CHARACTERS,
+    Keys,
+    PostVisibility,
+    TextSize,
+    Theme,
+)
+from apps.accounts.pictures import Cropped, box_of
 from apps.refusals import Refusal
 from apps.scopes import ALL
 
@@ -129,6 +137,8 @@ class ProfileForm(forms.Form):
         help_text=_("At the top of your profile, three times as wide as high."),
         widget=forms.FileInput(attrs={"accept": "image/jpeg,image/png,image/webp,image/gif"}),
     )
+    avatar_box = forms.CharField(required=False, widget=forms.HiddenInput)
+    header_box = forms.CharField(required=False, widget=forms.HiddenInput)
     remove_header = forms.BooleanField(label=_("Remove the wide picture"), required=False)
     lines = forms.CharField(
         label=_("Lines"),
@@ -138,6 +148,14 @@ class ProfileForm(forms.Form):
     )
     is_bot = forms.BooleanField(label=_("This account is a program"), required=False)
     remove_avatar = forms.BooleanField(label=_("Remove the picture"), required=False)
+
+    def clean(self) -> dict[str, Any]:
+        """The pictures together with the parts of them that are wanted."""
+        said = {**self.cleaned_data}
+        for name in ("avatar", "header"):
+            if said.get(name):
+                said[name] = Cropped(said[name], box_of(said.get(f"{name}_box", "")))
+        return said
 
     def clean_lines(self) -> list[tuple[str, str]]:
         """Pairs of what is before and after the first colon of each line."""
@@ -155,6 +173,23 @@ class AppearanceForm(forms.Form):
     )
     language = forms.ChoiceField(
         label=_("Language"), choices=LANGUAGES, required=False, widget=forms.RadioSelect
+    )
+
+
+class WritingForm(forms.Form):
+    """How somebody writes, and which keys they want."""
+
+    post_visibility = forms.ChoiceField(
+        label=_("New posts are for"), choices=PostVisibility.choices, widget=forms.RadioSelect
+    )
+    post_sensitive = forms.BooleanField(
+        label=_("Hide my pictures until somebody wants to see them"), required=False
+    )
+    asks_for_alt = forms.BooleanField(
+        label=_("Ask me when a picture has no description"), required=False
+    )
+    keys = forms.ChoiceField(
+        label=_("Keyboard shortcuts"), choices=Keys.choices, widget=forms.RadioSelect
     )
 
 

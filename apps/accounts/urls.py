@@ -22,6 +22,7 @@ pages: list[URLPattern] = [
     path("settings/tokens", preferences.token_new, name="token_new"),
     path("settings/tokens/<int:token_id>/revoke", preferences.token_revoke, name="token_revoke"),
     path("settings/appearance", preferences.appearance, name="settings_appearance"),
+    path("settings/writing", preferences.writing, name="settings_writing"),
     path("appearance", preferences.quick_appearance, name="appearance"),
 ]
 

@@ -18,6 +18,7 @@ from apps.paging import Cursor
 from apps.posts.models import OPEN, Kind, Mention, Post, Visibility
 from apps.posts.text import tag_names
 from apps.streaming.streams import Stream
+from apps.streaming.tickets import PREFIX, bearer_of_ticket
 from apps.tags.queries import followers_among
 from apps.timeline.home import rule_of
 from apps.timeline.hydrate import hydrate
@@ -92,7 +93,7 @@ def ended_tokens(tokens: Iterable[str]) -> set[str]:
 
 def listener_of(token: str) -> Bearer | None:
     """Who is behind a token, and what it may hear; None when it is not good, or no person's."""
-    bearer = bearer_of(token)
+    bearer = bearer_of_ticket(token) if token.startswith(PREFIX) else bearer_of(token)
     return bearer if bearer and bearer.user else None
 
 

@@ -109,6 +109,20 @@ document.addEventListener("htmx:beforeRequest", (event) => {
   if (event.target.closest("#older")) feed?.setAttribute("aria-busy", "true");
 });
 
+// --- new posts: told by a stream, else asked for ---------------------------------------------------------
+
+const LISTEN_AFTER = 2000; // milliseconds: first the page
+const pill = document.getElementById("pill");
+if (pill?.dataset.ticket && "EventSource" in window) {
+  setTimeout(async () => (await import(words.news)).listen(pill), LISTEN_AFTER);
+}
+
+// Who listens need not ask.
+document.addEventListener("htmx:beforeRequest", (event) => {
+  if (event.target !== pill || !pill.dataset.listening) return;
+  if (event.detail.requestConfig.triggeringEvent?.type !== "look") event.preventDefault();
+});
+
 function failed(event) {
   const source = event.detail.elt;
   if (source.matches(".toggle")) flip(source);
@@ -156,57 +170,85 @@ function step(by) {
   next.scrollIntoView({ block: "nearest" });
 }
 
-const press = (selector) => current()?.querySelector(selector)?.click();
-const go = (address) => location.assign(address);
+function press(selector) {
+  const found = current()?.querySelector(selector);
+  found?.click();
+  return Boolean(found);
+}
 
-const KEYS = {
-  j: () => step(1),
-  k: () => step(-1),
-  o: () => press(".when, .stamp a"),
-  l: () => press(".act.like"),
-  f: () => press(".act.like"),
-  b: () => press(".act.mark"),
-  B: () => press(".act.boost"),
-  r: () => press(".act.reply"),
-  x: () => press(".cw summary"),
-  n: () => go("/compose"),
-  c: () => go("/compose"),
-  ".": () => document.querySelector(".pill")?.click(),
-  "?": () => help?.showModal(),
+function go(address) {
+  if (!address) return;
+  location.assign(address);
+}
+
+const part = (selector) => current()?.querySelector(selector);
+
+// What the keys do is said by one table, which the server keeps (apps/accounts/shortcuts.py).
+const ACTS = {
+  next: () => step(1),
+  previous: () => step(-1),
+  open: () => press(".when, .stamp a"),
+  like: () => press(".act.like"),
+  bookmark: () => press(".act.mark"),
+  repost: () => press(".act.boost"),
+  reply: () => press(".act.reply"),
+  quote: () => go(part('.menu [href*="quote="]')?.href),
+  author: () => go(part(".name")?.href),
+  mention: () => current() && go(`/compose?to=${part(".acct").textContent.slice(1)}`),
+  warning: () => press(".cw summary"),
+  media: () => press(".media a"),
+  copy: () => press(".menu [data-copy]"),
+  why: () => go(part('.menu [href^="/explain/"]')?.href),
+  search: () => {
+    const field = document.querySelector("input[type=search]");
+    if (field) field.focus();
+    else go("/search");
+  },
+  fresh: () => document.querySelector(".pill")?.click(),
+  top: () => {
+    scrollTo({ top: 0 });
+    articles()[0]?.focus({ preventScroll: true });
+  },
+  help: () => openHelp(),
 };
-const PLACES = {
-  h: "/",
-  l: "/public",
-  n: "/notifications",
-  b: "/bookmarks",
-  s: "/settings/profile",
-  p: document.querySelector(".me")?.getAttribute("href"),
-};
-let sequence = 0;
+const KEYS = JSON.parse(words.keys || "{}");
+const SEQUENCE = 1500; // milliseconds between the keys of one
+let begun = "";
+let begunAt = 0;
+
+function actOf(key) {
+  const sequence = Date.now() - begunAt < SEQUENCE ? `${begun} ${key}` : "";
+  const act = KEYS[sequence] ?? KEYS[key];
+  const begins = !act && Object.keys(KEYS).some((one) => one.startsWith(`${key} `));
+  [begun, begunAt] = begins ? [key, Date.now()] : ["", 0];
+  return act;
+}
 
 document.addEventListener("keydown", (event) => {
-  if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing || help?.open) return;
+  if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing || document.querySelector("dialog[open]")) return;
   if (event.target.closest("input, textarea, select, [contenteditable]")) return;
-  if (Date.now() - sequence < 1500) {
-    sequence = 0;
-    if (PLACES[event.key]) {
-      event.preventDefault();
-      go(PLACES[event.key]);
-    }
-    return;
-  }
-  if (event.key === "g") {
-    sequence = Date.now();
-    return;
-  }
   const onPost = event.target.matches(".post");
-  if (event.key === "Enter" && onPost) KEYS.o();
-  else if (onPost && event.key === "PageDown") step(1);
+  if (onPost && event.key === "PageDown") step(1); // of the pattern for feeds, whatever is switched off
   else if (onPost && event.key === "PageUp") step(-1);
-  else if (KEYS[event.key]) KEYS[event.key]();
-  else return;
+  else if (event.key !== "Enter" || onPost) {
+    const act = actOf(event.key);
+    if (!act) return;
+    if (act.startsWith("/")) go(act);
+    else ACTS[act]();
+  } else return;
   event.preventDefault();
 });
+
+async function openHelp() {
+  if (!help) return;
+  const list = help.querySelector(".list");
+  if (!list.children.length) {
+    const answer = await fetch(list.dataset.from, { headers: { "HX-Request": "true" } });
+    if (!answer.ok) return go(list.dataset.from);
+    list.innerHTML = await answer.text();
+  }
+  help.showModal();
+}
 
 document.addEventListener("focusin", (event) => {
   const post = event.target.closest?.("#feed > .post");
@@ -224,7 +266,13 @@ document.addEventListener("click", async (event) => {
   }
   if (help && event.target.closest("[data-opens-help]")) {
     event.preventDefault();
-    help.showModal();
+    openHelp();
+  }
+  const picture = event.target.closest(".media a");
+  if (picture && !event.ctrlKey && !event.metaKey && !event.shiftKey && picture.closest(".post, .section")) {
+    event.preventDefault();
+    const { open } = await import(words.lightbox);
+    open(picture, words);
   }
 });
 

@@ -192,7 +192,7 @@ class Composer {
     picker.type = "file";
     picker.multiple = true;
     picker.hidden = true;
-    picker.accept = details.querySelector("input[type=file]").accept;
+    picker.accept = details.dataset.accept;
     for (const field of details.querySelectorAll(".brought")) field.remove();
     details.querySelector("summary").addEventListener("click", (event) => {
       if (details.open) return; // closes it

@@ -82,11 +82,11 @@ def visit(site, transactional_db, monkeypatch):
     monkeypatch.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "1")
 
     @contextmanager
-    def open_page(*, scripts=True, width=1280, tolerated="nothing"):
+    def open_page(*, scripts=True, width=1280, tolerated="nothing", address=site):
         with sync_playwright() as playwright:
             browser = playwright.chromium.launch(executable_path=PROGRAM, args=ARGUMENTS)
             context = browser.new_context(
-                base_url=site,
+                base_url=address,
                 java_script_enabled=scripts,
                 viewport={"width": width, "height": 800},
                 locale="en",

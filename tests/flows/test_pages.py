@@ -12,11 +12,13 @@ from tests.factories import deliver, publish
 
 FOR_ALL = [
     "/", "/public", "/local", "/@alice", "/@alice/with_replies", "/@alice/followers", "/@alice/following",
-    "/@alice/{post}", "/about", "/login", "/join", "/password/reset",
+    "/@alice/{post}", "/@alice/media", "/@alice/{post}/history", "/@alice/{post}/likes", "/@alice/{post}/reposts",
+    "/@alice/{post}/quotes", "/@alice/{post}/embed", "/about/shortcuts", "/about", "/login", "/join", "/password/reset",
 ]  # fmt: skip
 FOR_MEMBERS = [
     "/home", "/compose", "/compose?reply_to={post}", "/compose?quote={post}", "/notifications",
     "/notifications/mentions", "/bookmarks", "/settings/profile", "/settings/account", "/settings/appearance", "/settings/circles",
+    "/settings/writing", "/likes", "/scheduled", "/conversations",
     "/password/change", "/@alice/block",
 ]  # fmt: skip
 MACHINERY = re.compile(r"\{\{|\{%|\bNone\b|style=|onclick=|javascript:")

@@ -148,6 +148,15 @@ class TestProfile:
             [str(shown.pk)],
         ]
 
+    @pytest.mark.parametrize(
+        ("focus", "classes"), [((-1.0, 1.0), "fx0 fy0"), ((0.4, -1.0), "fx3 fy4"), ((0.0, 0.0), "")]
+    )
+    def test_what_stays_in_sight_of_a_cropped_picture(self, alice, focus, classes):
+        number = upload_picture(alice, BytesIO(picture()), alt="A wall.", focus=focus).pk
+        publish(alice, "Picture.", media_ids=[number])
+        page = Client().get("/@alice").text
+        assert (f'class="{classes}"' if classes else "<img src=") in page
+
     def test_what_is_pinned_stands_above(self, alice, page_of):
         posts = [publish(alice, str(number)) for number in range(3)]
         pin_post(alice, posts[0].pk)

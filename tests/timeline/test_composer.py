@@ -274,6 +274,16 @@ class TestEditing:
         assert [row.pk for row in rows] == [two, ANY]
         assert one not in [row.pk for row in rows]
 
+    def test_what_is_covered_stays_covered_however_many_there_are(self, alice, page_of):
+        numbers = [waiting(alice, "One.").pk for _number in range(4)]
+        post = publish(alice, media_ids=numbers, sensitive=True)
+        page = page_of(alice).get(f"/posts/{post.pk}/edit").text
+        assert re.search(r'name="sensitive"[^>]* checked', page)
+        fields = form(media_ids=numbers, sensitive="on")
+        page_of(alice).post(f"/posts/{post.pk}/edit", fields)
+        post.refresh_from_db()
+        assert post.sensitive
+
     def test_a_form_that_says_nothing_of_pictures_leaves_them(self, alice, page_of):
         post = publish(alice, media_ids=[waiting(alice, "One.").pk])
         page_of(alice).post(f"/posts/{post.pk}/edit", {"body": "Other."})

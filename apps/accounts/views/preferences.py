@@ -18,6 +18,7 @@ from apps.accounts.actions import (
     revoke_token,
     update_appearance,
     update_profile,
+    update_writing,
 )
 from apps.accounts.forms import (
     AppearanceForm,
@@ -25,6 +26,7 @@ from apps.accounts.forms import (
     ProfileForm,
     QuickAppearanceForm,
     TokenForm,
+    WritingForm,
     form_page,
     show_refusal,
 )
@@ -92,6 +94,19 @@ def appearance(request: MemberVisit) -> HttpResponseBase:
             response = _saved(request)
         return _keep_in_cookies(response, language=data["language"], theme=data["theme"])
     return _settings(request, "accounts/settings_appearance.html", form, tab="appearance")
+
+
+@page
+@signed_in_only
+def writing(request: MemberVisit) -> HttpResponseBase:
+    """For whom new posts are, what is asked before they are sent, and the keys."""
+    names = ("post_visibility", "post_sensitive", "asks_for_alt", "keys")
+    said = {name: getattr(request.user, name) for name in names}
+    form = WritingForm(request.POST or None, initial=said)
+    if request.method == "POST" and form.is_valid():
+        update_writing(request.user, **form.cleaned_data)
+        return _saved(request)
+    return _settings(request, "accounts/settings_writing.html", form, tab="writing")
 
 
 @require_POST

@@ -11,6 +11,7 @@ from django.utils.translation import gettext, ngettext
 from apps.accounts.scripts import html_language
 from apps.accounts.templatetags.amounts import compact, exact
 from apps.engagement.queries import PollResult
+from apps.posts.content import Picture
 from apps.posts.models import Visibility
 from apps.timeline.items import FeedItem, circle_label
 
@@ -38,6 +39,13 @@ def audience(item: FeedItem) -> str:
 def language_tag(language: str) -> str:
     """The language of a post as HTML wants it."""
     return html_language(language)
+
+
+@register.filter
+def in_sight(picture: Picture) -> str:
+    """The classes of a picture that is cropped: which of five places across and down stays in sight."""
+    across, down = round(2 + 2 * picture.focus_x), round(2 - 2 * picture.focus_y)
+    return f"fx{across} fy{down}"
 
 
 @register.filter

@@ -1,0 +1,47 @@
+"""Tickets: how a page of the site listens. A browser sets no headers on streams, and its cookies stay with the site's address.
+
+A ticket names a login, says nothing that opens anything else, and is good for as long as that login is, at most an hour.
+"""
+
+from datetime import timedelta
+
+from django.contrib.auth import HASH_SESSION_KEY
+from django.contrib.sessions.models import Session
+from django.core import signing
+from django.utils import timezone
+from django.utils.crypto import constant_time_compare
+
+from apps.accounts.models import Login, User
+from apps.oauth.queries import Bearer
+from apps.scopes import covered_by
+
+PREFIX = "ticket_"
+SALT = "apps.streaming.tickets"
+LIFETIME = timedelta(hours=1)  # then the page asks for another one
+
+
+def ticket_for(user: User, session_key: str | None) -> str | None:
+    """A ticket of a login; None when the session is not one of those that are remembered."""
+    login = Login.objects.filter(user=user, session_key=session_key).first()
+    return f"{PREFIX}{signing.dumps(login.pk, salt=SALT)}" if login else None
+
+
+def bearer_of_ticket(ticket: str) -> Bearer | None:
+    """Who listens with a ticket, in two queries; None when it is forged or old, or the login has ended."""
+    try:
+        number = signing.loads(ticket.removeprefix(PREFIX), salt=SALT, max_age=LIFETIME)
+    except signing.BadSignature:
+        return None
+    logins = Login.objects.filter(pk=number, user__is_active=True, user__suspended_at=None)
+    login = logins.select_related("user__counts").first()
+    if login is None or not _is_alive(login):
+        return None
+    return Bearer(f"l{login.pk}", "", login.user, None, covered_by(["read"]))
+
+
+def _is_alive(login: Login) -> bool:
+    """Whether the session is there, and its password is still the user's."""
+    rows = Session.objects.filter(session_key=login.session_key, expire_date__gt=timezone.now())
+    session = rows.first()
+    said = session.get_decoded() if session else {}
+    return constant_time_compare(said.get(HASH_SESSION_KEY, ""), login.user.get_session_auth_hash())

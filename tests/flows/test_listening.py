@@ -1,0 +1,28 @@
+"""New posts are told at once to a page that listens, and within half a minute to one that cannot."""
+
+import pytest
+from playwright.sync_api import expect
+
+from apps.graph.actions import follow_user
+from tests.factories import deliver, publish
+from tests.flows.browsing import log_in, needs_browser
+
+pytestmark = needs_browser
+
+
+@pytest.fixture(autouse=True)
+def _fast_passwords():
+    """Not here: the web server must be able to check them."""
+
+
+def test_a_page_that_listens(author, reader, streamed, visit):
+    follow_user(reader, author)
+    publish(author, "Old.")
+    deliver()
+    with visit(address=streamed) as page:
+        log_in(page, "reader")
+        expect(page.locator("#pill[data-listening]")).to_be_attached()
+        publish(author, "New.")
+        deliver()
+        page.get_by_role("link", name="1 new post").click()  # long before anybody would have asked
+        expect(page.locator("#feed .content").first).to_have_text("New.")
