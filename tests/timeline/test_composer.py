@@ -9,6 +9,7 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.utils import timezone
 
+from apps.posts.actions import delete_post
 from apps.posts.drafts import Draft
 from apps.posts.models import Attachment, Post, ScheduledPost
 from apps.posts.scheduled import schedule_post
@@ -318,6 +319,22 @@ class TestInline:
         assert 'value="/public#p' in card.text
         assert card["HX-Retarget"] == "closest .post"
         assert f'"draft": "reply:{post.pk}"' in card["HX-Trigger-After-Settle"]
+
+    def test_a_refusal_takes_the_place_of_the_form(self, alice, bob, page_of):
+        post, headers = publish(alice), {"HX-Request": "true"}
+        delete_post(post.pk, by=alice)
+        fields = form(body="@alice Yes.", reply_to=post.pk)
+        refused = page_of(bob).post("/posts", fields, headers=headers)
+        assert refused.status_code == 422
+        assert "not there any more" in refused.text
+        assert "@alice Yes." in refused.text
+
+    def test_a_reply_for_later_leads_to_what_waits(self, alice, bob, page_of):
+        at = timezone.now() + timedelta(days=1)
+        fields = form(reply_to=publish(alice).pk, scheduled_at=f"{at:%Y-%m-%dT%H:%M}")
+        answer = page_of(bob).post("/posts", fields, headers={"HX-Request": "true"})
+        assert answer["HX-Redirect"] == "/scheduled"
+        assert ScheduledPost.objects.get().author == bob
 
     def test_a_post_to_somebody(self, alice, page_of):
         assert "@bob </textarea>" in page_of(alice).get("/compose?to=bob").text

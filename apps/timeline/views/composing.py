@@ -8,7 +8,7 @@ from django.shortcuts import render
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_POST, require_safe
-from django_htmx.http import reswap, retarget, trigger_client_event
+from django_htmx.http import HttpResponseClientRedirect, reswap, retarget, trigger_client_event
 
 from apps.accounts.forms import show_refusal
 from apps.accounts.templatetags.amounts import full_time
@@ -63,7 +63,10 @@ def publish(request: MemberVisit) -> HttpResponseBase:
     except Refusal as refusal:
         show_refusal(form, refusal, FIELD_NAMES)
         kept = pictures or settle(request.user, said)
-        return _with_wait(_composer(request, form, kept, status=refusal.status), refusal)
+        status = (
+            422 if request.htmx else refusal.status
+        )  # the one refusal that takes a form's place
+        return _with_wait(_composer(request, form, kept, status=status), refusal)
     return _done(request, made)
 
 
@@ -117,7 +120,7 @@ def _done(request: MemberVisit, made: Made) -> HttpResponseBase:
     if isinstance(made, ScheduledPost):
         text = _("It will be published on %(moment)s.") % {"moment": full_time(made.scheduled_at)}
         messages.success(request, text, extra_tags=draft)
-        return SeeOther("/scheduled")
+        return HttpResponseClientRedirect("/scheduled") if request.htmx else SeeOther("/scheduled")
     if request.htmx:
         item, back = one_item(request.user.pk, made.pk), request.htmx.current_url_abs_path or "/"
         card = {"item": item, "in_thread": True, "position": 2, "way_back": back.partition("#")[0]}
