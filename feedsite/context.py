@@ -7,15 +7,18 @@ from django.http import HttpRequest
 
 from apps.accounts.visitors import viewer_of
 from apps.budget import missing
+from apps.caches.servers import are_left_alone
 
 
 def site(request: HttpRequest) -> dict[str, Any]:
-    """`site_name`, `site_url`, `viewer` (the signed-in user or None), and whether the page had to go without something."""
+    """`site_name`, `site_url`, `viewer` (the signed-in user or None), whether the page had to go without something
+    (`is_partial`), and whether what it is made with is slow now (`is_slow`)."""
     viewer = viewer_of(request)
     return {
         "site_name": settings.SITE_NAME,
         "site_url": settings.SITE_URL,
         "viewer": viewer,
         "is_partial": bool(missing()),
+        "is_slow": are_left_alone(),
         "theme": viewer.theme if viewer else request.COOKIES.get("theme", "auto"),
     }

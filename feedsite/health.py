@@ -27,14 +27,20 @@ def live(_request: HttpRequest) -> JsonResponse:
 @require_safe
 def ready(_request: HttpRequest) -> JsonResponse:
     """Each dependency with its state and milliseconds; 503 only when PostgreSQL is down."""
+    body = state_of_all()
+    status = 503 if body["status"] == "unavailable" else 200
+    return JsonResponse(body, status=status, headers={"Cache-Control": "no-store"})
+
+
+def state_of_all() -> dict[str, Any]:
+    """`status` (ready, degraded, unavailable), the names of what is `degraded`, and all `checks`."""
     checks = {name: _timed(check) for name, check in _CHECKS.items()}
     if tiers().is_configured:  # running without is a choice, not a fault
         checks["memcached"] = _timed(tiers().ping)
-    ok = checks["postgresql"]["ok"]
     degraded = sorted(name for name, check in checks.items() if not check["ok"])
+    ok = checks["postgresql"]["ok"]
     status = "unavailable" if not ok else "degraded" if degraded else "ready"
-    body = {"status": status, "degraded": degraded, "checks": checks}
-    return JsonResponse(body, status=200 if ok else 503, headers={"Cache-Control": "no-store"})
+    return {"status": status, "degraded": degraded, "checks": checks}
 
 
 def _timed(check: Callable[[], bool]) -> dict[str, Any]:

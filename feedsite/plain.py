@@ -1,9 +1,10 @@
-"""Pages that say what the site is, to people and to programs."""
+"""Pages that say what the site is, to people and to crawlers."""
 
 from pathlib import Path
+from typing import Any
 
 from django.conf import settings
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, JsonResponse
+from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
 from django.templatetags.static import static
 from django.urls import URLPattern, path, reverse
@@ -12,25 +13,40 @@ from django.views.decorators.cache import cache_control
 from django.views.decorators.http import require_safe
 
 from apps.accounts.visitors import Visit
+from feedsite.health import state_of_all
 
 DAY = 24 * 3600
 ROBOTS = """User-agent: *
 Disallow: /admin/
 Disallow: /api/
 Disallow: /compose
+Disallow: /explain
 Disallow: /home
 Disallow: /login
 Disallow: /notifications
 Disallow: /password/
 Disallow: /posts/
+Disallow: /ranked
+Disallow: /search
 Disallow: /settings/
+
+Sitemap: {sitemap}
 """
 
 
 @require_safe
-def about(request: HttpRequest) -> HttpResponse:
-    """What this site is and does with what it is told."""
-    return render(request, "about.html", {"here": "about"})
+def page(request: HttpRequest, template: str) -> HttpResponse:
+    """A page of plain words."""
+    return render(request, template, {"here": "about"})
+
+
+@require_safe
+def status(request: HttpRequest) -> HttpResponse:
+    """How the site is just now, in the words and from the checks that operators see."""
+    context: dict[str, Any] = {"here": "about", **state_of_all()}
+    response = render(request, "status.html", context)
+    response.headers["Cache-Control"] = "no-store"
+    return response
 
 
 @require_safe
@@ -43,8 +59,9 @@ def shortcuts(request: Visit) -> HttpResponse:
 @require_safe
 @cache_control(public=True, max_age=DAY)
 def robots(_request: HttpRequest) -> HttpResponse:
-    """What crawlers should leave alone."""
-    return HttpResponse(ROBOTS, content_type="text/plain; charset=utf-8")
+    """What crawlers should leave alone, and where the rest is listed."""
+    text = ROBOTS.format(sitemap=settings.SITE_URL + reverse("sitemap"))
+    return HttpResponse(text, content_type="text/plain; charset=utf-8")
 
 
 @require_safe
@@ -58,17 +75,18 @@ def favicon(_request: HttpRequest) -> HttpResponse:
 @require_safe
 def manifest(_request: HttpRequest) -> JsonResponse:
     """What a device needs to keep the site beside its apps."""
-    icon = {"src": static("favicon.svg"), "sizes": "any", "type": "image/svg+xml", "purpose": "any"}
+    mark = {"src": static("favicon.svg"), "sizes": "any", "type": "image/svg+xml"}
     body = {
         "name": settings.SITE_NAME,
         "short_name": settings.SITE_NAME,
+        "description": _("What is happening, in the order it happened"),
         "id": "/",
         "start_url": "/",
         "scope": "/",
         "display": "standalone",
         "background_color": "#F5F2EC",
         "theme_color": "#B3331B",
-        "icons": [icon],
+        "icons": [{**mark, "purpose": "any"}, *map(_icon, (192, 512))],
         "shortcuts": [
             {"name": _("New post"), "url": reverse("compose")},
             {"name": _("Notifications"), "url": reverse("notifications")},
@@ -77,18 +95,21 @@ def manifest(_request: HttpRequest) -> JsonResponse:
     return JsonResponse(body, content_type="application/manifest+json")
 
 
-@require_safe
-def change_password(_request: HttpRequest) -> HttpResponseRedirect:
-    """Where password managers look for the form."""
-    return HttpResponseRedirect(reverse("password_change"))
+def _icon(size: int) -> dict[str, str]:
+    """The mark in pixels, with the margin that devices cut to their own shapes."""
+    file = static(f"img/icon-{size}.png")
+    return {"src": file, "sizes": f"{size}x{size}", "type": "image/png", "purpose": "maskable"}
 
 
 pages: list[URLPattern] = [
-    path("about", about, name="about"),
+    path("about", page, {"template": "about.html"}, name="about"),
+    path("about/api", page, {"template": "about_api.html"}, name="about_api"),
     path("about/shortcuts", shortcuts, name="shortcuts"),
+    path("privacy", page, {"template": "privacy.html"}, name="privacy"),
+    path("rules", page, {"template": "rules.html"}, name="rules"),
+    path("status", status, name="status"),
     path("robots.txt", robots, name="robots"),
     path("favicon.svg", favicon, name="favicon"),
     path("favicon.ico", favicon),
     path("manifest.webmanifest", manifest, name="manifest"),
-    path(".well-known/change-password", change_password),
 ]

@@ -10,12 +10,15 @@ from typing import Any
 import environ
 from django.utils.translation import gettext_lazy as _
 
+from feedsite.storage import storages_of
+
 BASE_DIR = Path(__file__).resolve().parent.parent
 env = environ.Env()
 
 # --- the site -----------------------------------------------------------------------------------
 SITE_NAME = env.str("SITE_NAME", "Rill")
 SITE_URL = env.str("SITE_URL", "http://127.0.0.1:8000").rstrip("/")
+SECURITY_CONTACT = env.str("SECURITY_CONTACT", f"{SITE_URL}/about")  # mailto: or an address
 SECRET_KEY = env.str("SECRET_KEY")
 DEBUG = env.bool("DEBUG", False)
 ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", default=["localhost", "127.0.0.1", "[::1]"])
@@ -28,6 +31,7 @@ INSTALLED_APPS = [
     "django.contrib.contenttypes",
     "django.contrib.sessions",
     "django.contrib.messages",
+    "django.contrib.sitemaps",
     "whitenoise.runserver_nostatic",
     "django.contrib.staticfiles",
     "django_htmx",
@@ -560,12 +564,10 @@ STATICFILES_DIRS = [BASE_DIR / "static"]
 MEDIA_URL = "/media/"
 MEDIA_ROOT = Path(env.str("MEDIA_ROOT", str(BASE_DIR / "var" / "media")))
 PRIVATE_ROOT = Path(env.str("PRIVATE_ROOT", str(MEDIA_ROOT.parent / "private")))  # archives
-STORAGES: dict[str, Any] = {
-    "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
-    "private": {
-        "BACKEND": "django.core.files.storage.FileSystemStorage",
-        "OPTIONS": {"location": str(PRIVATE_ROOT)},
-    },
+MEDIA_BUCKET = env.str("MEDIA_BUCKET", "")  # of S3; else the folders above
+MEDIA_BUCKET_ENDPOINT = env.str("MEDIA_BUCKET_ENDPOINT", "")  # of others than Amazon's
+STORAGES = {
+    **storages_of(private=PRIVATE_ROOT, bucket=MEDIA_BUCKET, endpoint=MEDIA_BUCKET_ENDPOINT),
     "staticfiles": {
         "BACKEND": env.str("STATICFILES_BACKEND", "feedsite.staticfiles.MinifiedStorage")
     },

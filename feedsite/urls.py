@@ -35,6 +35,7 @@ from apps.search.urls import endpoints as search_endpoints
 from apps.search.urls import pages as search_pages
 from apps.search.urls import second as second_search_endpoints
 from apps.streaming.urls import pages as streaming_pages
+from apps.syndication.urls import pages as syndication_pages
 from apps.tags.urls import endpoints as tag_endpoints
 from apps.tags.urls import pages as tag_pages
 from apps.timeline.urls import endpoints as timeline_endpoints
@@ -59,6 +60,7 @@ urlpatterns = [
         "",
         include(
             [
+                *syndication_pages,
                 *account_pages,
                 *oauth_pages,
                 *notification_pages,

@@ -35,6 +35,7 @@ APPS = [
     "filters",
     "timeline",
     "ranking",
+    "syndication",
     "notifications",
     "search",
     "conversations",

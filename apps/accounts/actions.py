@@ -20,6 +20,7 @@ from apps.accounts.models import (
     HANDLE_PATTERN,
     RESERVED_HANDLES,
     AccessToken,
+    Density,
     FormerHandle,
     Keys,
     PostVisibility,
@@ -137,6 +138,15 @@ def update_writing(
     user.post_visibility, user.post_sensitive = post_visibility, post_sensitive
     user.asks_for_alt, user.keys = asks_for_alt, keys
     user.save(update_fields=["post_visibility", "post_sensitive", "asks_for_alt", "keys"])
+    return user
+
+
+def update_reading(user: User, *, density: str, loads_by_button: bool) -> User:
+    """Change how a user reads: the room of a post, and whether more comes by itself or by a button."""
+    if density not in Density.values:
+        raise _invalid({"density": _("Choose one of the list.")})
+    user.density, user.loads_by_button = density, loads_by_button
+    user.save(update_fields=["density", "loads_by_button"])
     return user
 
 

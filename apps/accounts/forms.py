@@ -12,6 +12,7 @@ from django.utils.translation import gettext_lazy as _
 from apps.accounts.models import (
     BIO_MAX_CHARACTERS,
     NAME_MAX_CHARACTERS,
+    Density,
     Keys,
     PostVisibility,
     TextSize,
@@ -190,6 +191,17 @@ class WritingForm(forms.Form):
     )
     keys = forms.ChoiceField(
         label=_("Keyboard shortcuts"), choices=Keys.choices, widget=forms.RadioSelect
+    )
+
+
+class ReadingForm(forms.Form):
+    """How somebody reads."""
+
+    density = forms.ChoiceField(
+        label=_("Room of a post"), choices=Density.choices, widget=forms.RadioSelect
+    )
+    loads_by_button = forms.BooleanField(
+        label=_("Load more posts by a button, not by themselves"), required=False
     )
 
 

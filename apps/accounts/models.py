@@ -52,6 +52,13 @@ class Keys(models.TextChoices):
     OFF = "off", _("Off")
 
 
+class Density(models.TextChoices):
+    """How much room a post takes."""
+
+    COMFORTABLE = "comfortable", _("Comfortable")
+    COMPACT = "compact", _("Compact")
+
+
 class PostVisibility(models.TextChoices):
     """For whom a post is when its author says nothing."""
 
@@ -138,6 +145,16 @@ class User(AbstractBaseUser, PermissionsMixin):
     )
     asks_for_alt = models.BooleanField(
         _("is asked for missing descriptions of pictures"), default=True, db_default=True
+    )
+    density = models.CharField(
+        _("density"),
+        max_length=11,
+        choices=Density.choices,
+        default=Density.COMFORTABLE,
+        db_default=Density.COMFORTABLE,
+    )
+    loads_by_button = models.BooleanField(
+        _("loads more by a button"), default=False, db_default=False
     )
     is_staff = models.BooleanField(_("staff"), default=False)
     is_active = models.BooleanField(_("active"), default=True)

@@ -23,6 +23,7 @@ pages: list[URLPattern] = [
     path("settings/tokens/<int:token_id>/revoke", preferences.token_revoke, name="token_revoke"),
     path("settings/appearance", preferences.appearance, name="settings_appearance"),
     path("settings/writing", preferences.writing, name="settings_writing"),
+    path("settings/reading", preferences.reading, name="settings_reading"),
     path("appearance", preferences.quick_appearance, name="appearance"),
 ]
 

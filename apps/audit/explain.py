@@ -77,6 +77,23 @@ class Way(TextChoices):
     FAILED = "failed", gettext_lazy("Its delivery failed, and has to be started again.")
     LOST = "lost", gettext_lazy("It belongs there and is missing. The next check brings it back.")
 
+    @property
+    def short(self) -> str:
+        """How it came, in a word; the same word for all that is not there."""
+        return str(_SHORT.get(self, gettext_lazy("not there")))
+
+
+_SHORT = {
+    Way.OWN: gettext_lazy("yours"),
+    Way.CIRCLE: gettext_lazy("circle"),
+    Way.PUSH: gettext_lazy("push"),
+    Way.BACKFILL: gettext_lazy("backfill"),
+    Way.REBUILT: gettext_lazy("rebuilt"),
+    Way.PULL: gettext_lazy("pull"),
+    Way.STORAGE: gettext_lazy("storage"),
+    Way.TAG: gettext_lazy("tag"),
+}
+
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
@@ -103,16 +120,17 @@ def explain(viewer: User, post_id: int) -> Explanation:
     item = one_item(viewer.pk, post_id)
     cursor = Cursor(max_id=post_id + 1, since_id=post_id - 1, limit=1)
     on_home = bool(home_timeline(viewer, cursor).items)
-    return _explained(viewer, [item], on_home=on_home)[0]
+    return explained(viewer, [item], on_home=on_home)[0]
 
 
 def explain_home(viewer: User, cursor: Cursor) -> Page[Explanation]:
     """A page of a viewer's home, each post with why it is there."""
     page = home_timeline(viewer, cursor)
-    return page.mapped(_explained(viewer, page.items, on_home=True))
+    return page.mapped(explained(viewer, page.items, on_home=True))
 
 
-def _explained(viewer: User, items: list[FeedItem], *, on_home: bool) -> list[Explanation]:
+def explained(viewer: User, items: list[FeedItem], *, on_home: bool) -> list[Explanation]:
+    """Why each of some posts is on a viewer's home page, or why not, in a fixed number of queries."""
     if not items:
         return []
     post_ids = [item.id for item in items]

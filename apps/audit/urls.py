@@ -7,6 +7,7 @@ from apps.timeline import urls as timeline_urls  # noqa: F401 -- registers the c
 
 pages: list[URLPattern] = [
     path("explain", views.home, name="explain"),
+    path("explain/@<str:handle>", views.home_of, name="explain_of"),
     path("explain/<post:post_id>", views.post, name="explain_post"),
 ]
 

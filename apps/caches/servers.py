@@ -5,7 +5,7 @@ module that imports the client libraries.
 """
 
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
 from typing import Any, NamedTuple, cast
@@ -21,6 +21,7 @@ from redis.backoff import NoBackoff
 from redis.commands.core import Script
 from redis.retry import Retry
 
+from apps.caches.breaker import Breaker
 from apps.caches.redisclients import SCHEME, Cluster, call, trip
 from apps.caches.redispool import RedisConnections
 from apps.caches.topology import Sizes, Topology, configured
@@ -127,12 +128,24 @@ def _redis(url: str, *, pool: type[redis.BlockingConnectionPool] | None = None) 
 
 def trust_again() -> None:
     """Forget that servers did not answer; for who has just brought them back."""
-    servers = [timelines(), graph(), counters(), existence(), limits(), broadcasts()]
-    servers += graph_replicas()
+    for breaker in _breakers([*_for_pages(), existence(), limits(), broadcasts()]):
+        breaker.succeed()
+
+
+def are_left_alone() -> bool:
+    """Whether this process leaves a Redis alone that pages are made with, because it did not answer. Asks nobody."""
+    return not all(breaker.is_closed for breaker in _breakers(_for_pages()))
+
+
+def _for_pages() -> list[redis.Redis]:
+    return [timelines(), graph(), counters(), *graph_replicas()]
+
+
+def _breakers(servers: Iterable[redis.Redis]) -> Iterator[Breaker]:
     for server in servers:
         pool = getattr(server, "connection_pool", None)
         if isinstance(pool, RedisConnections):
-            pool.breaker.succeed()
+            yield pool.breaker
 
 
 @cache

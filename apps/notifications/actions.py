@@ -1,8 +1,8 @@
 """Writes of notifications. Telling somebody twice is telling once."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
-from django.db import connection
+from django.db import connection, transaction
 from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 
@@ -13,7 +13,7 @@ from apps.graph.queries import exact_relations
 from apps.graph.relationships import silenced_ids
 from apps.ids import author_of
 from apps.notifications.groups import rows_of_group
-from apps.notifications.models import Notification, NotificationKind, ReadMarker
+from apps.notifications.models import Notification, NotificationKind, ReadMarker, UnwantedKind
 from apps.posts.content import PostContent
 from apps.posts.models import OPEN, Kind, Visibility
 from apps.posts.muted import who_muted
@@ -36,6 +36,7 @@ WITH next AS ({people} ORDER BY id LIMIT %(most)s), told AS (
     WHERE user_id <> %(author)s
       AND NOT EXISTS (SELECT FROM graph_mute WHERE owner_id = user_id AND muted_id = %(author)s AND hides_notifications)
       AND NOT EXISTS (SELECT FROM posts_threadmute t WHERE t.user_id = next.user_id AND t.thread_id = %(thread)s)
+      AND NOT EXISTS (SELECT FROM notifications_unwantedkind u WHERE u.user_id = next.user_id AND u.kind = %(kind)s)
       AND NOT EXISTS (SELECT FROM graph_block WHERE owner_id = user_id AND blocked_id = %(author)s)
       AND NOT EXISTS (SELECT FROM graph_block WHERE owner_id = %(author)s AND blocked_id = user_id)
     ON CONFLICT DO NOTHING RETURNING user_id
@@ -70,11 +71,27 @@ def mark_read(viewer: User, up_to_id: int, *, timeline: Timeline = Timeline.NOTI
         sql.execute(_MARK, {"user": viewer.pk, "timeline": timeline.value, "id": up_to_id})
 
 
+def choose_kinds(user: User, wanted: Collection[str]) -> None:
+    """Say of what a user wants to be told, of all kinds there are; what was told already stays."""
+    unwanted = set(NotificationKind.values) - set(wanted)
+    with transaction.atomic():
+        UnwantedKind.objects.filter(user=user).exclude(kind__in=unwanted).delete()
+        UnwantedKind.objects.bulk_create(
+            (UnwantedKind(user=user, kind=kind) for kind in sorted(unwanted)), ignore_conflicts=True
+        )
+
+
+def wanted_kinds(user: User) -> list[str]:
+    """Of what a user wants to be told; everything unless they said otherwise."""
+    unwanted = set(UnwantedKind.objects.filter(user=user).values_list("kind", flat=True))
+    return [kind for kind in NotificationKind.values if kind not in unwanted]
+
+
 def tell(
     user_id: int, kind: NotificationKind, *, actor_id: int, post_id: int | None = None
 ) -> None:
-    """Tell a user what somebody did; not about oneself, and nothing by those who are blocked or muted."""
-    if user_id == actor_id:
+    """Tell a user what somebody did; not about oneself, nothing by those who are blocked or muted, no unwanted kinds."""
+    if user_id == actor_id or UnwantedKind.objects.filter(user=user_id, kind=kind).exists():
         return
     related = exact_relations(user_id, [actor_id])
     if actor_id in related.severed | silenced_ids(user_id, related.muting):

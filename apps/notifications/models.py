@@ -55,6 +55,22 @@ class Notification(models.Model):
         return f"{self.user_id}: {self.kind} by {self.actor_id}"
 
 
+class UnwantedKind(models.Model):
+    """`user` does not want to be told of things of one kind."""
+
+    user = models.ForeignKey(
+        settings.AUTH_USER_MODEL, models.CASCADE, related_name="+", db_index=False
+    )
+    kind = models.CharField(_("kind"), max_length=8, choices=NotificationKind.choices)
+
+    class Meta:
+        verbose_name, verbose_name_plural = _("unwanted kind"), _("unwanted kinds")
+        constraints = [models.UniqueConstraint("user", "kind", name="unwanted_kind_once")]
+
+    def __str__(self) -> str:
+        return f"{self.user_id}: no {self.kind}"
+
+
 class ReadMarker(models.Model):
     """Up to which id a user has read a timeline. `version` grows with every change, for clients that compare."""
 

@@ -6,6 +6,7 @@ from apps.notifications import api, groups_api, views
 
 pages: list[URLPattern] = [
     path("notifications", views.notifications, name="notifications"),
+    path("settings/notifications", views.kinds, name="settings_notifications"),
     path("notifications/mentions", views.notifications, {"mentions": True}, name="mentions"),
 ]
 

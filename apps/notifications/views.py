@@ -3,13 +3,17 @@
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from django.http import HttpResponse
+from django.contrib import messages
+from django.http import HttpResponse, HttpResponseBase
 from django.shortcuts import render
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
+from apps.accounts.forms import form_page
 from apps.accounts.models import User
-from apps.accounts.visitors import MemberVisit, signed_in_only
-from apps.notifications.actions import mark_read
+from apps.accounts.visitors import MemberVisit, SeeOther, page, signed_in_only
+from apps.notifications.actions import choose_kinds, mark_read, wanted_kinds
+from apps.notifications.forms import KindsForm
 from apps.notifications.models import NotificationKind
 from apps.notifications.queries import NotificationItem, notifications_page
 from apps.paging import Cursor
@@ -71,3 +75,20 @@ def grouped(items: list[NotificationItem]) -> list[Row]:
         row.actors.append(item.actor)
         row.is_unread = row.is_unread or item.is_unread
     return list(rows.values())
+
+
+@page
+@signed_in_only
+def kinds(request: MemberVisit) -> HttpResponseBase:
+    """Of what the viewer wants to be told."""
+    form = KindsForm(
+        request.POST if request.method == "POST" else None,
+        initial={"kinds": wanted_kinds(request.user)},
+    )
+    # no box at all is an answer too: the form says by itself that it was sent
+    if request.method == "POST" and form.is_valid():
+        choose_kinds(request.user, form.cleaned_data["kinds"])
+        messages.success(request, _("Saved."))
+        return SeeOther(request.path)
+    context = {"form": form, "here": "settings", "tab": "notifications", "no_fab": True}
+    return form_page(request, "notifications/settings.html", context, form)

@@ -32,6 +32,7 @@ following_accounts.csv    can be imported on other sites; so can blocked_account
 followers.csv, follow_requests.csv, recommended_accounts.csv, notes.csv
 lists.csv, list_members.csv, circles.csv, circle_members.csv
 followed_tags.csv, filters.jsonl
+unwanted_notifications.csv
 reports.jsonl             what was reported to the moderators
 logins.csv, access_tokens.csv, applications.csv
 pictures/                 pictures of posts, of the profile, and those that wait for a post
@@ -86,6 +87,7 @@ def _account(user: User) -> Record:
     plain = (
         "handle", "email", "display_name", "bio", "lines", "is_bot", "is_discoverable", "is_indexable", "is_locked",
         "post_visibility", "post_sensitive", "post_language", "interface_language", "theme", "text_size",
+        "density", "loads_by_button", "keys", "asks_for_alt",
     )  # fmt: skip
     said = {name: getattr(user, name) for name in plain}
     counts = {name: getattr(user.counts, name) for name in ("posts", "followers", "following")}

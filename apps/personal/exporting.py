@@ -89,6 +89,8 @@ def _build(row: Export) -> leases.Receipt:
 
     progress(0)
     size = write_archive(user, row.name, progress)
+    if not Export.objects.filter(pk=row.pk).exists():  # given up just now: nobody would delete it
+        private_storage().delete(row.name)
     kept = timedelta(days=settings.EXPORT_KEEP_DAYS)
     return {"done": total, "total": total, "size": size, "expires_at": timezone.now() + kept}
 

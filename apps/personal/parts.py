@@ -29,6 +29,7 @@ from apps.graph.models import (
 from apps.ids import author_of
 from apps.lists.models import ListMember, UserList
 from apps.moderation.models import Report
+from apps.notifications.models import UnwantedKind
 from apps.posts.models import Post, ScheduledPost, ThreadMute
 from apps.tags.models import TagFollow
 
@@ -201,6 +202,7 @@ PARTS = [
          _each(lambda one: {"title": one.title, "places": one.places, "act": one.act,
                             "until": one.expires_at and one.expires_at.isoformat(),
                             "words": [{"word": word.keyword, "whole_word": word.whole_word} for word in one.keywords.all()]})),
+    Part("unwanted_notifications.csv", _of(UnwantedKind, "user"), _each(lambda one: {"Kind": one.kind})),
     Part("reports.jsonl", _of(Report, "reporter", "target"),
          _each(lambda one: {"about": address_of(one.target.handle), "category": one.category, "comment": one.comment,
                             "at": one.created_at.isoformat()})),

@@ -37,7 +37,7 @@ from apps.graph.request_actions import reject_request
 from apps.lists.actions import tidy_lists
 from apps.lists.models import ListMember, UserList
 from apps.moderation.models import Report
-from apps.notifications.models import Notification, ReadMarker
+from apps.notifications.models import Notification, ReadMarker, UnwantedKind
 from apps.oauth.models import Application
 from apps.personal.exporting import discard_exports
 from apps.posts.actions import delete_post
@@ -168,6 +168,7 @@ def mine(user: User, limit: int) -> int:
         Endorsement.objects.filter(Q(owner=user) | Q(other=user)),
         Conversation.objects.filter(user=user),
         ReadMarker.objects.filter(user=user),
+        UnwantedKind.objects.filter(user=user),
         Report.objects.filter(reporter=user),
         AnnouncementRead.objects.filter(user=user),
         AnnouncementReaction.objects.filter(user=user),

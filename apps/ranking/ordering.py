@@ -112,11 +112,12 @@ def ranked_page(
     )
 
 
-def scored_for(viewer: User, post_id: int) -> Scored | None:
-    """How a post stands in the reader's newest order; None when it is not in it."""
+def newest_scores(viewer: User) -> tuple[Preset, dict[int, Scored]]:
+    """How posts stand in the reader's newest order, by id, and its preset; nothing where there is no order."""
     newest = RankSession.objects.filter(viewer=viewer).order_by("-pk").first()
-    found = map(_scored, newest.entries) if newest else iter(())
-    return next((one for one in found if one.post_id == post_id), None)
+    if newest is None:
+        return Preset.BALANCED, {}
+    return Preset(newest.preset), {one.post_id: one for one in map(_scored, newest.entries)}
 
 
 def purge() -> int:

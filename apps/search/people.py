@@ -7,7 +7,7 @@ from django.conf import settings
 from django.db import connection
 from django.utils.translation import gettext as _
 
-from apps.accounts.models import HANDLE_PATTERN, User
+from apps.accounts.models import HANDLE_PATTERN, User, UserCounts
 from apps.accounts.queries import users_by_id
 from apps.graph.queries import exact_relations, suggestions
 from apps.refusals import NotFound
@@ -80,6 +80,15 @@ def suggested(viewer: User, *, limit: int) -> list[User]:
     gone = set(Dismissal.objects.filter(owner=viewer).values_list("other_id", flat=True))
     found = suggestions(viewer, limit=limit + len(gone))
     return [user for user in found if user.pk not in gone][:limit]
+
+
+def popular(*, limit: int) -> list[User]:
+    """The most followed accounts that may be suggested, for visitors: the first rows of an index."""
+    rows = UserCounts.objects.filter(followers__gt=0, user__suspended_at=None)
+    found = rows.filter(user__is_discoverable=True).order_by("-followers", "user")
+    ids = list(found.values_list("user", flat=True)[:limit])
+    users = users_by_id(ids)
+    return [users[one] for one in ids if one in users]
 
 
 def dismiss(viewer: User, other_id: int) -> None:

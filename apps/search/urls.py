@@ -6,7 +6,9 @@ from apps.search import api, views
 
 pages: list[URLPattern] = [
     path("search", views.search, name="search"),
-    path("explore", views.search, name="explore"),
+    path("explore", views.explore, {"tab": "posts"}, name="explore"),
+    path("explore/tags", views.explore, {"tab": "tags"}, name="explore_tags"),
+    path("explore/people", views.explore, {"tab": "people"}, name="explore_people"),
 ]
 
 endpoints: list[URLPattern] = [

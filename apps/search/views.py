@@ -12,7 +12,7 @@ from apps.accounts.visitors import Visit, client_address, viewer_of
 from apps.filters.models import FilterContext
 from apps.graph.queries import exact_relations
 from apps.paging import Cursor
-from apps.search.people import people_found
+from apps.search.people import people_found, popular, suggested
 from apps.search.posts import post_at, posts_found
 from apps.search.trends import trending_posts
 from apps.search.wishes import TEXT_MAX_CHARACTERS, wish
@@ -37,6 +37,22 @@ def search(request: Visit) -> HttpResponse:
     else:
         context |= _trends(viewer)
     return render(request, "search/search.html", {"here": "search", "no_fab": True, **context})
+
+
+@require_safe
+def explore(request: Visit, *, tab: str) -> HttpResponse:
+    """What others read, talk about and follow now: one tab of three."""
+    viewer = viewer_of(request)
+    context: dict[str, Any] = {"tab": tab, "here": "explore", "no_fab": True}
+    if tab == "posts":
+        found = trending_posts(viewer.pk if viewer else None, limit=MANY)
+        context["posts"] = sifted(viewer, FilterContext.PUBLIC, found)
+    elif tab == "tags":
+        context["tags"] = known(trending(most=MANY), viewer)
+    else:
+        people = suggested(viewer, limit=MANY) if viewer else popular(limit=MANY)
+        context |= {"people": people, **_standing(viewer, people)}
+    return render(request, "search/explore.html", context)
 
 
 def _found(request: Visit, viewer: User | None, text: str, kind: str) -> dict[str, Any]:

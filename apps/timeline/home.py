@@ -35,12 +35,14 @@ MORE_LOOKS = 2  # when there is news of the policies, and again
 
 def home_timeline(viewer: User, cursor: Cursor) -> Page[FeedItem]:
     """A page of a viewer's home timeline."""
-    page = fill_page(_source_of(viewer), viewer_id=viewer.pk, cursor=cursor, rule=rule_of(viewer))
+    page = fill_page(
+        candidates_of(viewer), viewer_id=viewer.pk, cursor=cursor, rule=rule_of(viewer)
+    )
     samples.note_home(viewer.pk, cursor, page)
     return page
 
 
-def _source_of(viewer: User) -> Source:
+def candidates_of(viewer: User) -> Source:
     """What the viewer's followees say; and for who follows tags, also what is found by them, pulled at every read."""
     followed = partial(home_ids, viewer.pk, revision=viewer.counts.graph_revision)
     if not viewer.counts.followed_tags:

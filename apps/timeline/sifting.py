@@ -30,6 +30,14 @@ def sifted(
     return _sifted(sieves_of(viewer), place, items)
 
 
+def all_marked(
+    viewer: User | None, place: FilterContext, items: Sequence[FeedItem]
+) -> list[FeedItem]:
+    """Items marked with what filters find in them; those that are hidden in this place are there too."""
+    sieves = sieves_of(viewer)
+    return [_marked(sieves, place, item) for item in items]
+
+
 def marked(viewer: User | None, place: FilterContext, item: FeedItem) -> FeedItem:
     """One item that somebody asked for by itself: marked, and never hidden."""
     return _marked(sieves_of(viewer), place, item)

@@ -7,6 +7,7 @@ from datetime import timedelta
 from zipfile import ZipFile
 
 import pytest
+from django.core.files.base import ContentFile
 from django.core.files.storage import storages
 from django.utils import timezone
 
@@ -58,6 +59,7 @@ def test_an_archive_has_something_of_every_kind(life, settings):
         "applications.csv",
         "blocked_accounts.csv",
         "recommended_accounts.csv",
+        "unwanted_notifications.csv",
     }
     for part in PARTS:
         assert bool(archive.read(part.file)) == (part.file not in empty), part.file
@@ -121,6 +123,22 @@ def test_who_lost_the_lease_stops(alice):
     Export.objects.filter(pk=row.pk).update(attempts=2)  # somebody took it over
     with pytest.raises(leases.Later):
         exporting._build(mine)
+    assert not storages["private"].exists(row.name)
+
+
+def test_an_archive_that_is_given_up_meanwhile_leaves_no_file(alice, monkeypatch):
+    row = exporting.request_export(alice)
+    (mine,) = leases.claim(Export, limit=1)
+    write = exporting.write_archive
+
+    def written(user, name, progress):
+        size = write(user, name, progress)
+        exporting.discard_exports(alice.pk)  # the account is deleted at this moment
+        storages["private"].save(name, ContentFile(b"late"))
+        return size
+
+    monkeypatch.setattr(exporting, "write_archive", written)
+    exporting._build(mine)
     assert not storages["private"].exists(row.name)
 
 

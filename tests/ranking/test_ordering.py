@@ -12,7 +12,7 @@ from apps.posts.actions import delete_post, repost
 from apps.ranking import ordering
 from apps.ranking.affinity import reactions_of
 from apps.ranking.models import RankSession
-from apps.ranking.ordering import choose_preset, preset_of, ranked_page, scored_for
+from apps.ranking.ordering import choose_preset, newest_scores, preset_of, ranked_page
 from apps.ranking.scoring import Preset
 from apps.refusals import Invalid, NotFound
 from apps.timeline.home import home_timeline
@@ -148,10 +148,10 @@ def test_reactions_are_counted_by_author(alice, bob, carol):
 
 def test_the_newest_order_says_how_a_post_stands(bob, posts):
     page = ranked_page(bob, limit=1)
-    found = scored_for(bob, page.items[0].id)
-    assert found is not None
-    assert found.score == page.entries[0].scored.score
-    assert scored_for(bob, 1234567890123456789) is None
+    preset, scores = newest_scores(bob)
+    assert preset == Preset.BALANCED
+    assert scores[page.items[0].id].score == page.entries[0].scored.score
+    assert set(scores) == {post.pk for post in posts}
 
 
 @pytest.mark.parametrize("number", [1, 6])

@@ -18,6 +18,7 @@ from apps.accounts.actions import (
     revoke_token,
     update_appearance,
     update_profile,
+    update_reading,
     update_writing,
 )
 from apps.accounts.forms import (
@@ -25,6 +26,7 @@ from apps.accounts.forms import (
     EmailForm,
     ProfileForm,
     QuickAppearanceForm,
+    ReadingForm,
     TokenForm,
     WritingForm,
     form_page,
@@ -107,6 +109,21 @@ def writing(request: MemberVisit) -> HttpResponseBase:
         update_writing(request.user, **form.cleaned_data)
         return _saved(request)
     return _settings(request, "accounts/settings_writing.html", form, tab="writing")
+
+
+@page
+@signed_in_only
+def reading(request: MemberVisit) -> HttpResponseBase:
+    """Room and loading."""
+    user = request.user
+    form = ReadingForm(
+        request.POST or None,
+        initial={name: getattr(user, name) for name in ReadingForm.base_fields},
+    )
+    if request.method == "POST" and form.is_valid():
+        update_reading(user, **form.cleaned_data)
+        return _saved(request)
+    return _settings(request, "accounts/settings_reading.html", form, tab="reading")
 
 
 @require_POST

@@ -1,0 +1,71 @@
+"""Pages that say what the site is, and the tabs of what to explore."""
+
+import pytest
+
+from apps.engagement.actions import like_post
+from apps.graph.actions import follow_user
+from apps.search.trends import rank_posts
+from apps.tags.counting import count_days
+from tests.factories import make_user, publish
+from tests.faults import dead_redis
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.mark.parametrize(
+    ("address", "english", "chinese"),
+    [
+        ("/about", "About Rill", "关于"),
+        ("/about/api", "Examples for programs", "程序示例"),
+        ("/about/shortcuts", "Next post", "下一条"),
+        ("/privacy", "What is kept", "保存什么"),
+        ("/rules", "Be civil", "文明"),
+        ("/status", "Everything works", "一切正常"),
+        ("/explore", "Explore", "发现"),
+        ("/explore/tags", "Tags", "话题"),
+        ("/explore/people", "People", "用户"),
+    ],
+)
+def test_plain_pages_speak_both_languages(page_of, alice, settings, address, english, chinese):
+    settings.SITE_NAME = "Rill"
+    for viewer in (None, alice):
+        page = page_of(viewer).get(address)
+        assert (page.status_code, english in page.content.decode()) == (200, True)
+        page = page_of(viewer).get(address, headers={"Accept-Language": "zh-CN"})
+        assert chinese in page.content.decode()
+
+
+def test_status_says_in_words_what_does_not_answer(page_of, monkeypatch):
+    monkeypatch.setitem(__import__("feedsite.health", fromlist=["_CHECKS"])._CHECKS, "redis", lambda: False)  # fmt: skip
+    page = page_of(None).get("/status")
+    assert "slower than usual" in page.content.decode()
+    assert page.headers["Cache-Control"] == "no-store"
+
+
+def test_explore_shows_what_others_like_follow_and_talk_about(page_of, alice, bob, carol):
+    post = publish(alice, "a cup of #tea")
+    like_post(bob, post.pk)
+    follow_user(carol, alice)
+    rank_posts()
+    count_days()
+    for viewer in (None, make_user()):
+        browser = page_of(viewer)
+        assert f'id="p{post.pk}"' in browser.get("/explore").content.decode()
+        assert "#tea" in browser.get("/explore/tags").content.decode()
+        assert 'href="/@alice"' in browser.get("/explore/people").content.decode()
+
+
+def test_explore_suggests_nobody_who_does_not_want_it(page_of, alice, bob):
+    assert 'href="/@alice"' in page_of(None).get("/explore/people").content.decode()
+    alice.is_discoverable = False
+    alice.save(update_fields=["is_discoverable"])
+    assert 'href="/@alice"' not in page_of(None).get("/explore/people").content.decode()
+
+
+def test_pages_say_when_what_they_are_made_with_is_left_alone(page_of, alice):
+    said = "Timelines are slower than usual right now."
+    assert said not in page_of(alice).get("/").content.decode()
+    with dead_redis():
+        pages = [page_of(alice).get("/public").content.decode() for _look in range(2)]
+    assert said in pages[1]
+    assert said not in page_of(alice).get("/public").content.decode()
