@@ -129,7 +129,7 @@ def test_who_lost_the_lease_stops(alice):
 def test_an_archive_that_is_given_up_meanwhile_leaves_no_file(alice, monkeypatch):
     row = exporting.request_export(alice)
     (mine,) = leases.claim(Export, limit=1)
-    write = exporting.write_archive
+    write = write_archive
 
     def written(user, name, progress):
         size = write(user, name, progress)
