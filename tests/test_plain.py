@@ -21,7 +21,7 @@ pytestmark = pytest.mark.django_db
         ("/privacy", "What is kept", "保存什么"),
         ("/rules", "Be civil", "文明"),
         ("/status", "Everything works", "一切正常"),
-        ("/explore", "Explore", "发现"),
+        ("/explore", "Explore", "探索"),
         ("/explore/tags", "Tags", "话题"),
         ("/explore/people", "People", "用户"),
     ],

@@ -16,7 +16,7 @@ READING, KINDS = "/settings/reading", "/settings/notifications"
 
 
 def told(user):
-    return sorted(Notification.objects.filter(user=user).values_list("kind", flat=True))
+    return sorted(set(Notification.objects.filter(user=user).values_list("kind", flat=True)))
 
 
 def test_reading_is_chosen_by_a_form_and_shows_on_every_page(page_of, alice, bob):
