@@ -2,9 +2,8 @@
 
 from typing import Any
 
-PROBLEM = {
-    "content": {"application/json": {"schema": {"$ref": "#/components/schemas/ProblemSchema"}}}
-}
+_SCHEMA = {"schema": {"$ref": "#/components/schemas/ProblemSchema"}}
+PROBLEM = {"content": {"application/json": _SCHEMA, "application/problem+json": _SCHEMA}}
 EVERYWHERE = {
     "400": "The request cannot be understood.",
     "401": "The access token is missing, or it is not good.",
@@ -39,3 +38,6 @@ def _complete(operation: dict[str, Any], *, has_id: bool) -> None:
         common["404"] = "It does not exist, or is not for who asks: the same answer for both."
     for status, description in common.items():
         answers.setdefault(status, {**PROBLEM, "description": description})
+    for answer in answers.values():
+        if answer.get("content") == {"application/json": _SCHEMA}:
+            answer["content"] = PROBLEM["content"]

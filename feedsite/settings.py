@@ -66,6 +66,7 @@ INSTALLED_APPS = [
 MIDDLEWARE = [
     "feedsite.requestid.RequestIdMiddleware",
     "corsheaders.middleware.CorsMiddleware",  # above all that may refuse: programs read refusals too
+    "feedsite.problems.ProblemTypeMiddleware",
     "feedsite.remaining.RemainingMiddleware",
     "feedsite.conditional.ConditionalMiddleware",
     "django.middleware.security.SecurityMiddleware",
@@ -436,6 +437,11 @@ CELERY_BEAT_SCHEDULE = {
         "schedule": 300.0,
         "options": {"expires": 300},
     },
+    "index-older-posts": {
+        "task": "apps.search.tasks.index_older_posts",
+        "schedule": 10.0,
+        "options": {"expires": 10},
+    },
     "index-newcomers": {
         "task": "apps.search.tasks.index_newcomers",
         "schedule": 10.0,
@@ -606,6 +612,7 @@ SPECTACULAR_SETTINGS = {
     ],
     "SCHEMA_PATH_PREFIX": r"/api/v[0-9]",
     "ENUM_NAME_OVERRIDES": {
+        "VerdictEnum": ["accept", "filter", "drop"],
         "VisibilityEnum": ["public", "unlisted", "private", "direct"],
         "WritableVisibilityEnum": ["public", "unlisted", "private", "direct", "circle"],
     },

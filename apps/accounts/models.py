@@ -235,6 +235,7 @@ class UserCounts(models.Model):
     followed_tags = models.PositiveIntegerField(default=0, db_default=0)
     exclusive_lists = models.PositiveIntegerField(default=0, db_default=0)
     filters = models.PositiveIntegerField(default=0, db_default=0)
+    holds_notifications = models.BooleanField(default=False, db_default=False)
     choosy_follows = models.PositiveIntegerField(default=0, db_default=0)  # of some languages only
 
     class Meta:

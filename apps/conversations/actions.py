@@ -7,6 +7,7 @@ from django.utils.translation import gettext as _
 
 from apps.accounts.models import User
 from apps.conversations.models import Conversation
+from apps.events.live import announce
 from apps.graph.models import Mute
 from apps.graph.queries import exact_relations
 from apps.ids import author_of
@@ -19,6 +20,7 @@ INSERT INTO conversations_conversation AS c (user_id, thread_id, last_post_id, i
 SELECT user_id, %(thread)s, %(post)s, user_id <> %(author)s FROM unnest(%(users)s) AS user_id
 ON CONFLICT (user_id, thread_id) DO UPDATE SET last_post_id = excluded.last_post_id, is_unread = excluded.is_unread
 WHERE c.last_post_id < excluded.last_post_id
+RETURNING user_id
 """
 # The newest that is left of a thread for somebody.
 _LAST = """
@@ -48,6 +50,8 @@ def note_post(post_id: int) -> None:
     }
     with connection.cursor() as sql:
         sql.execute(_NOTE, values)
+        for (user_id,) in sql.fetchall():
+            announce("conversed", user_id=user_id, post_id=post_id)
 
 
 def renew_last(post_id: int) -> None:

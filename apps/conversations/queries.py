@@ -38,6 +38,12 @@ def one_conversation(viewer: User, number: int) -> Talk:
     raise NotFound(_("There is no such conversation."))
 
 
+def conversation_about(viewer: User, post_id: int) -> Talk | None:
+    """The conversation of a viewer's in which a post was said last, as it would be listed."""
+    rows = Conversation.objects.filter(user=viewer, last_post=post_id)
+    return next(iter(_talks(viewer, list(rows))), None)
+
+
 def _talks(viewer: User, rows: Sequence[Conversation]) -> list[Talk]:
     found = hydrate(viewer.pk, [row.last_post_id for row in rows]).items
     items = {item.id: item for item in found}

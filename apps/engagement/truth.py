@@ -86,6 +86,10 @@ POSTS = Subject(
             SELECT source_id, count(*) FROM posts_post
             WHERE source_id = ANY(%(ids)s) AND kind = 'repost' AND deleted_at IS NULL GROUP BY 1
         """,
+        "quotes": """
+            SELECT source_id, count(*) FROM posts_post
+            WHERE source_id = ANY(%(ids)s) AND kind = 'quote' AND deleted_at IS NULL GROUP BY 1
+        """,
         "likes": "SELECT post_id, count(*) FROM engagement_like WHERE post_id = ANY(%(ids)s) GROUP BY 1",
         "bookmarks": """
             SELECT post_id, count(*) FROM engagement_bookmark WHERE post_id = ANY(%(ids)s) GROUP BY 1

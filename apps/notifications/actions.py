@@ -6,14 +6,23 @@ from django.db import connection, transaction
 from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 
-from apps.accounts.models import User
+from apps.accounts.models import User, UserCounts
 from apps.events.live import announce
 from apps.graph.models import Follower, FollowRequest
 from apps.graph.queries import exact_relations
 from apps.graph.relationships import silenced_ids
 from apps.ids import author_of
 from apps.notifications.groups import rows_of_group
-from apps.notifications.models import Notification, NotificationKind, ReadMarker, UnwantedKind
+from apps.notifications.held import CONDITIONS, requested
+from apps.notifications.models import (
+    Notification,
+    NotificationKind,
+    NotificationPermission,
+    NotificationPolicy,
+    ReadMarker,
+    UnwantedKind,
+    Verdict,
+)
 from apps.posts.content import PostContent
 from apps.posts.models import OPEN, Kind, Visibility
 from apps.posts.muted import who_muted
@@ -189,6 +198,28 @@ def _tell_many(people: str, post: PostContent, kind: NotificationKind) -> None:
             number, after, told = sql.fetchone() or (0, 0, [])
             for user_id in told:
                 announce("notified", user_id=user_id)
+
+
+@transaction.atomic
+def change_policy(viewer: User, **verdicts: str) -> None:
+    """Say which notifications are to be held back or hidden, by the names of the policy's fields; acts at the next read."""
+    NotificationPolicy.objects.update_or_create(user=viewer, defaults=verdicts)
+    said = NotificationPolicy.objects.get(user=viewer)
+    holds = any(getattr(said, name) != Verdict.ACCEPT for name in CONDITIONS)
+    UserCounts.objects.filter(pk=viewer.pk).update(holds_notifications=holds)
+    viewer.counts.holds_notifications = holds
+
+
+def accept_from(viewer: User, actor_ids: Iterable[int]) -> None:
+    """Be told what accounts did and do, whatever the policy says; twice is once."""
+    made = [NotificationPermission(user=viewer, actor_id=actor_id) for actor_id in actor_ids]
+    NotificationPermission.objects.bulk_create(made, ignore_conflicts=True)
+    announce("notified", user_id=viewer.pk)
+
+
+def dismiss_from(viewer: User, actor_ids: Collection[int]) -> None:
+    """Forget what accounts did as far as it is held back; what they do next is held back again."""
+    _delete(Notification.objects.filter(requested(viewer), user=viewer, actor__in=actor_ids))
 
 
 def dismiss(viewer: User, number: int) -> None:

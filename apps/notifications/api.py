@@ -45,7 +45,11 @@ NOTHING = OpenApiResponse(OpenApiTypes.OBJECT, description="An empty object.")
     operation_id="notifications",
     tags=["notifications"],
     summary="What happened to you",
-    parameters=[*CURSOR_PARAMETERS, *CHOICE_PARAMETERS],
+    parameters=[
+        *CURSOR_PARAMETERS,
+        *CHOICE_PARAMETERS,
+        OpenApiParameter("include_filtered", bool, description="Those held back too."),
+    ],
     responses={200: NotificationSchema(many=True), **problems(400, 401)},
 )
 @api_view(["GET"])
@@ -53,7 +57,11 @@ def notifications(request: Request) -> Response:
     """The viewer's notifications, newest first. Reading them here does not mark them as read."""
     cursor = Cursor.from_query(request.query_params)
     page = notifications_page(
-        viewer_of(request), cursor, kinds=kinds_of(request), actor_id=actor_of(request)
+        viewer_of(request),
+        cursor,
+        kinds=kinds_of(request),
+        actor_id=actor_of(request),
+        held=request.query_params.get("include_filtered", "").lower() in {"1", "true", "on"},
     )
     return paged(request, page, [notification_json(notification) for notification in page.items])
 

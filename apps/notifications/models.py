@@ -1,11 +1,16 @@
 """What happened to a user, one row per happening, and how far it has been read."""
 
+from typing import TYPE_CHECKING
+
 from django.conf import settings
 from django.db import models
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from apps.posts.models import Post
+
+if TYPE_CHECKING:
+    from django_stubs_ext import StrPromise
 
 
 class NotificationKind(models.TextChoices):
@@ -69,6 +74,54 @@ class UnwantedKind(models.Model):
 
     def __str__(self) -> str:
         return f"{self.user_id}: no {self.kind}"
+
+
+class Verdict(models.TextChoices):
+    """What becomes of notifications of a kind that somebody did not ask for."""
+
+    ACCEPT = "accept", _("accept")
+    FILTER = "filter", _("hold back")
+    DROP = "drop", _("hide")
+
+
+def verdict(name: "StrPromise") -> "models.CharField[str, str]":
+    """A choice about some notifications; they are shown unless something else is said."""
+    return models.CharField(name, max_length=6, choices=Verdict.choices, default=Verdict.ACCEPT)
+
+
+class NotificationPolicy(models.Model):
+    """Which notifications a user wants held back or hidden; acts at every read, so changing one's mind loses nothing."""
+
+    user = models.OneToOneField(
+        settings.AUTH_USER_MODEL, models.CASCADE, primary_key=True, related_name="+"
+    )
+    for_not_following = verdict(_("by people you don't follow"))
+    for_not_followers = verdict(_("by people who don't follow you"))
+    for_new_accounts = verdict(_("by new accounts"))
+    for_private_mentions = verdict(_("private mentions by people you don't follow"))
+
+    class Meta:
+        verbose_name, verbose_name_plural = _("notification policy"), _("notification policies")
+
+    def __str__(self) -> str:
+        return str(self.user_id)
+
+
+class NotificationPermission(models.Model):
+    """`user` wants to be told what `actor` does, whatever the policy says."""
+
+    user = models.ForeignKey(
+        settings.AUTH_USER_MODEL, models.CASCADE, related_name="+", db_index=False
+    )
+    actor = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="+")
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint("user", "actor", name="notification_permission_once")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.user_id} hears {self.actor_id}"
 
 
 class ReadMarker(models.Model):

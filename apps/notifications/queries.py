@@ -13,7 +13,8 @@ from apps.filters.models import FilterContext
 from apps.graph.models import Mute
 from apps.graph.queries import relations
 from apps.graph.relationships import silenced_ids
-from apps.notifications.models import Notification, ReadMarker
+from apps.notifications.held import kept_back, requested
+from apps.notifications.models import Notification, NotificationPolicy, ReadMarker
 from apps.paging import Cursor, Page, page_of_rows
 from apps.refusals import NotFound
 from apps.timeline.hydrate import hydrate
@@ -21,6 +22,7 @@ from apps.timeline.items import FeedItem
 from apps.timeline.sifting import sifted
 
 UNREAD_MOST = 100
+HELD_MOST, HELD_BATCH = 1000, 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,26 +43,38 @@ class NotificationItem:
 
 
 def listed(
-    viewer: User, *, kinds: list[str] | None = None, actor_id: int | None = None
+    viewer: User,
+    *,
+    kinds: list[str] | None = None,
+    actor_id: int | None = None,
+    held: bool = False,
 ) -> QuerySet[Notification]:
-    """A viewer's notifications, optionally of some kinds, or by one account only."""
+    """A viewer's notifications, optionally of some kinds, or by one account only; those that are `held` back too on demand."""
     rows = Notification.objects.filter(user=viewer)
+    if viewer.counts.holds_notifications and not held:
+        rows = rows.exclude(kept_back(viewer))
     if kinds is not None:
         rows = rows.filter(kind__in=kinds)
     return rows if actor_id is None else rows.filter(actor=actor_id)
 
 
 def notifications_page(
-    viewer: User, cursor: Cursor, *, kinds: list[str] | None = None, actor_id: int | None = None
+    viewer: User,
+    cursor: Cursor,
+    *,
+    kinds: list[str] | None = None,
+    actor_id: int | None = None,
+    held: bool = False,
 ) -> Page[NotificationItem]:
     """A page of a viewer's notifications, newest first, optionally of some kinds only; the cursor is their id."""
-    page = page_of_rows(listed(viewer, kinds=kinds, actor_id=actor_id), cursor)
+    rows = listed(viewer, kinds=kinds, actor_id=actor_id, held=held)
+    page = page_of_rows(rows, cursor)
     return page.mapped(items_of(viewer, page.items))
 
 
 def one_notification(viewer: User, number: int) -> NotificationItem:
     """One of a viewer's notifications, as it would be listed. NotFound."""
-    for item in items_of(viewer, list(listed(viewer).filter(pk=number))):
+    for item in items_of(viewer, list(listed(viewer, held=True).filter(pk=number))):
         return item
     raise NotFound(_("There is no such notification."))
 
@@ -88,6 +102,37 @@ def items_of(viewer: User, rows: list[Notification]) -> list[NotificationItem]:
         and row.actor_id not in hidden
         and (row.post_id is None or row.post_id in posts)
     ]
+
+
+def policy_of(viewer: User) -> NotificationPolicy:
+    """What a viewer wants held back; nothing, unless something was said."""
+    said = NotificationPolicy.objects.filter(user=viewer).first()
+    return said or NotificationPolicy(user=viewer)
+
+
+@dataclass(frozen=True, slots=True)
+class HeldBack:
+    """What one account did that a viewer's policy holds back, newest first."""
+
+    items: list[NotificationItem]
+
+    @property
+    def actor(self) -> User:
+        """Who did it."""
+        return self.items[0].actor
+
+
+def held_back(viewer: User, *, actor_id: int | None = None) -> list[HeldBack]:
+    """What is held back, by who did it, the newest first: of the newest thousand notifications that are."""
+    if not viewer.counts.holds_notifications:
+        return []
+    rows = listed(viewer, actor_id=actor_id, held=True).filter(requested(viewer))
+    newest = list(rows.order_by("-pk")[:HELD_MOST])
+    found: dict[int, list[NotificationItem]] = {}
+    for start in range(0, len(newest), HELD_BATCH):
+        for item in items_of(viewer, newest[start : start + HELD_BATCH]):
+            found.setdefault(item.actor.pk, []).append(item)
+    return [HeldBack(items) for items in found.values()]
 
 
 def markers_of(viewer: User) -> dict[str, ReadMarker]:

@@ -5,6 +5,7 @@ from typing import Any
 from rest_framework import serializers
 
 from apps.accounts.schema import AccountSchema
+from apps.notifications.models import Verdict
 from apps.timeline.schema import StatusSchema
 
 # Mastodon's words for what happened; it has one word for reply and mention.
@@ -73,6 +74,60 @@ class GroupsSchema(serializers.Serializer[Any]):
     partial_accounts = PartialAccountSchema(many=True, required=False)
     statuses = StatusSchema(many=True)
     notification_groups = GroupSchema(many=True)
+
+
+class PolicySummarySchema(serializers.Serializer[Any]):
+    """How much is held back, of the newest thousand."""
+
+    pending_requests_count = serializers.IntegerField()
+    pending_notifications_count = serializers.IntegerField()
+
+
+class PolicyInput(serializers.Serializer[Any]):
+    """What becomes of which notifications; what is left out stays. Unknown fields are ignored."""
+
+    for_not_following = serializers.ChoiceField(Verdict.values, required=False)
+    for_not_followers = serializers.ChoiceField(Verdict.values, required=False)
+    for_new_accounts = serializers.ChoiceField(Verdict.values, required=False)
+    for_private_mentions = serializers.ChoiceField(Verdict.values, required=False)
+
+
+class PolicySchema(serializers.Serializer[Any]):
+    """What a viewer wants held back."""
+
+    for_not_following = serializers.ChoiceField(Verdict.values)
+    for_not_followers = serializers.ChoiceField(Verdict.values)
+    for_new_accounts = serializers.ChoiceField(Verdict.values)
+    for_private_mentions = serializers.ChoiceField(Verdict.values)
+    for_limited_accounts = serializers.ChoiceField(
+        ["accept"], help_text="There are no limited accounts here."
+    )
+    summary = PolicySummarySchema()
+
+
+class HeldBackSchema(serializers.Serializer[Any]):
+    """What one account did that is held back."""
+
+    id = serializers.CharField(help_text="The id of the account.")
+    created_at = serializers.DateTimeField()
+    updated_at = serializers.DateTimeField()
+    notifications_count = serializers.CharField()
+    account = AccountSchema()
+    last_status = StatusSchema(allow_null=True)
+
+
+class AccountIdsInput(serializers.Serializer[Any]):
+    """Whose requests are meant."""
+
+    id = serializers.ListField(
+        child=serializers.RegexField(r"\A[1-9][0-9]{0,17}\Z"), max_length=100
+    )
+
+
+class MergedSchema(serializers.Serializer[Any]):
+    """That nothing has to be waited for."""
+
+    merged = serializers.BooleanField()
 
 
 class UnreadSchema(serializers.Serializer[Any]):

@@ -6,8 +6,9 @@ from typing import Any
 from apps.accounts.models import User
 from apps.accounts.serializers import account_json, timestamp
 from apps.notifications.groups import Group
-from apps.notifications.models import ReadMarker
-from apps.notifications.queries import NotificationItem
+from apps.notifications.held import CONDITIONS
+from apps.notifications.models import NotificationPolicy, ReadMarker
+from apps.notifications.queries import HeldBack, NotificationItem
 from apps.notifications.schema import PARTIAL_FIELDS, TYPES
 from apps.timeline.serializers import status_json
 
@@ -64,6 +65,29 @@ def group_json(group: Group) -> dict[str, Any]:
 def _partial(person: User) -> dict[str, Any]:
     whole = account_json(person)
     return {name: whole[name] for name in PARTIAL_FIELDS}
+
+
+def policy_json(policy: NotificationPolicy, held: Sequence[HeldBack]) -> dict[str, Any]:
+    """A policy, and how much it holds back."""
+    summary = {
+        "pending_requests_count": len(held),
+        "pending_notifications_count": sum(len(one.items) for one in held),
+    }
+    said = {name: getattr(policy, name) for name in CONDITIONS}
+    return {**said, "for_limited_accounts": "accept", "summary": summary}
+
+
+def held_back_json(held: HeldBack) -> dict[str, Any]:
+    """What one account did that is held back."""
+    newest, oldest = held.items[0], held.items[-1]
+    return {
+        "id": str(held.actor.pk),
+        "created_at": timestamp(oldest.created_at),
+        "updated_at": timestamp(newest.created_at),
+        "notifications_count": str(len(held.items)),
+        "account": account_json(held.actor),
+        "last_status": status_json(newest.item) if newest.item else None,
+    }
 
 
 def marker_json(marker: ReadMarker) -> dict[str, Any]:

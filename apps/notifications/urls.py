@@ -2,7 +2,7 @@
 
 from django.urls import URLPattern, path
 
-from apps.notifications import api, groups_api, views
+from apps.notifications import api, groups_api, policy_api, views
 
 pages: list[URLPattern] = [
     path("notifications", views.notifications, name="notifications"),
@@ -14,6 +14,13 @@ endpoints: list[URLPattern] = [
     path("notifications", api.notifications),
     path("notifications/unread_count", api.unread),
     path("notifications/clear", api.clear_all),
+    path("notifications/requests", policy_api.requests),
+    path("notifications/requests/merged", policy_api.merged),
+    path("notifications/requests/accept", policy_api.accept_several),
+    path("notifications/requests/dismiss", policy_api.dismiss_several),
+    path("notifications/requests/<int:account_id>", policy_api.one),
+    path("notifications/requests/<int:account_id>/accept", policy_api.accept),
+    path("notifications/requests/<int:account_id>/dismiss", policy_api.dismiss),
     path("notifications/<int:notification_id>", api.one),
     path("notifications/<int:notification_id>/dismiss", api.dismiss_one),
     path("markers", api.markers),
@@ -22,6 +29,7 @@ endpoints: list[URLPattern] = [
 endpoints_v2: list[URLPattern] = [
     path("notifications", groups_api.groups),
     path("notifications/unread_count", groups_api.unread),
+    path("notifications/policy", policy_api.policy),
     path("notifications/<str:group_key>", groups_api.group),
     path("notifications/<str:group_key>/accounts", groups_api.group_accounts),
     path("notifications/<str:group_key>/dismiss", groups_api.dismiss),

@@ -29,7 +29,8 @@ from apps.graph.models import (
 from apps.ids import author_of
 from apps.lists.models import ListMember, UserList
 from apps.moderation.models import Report
-from apps.notifications.models import UnwantedKind
+from apps.notifications.held import CONDITIONS
+from apps.notifications.models import NotificationPermission, NotificationPolicy, UnwantedKind
 from apps.posts.models import Post, ScheduledPost, ThreadMute
 from apps.tags.models import TagFollow
 
@@ -203,6 +204,10 @@ PARTS = [
                             "until": one.expires_at and one.expires_at.isoformat(),
                             "words": [{"word": word.keyword, "whole_word": word.whole_word} for word in one.keywords.all()]})),
     Part("unwanted_notifications.csv", _of(UnwantedKind, "user"), _each(lambda one: {"Kind": one.kind})),
+    Part("notification_policy.jsonl", _of(NotificationPolicy, "user"),
+         _each(lambda one: {name: getattr(one, name) for name in CONDITIONS})),
+    Part("accepted_notifications.csv", _people(NotificationPermission, "user", "actor"),
+         _each(lambda one: {"Account address": address_of(one.actor.handle)})),
     Part("reports.jsonl", _of(Report, "reporter", "target"),
          _each(lambda one: {"about": address_of(one.target.handle), "category": one.category, "comment": one.comment,
                             "at": one.created_at.isoformat()})),

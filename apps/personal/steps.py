@@ -37,7 +37,13 @@ from apps.graph.request_actions import reject_request
 from apps.lists.actions import tidy_lists
 from apps.lists.models import ListMember, UserList
 from apps.moderation.models import Report
-from apps.notifications.models import Notification, ReadMarker, UnwantedKind
+from apps.notifications.models import (
+    Notification,
+    NotificationPermission,
+    NotificationPolicy,
+    ReadMarker,
+    UnwantedKind,
+)
 from apps.oauth.models import Application
 from apps.personal.exporting import discard_exports
 from apps.posts.actions import delete_post
@@ -169,6 +175,8 @@ def mine(user: User, limit: int) -> int:
         Conversation.objects.filter(user=user),
         ReadMarker.objects.filter(user=user),
         UnwantedKind.objects.filter(user=user),
+        NotificationPolicy.objects.filter(user=user),
+        NotificationPermission.objects.filter(Q(user=user) | Q(actor=user)),
         Report.objects.filter(reporter=user),
         AnnouncementRead.objects.filter(user=user),
         AnnouncementReaction.objects.filter(user=user),

@@ -165,8 +165,8 @@ def _insert(post: Post, counts: UserCounts) -> None:
 
 
 def _count_links(post: Post, delta: int) -> None:
-    reposted = post.source_id if post.kind == Kind.REPOST else None
-    links = [(post.reply_to_id, "replies"), (reposted, "reposts")]
+    shared_as = "reposts" if post.kind == Kind.REPOST else "quotes"
+    links = [(post.reply_to_id, "replies"), (post.source_id, shared_as)]
     for target_id, column in sorted(
         (target, column) for target, column in links if target is not None
     ):

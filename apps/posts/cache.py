@@ -67,6 +67,7 @@ _FIELDS = (  # new ones at the end
     Field("likes"),
     Field("bookmarks"),
     Field("reads", counted=True),
+    Field("quotes"),
 )
 POST_COUNTS_TABLE = CountsTable(
     PostCounts, tuple(field.name for field in _FIELDS), rebuild="apps.posts.tasks.tend_counts"

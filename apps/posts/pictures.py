@@ -43,7 +43,7 @@ def rewritten(data: bytes) -> Rewritten:
     except subprocess.TimeoutExpired:
         raise _unreadable() from None
     if done.returncode == TOO_LARGE:
-        raise unfit(_("This picture has too many pixels. 25 million is the most."))
+        raise unfit(_("This picture has too many pixels. 25 million is the most, 12 million of a WebP or of all frames of a moving one."))  # fmt: skip
     if done.returncode != 0:
         raise _unreadable()
     line, _newline, parts = done.stdout.partition(b"\n")

@@ -30,6 +30,7 @@ class Counts:
     likes: int = 0
     bookmarks: int = 0
     reads: int = 0
+    quotes: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,16 +2,20 @@
 
 from collections.abc import Collection, Sequence
 
-from django.db import connection
+from django.db import connection, transaction
 from django.db.models import Max
+from django.utils import timezone
 
 from apps.accounts.models import User
 from apps.posts.models import Kind, Post, Visibility
-from apps.search.models import PersonEntry, PostEntry
+from apps.posts.text import tag_names
+from apps.search.models import IndexWalk, PersonEntry, PostEntry
 from apps.search.words import vector
+from apps.tags.actions import add_tags
 
 BATCH = 1_000
 OVERLAP = 1_000  # ids of accounts
+VERSION = 1  # of what is written for a post: another one has all of them indexed anew
 
 _PUT_POSTS = """
 INSERT INTO search_postentry (post_id, author_id, is_public, words)
@@ -74,3 +78,26 @@ def next_posts(after: int) -> list[int]:
     return list(
         Post.objects.filter(pk__gt=after).order_by("pk").values_list("pk", flat=True)[:BATCH]
     )
+
+
+def tag_and_index(post_ids: Collection[int]) -> None:
+    """Write the tags and the words of posts that may be older than both."""
+    rows = Post.objects.filter(pk__in=post_ids, deleted_at=None, body__contains="#")
+    said = rows.exclude(kind=Kind.REPOST).only("visibility", "body")
+    add_tags((post.pk, tag_names(post.body), post.visibility == Visibility.PUBLIC) for post in said)
+    index_posts(post_ids)
+
+
+@transaction.atomic
+def index_older_posts() -> int:
+    """Index the next posts of the walk through all; how many. None once it is done in this version, and beside another worker."""
+    IndexWalk.objects.get_or_create(pk=1)
+    walk = IndexWalk.objects.select_for_update(skip_locked=True).filter(pk=1).first()
+    if walk is None or (walk.version == VERSION and walk.finished_at):
+        return 0
+    ids = next_posts(walk.after if walk.version == VERSION else 0)
+    tag_and_index(ids)
+    walk.version, walk.after = VERSION, ids[-1] if ids else walk.after
+    walk.finished_at = None if ids else timezone.now()
+    walk.save()
+    return len(ids)

@@ -4,6 +4,7 @@ from django.conf import settings
 from django.contrib.postgres.indexes import GinIndex
 from django.db import models
 from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
 
 
 class WordsField(models.Field):  # type: ignore[type-arg]  # it takes no parameter at run time
@@ -52,10 +53,25 @@ class TrendingPost(models.Model):
     score = models.FloatField()
 
     class Meta:
+        verbose_name, verbose_name_plural = _("trending post"), _("trending posts")
         indexes = [models.Index(fields=["-score", "-post_id"], name="search_trending")]
 
     def __str__(self) -> str:
         return f"{self.post_id}: {self.score:.2f}"
+
+
+class IndexWalk(models.Model):
+    """How far the posts that were there before the index have been indexed; one row."""
+
+    version = models.PositiveSmallIntegerField(default=0)  # of the form of the words
+    after = models.BigIntegerField(_("up to post"), default=0)
+    finished_at = models.DateTimeField(_("finished at"), null=True, blank=True)
+
+    class Meta:
+        verbose_name = verbose_name_plural = _("walk of the index")
+
+    def __str__(self) -> str:
+        return f"{self.version}: {self.after}"
 
 
 class Dismissal(models.Model):

@@ -2,7 +2,7 @@
 
 from celery import shared_task
 
-from apps.search.indexing import index_new_people
+from apps.search import indexing
 from apps.search.trends import rank_posts
 
 MOST_BATCHES = 10  # of one turn
@@ -12,7 +12,15 @@ MOST_BATCHES = 10  # of one turn
 def index_newcomers() -> None:
     """Index the accounts that were made since the last turn."""
     for _batch in range(MOST_BATCHES):
-        if not index_new_people():
+        if not indexing.index_new_people():
+            return
+
+
+@shared_task
+def index_older_posts() -> None:
+    """Index what was written before there was this index: after an upgrade nobody has to do it by hand."""
+    for _batch in range(MOST_BATCHES):
+        if not indexing.index_older_posts():
             return
 
 

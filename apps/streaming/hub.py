@@ -121,6 +121,8 @@ class Hub:
                 self._tell(await self.ask(self._news_of_post, name, ids["post_id"], self._heard()))
             elif name == "notified":
                 await self._tell_notifications(ids["user_id"])
+            elif name == "conversed":
+                await self._tell_conversation(ids["user_id"], ids["post_id"])
             elif name == "tokens_ended":
                 await self._end_streams_of(list(self._by_listener.get(ids["user_id"], ())))
         except Exception:
@@ -149,6 +151,11 @@ class Hub:
         if listener_id in self._newest_notification:
             self._newest_notification[listener_id] = newest
         self._tell(news)
+
+    async def _tell_conversation(self, listener_id: int, post_id: int) -> None:
+        mine = self._by_listener.get(listener_id, ())
+        if any(queries.DIRECT in connection.streams for connection in mine):
+            self._tell(await self.ask(queries.news_of_conversation, listener_id, post_id))
 
     def _tell(self, news: Iterable[News]) -> None:
         for one in news:

@@ -7,6 +7,8 @@ import orjson
 
 from apps.accounts.models import User
 from apps.accounts.queries import users_by_id
+from apps.conversations.queries import conversation_about
+from apps.conversations.serializers import conversation_json
 from apps.filters.models import FilterContext
 from apps.graph.circle_queries import circle_audience
 from apps.graph.queries import Relations, exact_relations
@@ -30,6 +32,7 @@ from apps.timeline.sifting import is_hidden, sifted
 
 MOST_NOTIFICATIONS = 40  # told at once; whoever gets more than that will look at the page
 USER = Stream("user")
+DIRECT = Stream("direct")
 NOTIFICATIONS = Stream("user:notification")
 RELATED_AT_ONCE = 1000
 
@@ -79,6 +82,15 @@ def news_of_notifications(listener_id: int, after: int) -> tuple[int, list[News]
         for item in reversed(page.items)
     ]
     return max(after, page.newer or 0), news
+
+
+def news_of_conversation(listener_id: int, post_id: int) -> list[News]:
+    """What was said last in a conversation of a listener's; nothing when it is hidden, or more has been said since."""
+    listener = users_by_id([listener_id]).get(listener_id)
+    talk = conversation_about(listener, post_id) if listener else None
+    if talk is None:
+        return []
+    return [News(listener_id, frozenset({DIRECT}), "conversation", _text(conversation_json(talk)))]
 
 
 def newest_notification(listener: User) -> int:

@@ -34,7 +34,7 @@ class MediaChange(serializers.Serializer[Any]):
 
 
 class MediaInput(serializers.Serializer[Any]):
-    """A picture: JPEG, PNG, WebP or GIF, at most 16 MB and 25 million pixels, all frames together."""
+    """A picture: JPEG, PNG, WebP or GIF, at most 16 MB and 25 million pixels; WebP, and all frames of what moves together: 12 million."""
 
     file = serializers.FileField(max_length=1000, allow_empty_file=True)
     description = serializers.CharField(

@@ -146,6 +146,7 @@ class StatusSchema(serializers.Serializer[Any]):
     replies_count = serializers.IntegerField()
     reblogs_count = serializers.IntegerField()
     favourites_count = serializers.IntegerField()
+    quotes_count = serializers.IntegerField()
     favourited = serializers.BooleanField()
     reblogged = serializers.BooleanField()
     bookmarked = serializers.BooleanField()

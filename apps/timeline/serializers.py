@@ -55,6 +55,7 @@ def status_json(item: FeedItem) -> Json:
         "replies_count": shown.counts.replies,
         "reblogs_count": shown.counts.reposts,
         "favourites_count": shown.counts.likes,
+        "quotes_count": shown.counts.quotes,
         "favourited": shown.flags.liked,
         "reblogged": shown.flags.reposted,
         "bookmarked": shown.flags.bookmarked,

@@ -18,6 +18,7 @@ from apps.filters.actions import FilterChange, KeywordChange, add_post, create_f
 from apps.graph.actions import block_user
 from apps.graph.models import FollowRequest
 from apps.lists.actions import create_list
+from apps.notifications.actions import change_policy
 from apps.notifications.models import Notification, NotificationKind
 from apps.oauth.actions import register_application
 from apps.posts.actions import delete_post
@@ -100,6 +101,9 @@ ENDPOINTS = [
     ("GET", "notifications", True),
     ("GET", "notifications/unread_count", True),
     ("POST", "notifications/clear", True),
+    *(("GET", f"notifications/requests{what}", True) for what in ("", "/merged", "/<int:account_id>")),
+    *(("POST", f"notifications/requests{who}/{act}", True) for who in ("", "/<int:account_id>") for act in ("accept", "dismiss")),
+    *((method, "v2/notifications/policy", True) for method in ("GET", "PATCH")),
     ("GET", "notifications/<int:notification_id>", True),
     ("POST", "notifications/<int:notification_id>/dismiss", True),
     ("GET", "v2/notifications", True),
@@ -245,6 +249,8 @@ def call(client, method, address, number=0, *, slash="", **more):
         data = {"status_id": str(newest_post_id())}
     if data and "<int:number>" in address:
         data = {"scheduled_at": in_an_hour().isoformat()}
+    if address.startswith("notifications/requests/") and method == "POST":
+        data = {"id": ["1"]}
     if address == "reports":
         data = {"account_id": str(number)}
     if method == "GET" and address == "accounts/lookup":
@@ -364,6 +370,19 @@ def part_of_a_filter(owner, address):
     return ids[re.findall(r"<int:(\w+)>", address)[0]]
 
 
+def told(address, reader, actor):
+    """Let there be something for a reader to be told of, or to answer; the id of a notification that is asked for."""
+    if address.startswith("follow_requests/"):
+        FollowRequest.objects.create(owner=reader, requester=actor)
+    if address == "notifications/requests/<int:account_id>":
+        change_policy(reader, for_not_followers="filter")
+        Notification.objects.create(user=reader, kind=NotificationKind.FOLLOW, actor=actor)
+    if "<int:notification_id>" in address or "<str:group_key>" in address:
+        kind = NotificationKind.FOLLOW
+        return Notification.objects.create(user=reader, kind=kind, actor=actor).pk
+    return None
+
+
 @pytest.mark.parametrize(("method", "address", "needs_token"), ENDPOINTS)
 def test_a_trailing_slash_is_the_same_address_without_a_redirect(
     alice, bob, api_of, method, address, needs_token
@@ -388,11 +407,7 @@ def test_a_trailing_slash_is_the_same_address_without_a_redirect(
         post, owners = publish(alice, visibility="mentioned"), True
         talk = Conversation.objects.create(user=alice, thread_id=post.pk, last_post=post)
         number = talk.pk
-    if "<int:notification_id>" in address or "<str:group_key>" in address:
-        kind = NotificationKind.FOLLOW
-        number = Notification.objects.create(user=bob, kind=kind, actor=alice).pk
-    if address.startswith("follow_requests/"):  # there is somebody to answer
-        FollowRequest.objects.create(owner=bob, requester=alice)
+    number = told(address, bob, alice) or number
     if "filters/" in address:
         number, owners = part_of_a_filter(alice, address), True
     client = client_for(method, address, api_of(alice if owners else bob))
@@ -403,7 +418,8 @@ def test_a_trailing_slash_is_the_same_address_without_a_redirect(
 
 @pytest.mark.parametrize(("method", "address", "needs_token"), ENDPOINTS)
 def test_another_method_is_refused_in_json(alice, api_of, method, address, needs_token):
-    other = "PATCH" if method != "PATCH" else "PUT"
+    taken = {one for one, where, _needs in ENDPOINTS if where == address}
+    other = next(one for one in ("PATCH", "PUT", "DELETE") if one not in taken)
     answer = call(api_of(alice), other, address, alice.pk)
     assert (answer.status_code, answer.json()["code"]) == (405, "method_not_allowed")
 

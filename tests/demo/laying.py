@@ -51,6 +51,7 @@ def assert_counts_equal_rows() -> None:
     sources = {
         "replies": Post.objects.exclude(reply_to=None).values_list("reply_to"),
         "reposts": Post.objects.filter(kind=Kind.REPOST).values_list("source"),
+        "quotes": Post.objects.filter(kind=Kind.QUOTE).values_list("source"),
         "likes": Like.objects.values_list("post"),
         "bookmarks": Bookmark.objects.values_list("post"),
     }

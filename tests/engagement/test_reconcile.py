@@ -72,7 +72,7 @@ def test_what_the_actions_leave_is_right(life):
     assert (said.strip(), code) == ("12 rows compared, 0 counts wrong, 0 put right", 0)
 
 
-@pytest.mark.parametrize("field", ["replies", "reposts", "likes", "bookmarks"])
+@pytest.mark.parametrize("field", ["replies", "reposts", "likes", "bookmarks", "quotes"])
 def test_a_wrong_count_of_a_post_is_found_and_repaired_everywhere(life, field):
     pk = life[0].pk
     PostCounts.objects.filter(pk=pk).update(**{field: 40})
@@ -101,7 +101,7 @@ def test_a_wrong_count_of_an_account_is_found_and_repaired_everywhere(life, alic
 def test_wrong_records_in_redis_are_found_and_repaired_whatever_their_revision(life, revision):
     pk = life[2].pk
     key, name = POST_COUNTS.store.places.place(pk)
-    record = POST_COUNTS.store.schema.pack((9, 9, 9, 9, 0), revision).record
+    record = POST_COUNTS.store.schema.pack((9, 9, 9, 9, 0, 9), revision).record
     counters().hset(POST_COUNTS.store.key(key), name, record)
     assert counts_of(pk).likes == 9
     assert drifts("--fix")[0]

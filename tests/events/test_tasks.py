@@ -206,6 +206,7 @@ TASKS = {
     "apps.graph.tasks.end_due_mutes": run_plain,
     "apps.ranking.tasks.purge": run_plain,
     "apps.search.tasks.index_newcomers": run_plain,
+    "apps.search.tasks.index_older_posts": run_plain,
     "apps.search.tasks.rank_trends": run_plain,
     "apps.tags.tasks.count_tags": run_plain,
     "apps.personal.tasks.build_export": run_export,

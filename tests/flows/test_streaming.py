@@ -75,6 +75,16 @@ def test_notifications_come_to_both_streams_of_their_reader(address, alice, bob,
         assert other.events == []
 
 
+def test_conversations_come_to_the_stream_of_their_own(address, alice, bob, carol):
+    with listening(address, "direct", token_of(bob)) as stream:
+        publish(alice, "@carol not for bob", visibility="mentioned")
+        publish(alice, "@bob hello")
+        said = publish(alice, "@bob hello", visibility="mentioned")
+        deliver()
+        [(name, talk)] = stream.wait(1)
+        assert (name, talk["last_status"]["id"], talk["unread"]) == ("conversation", str(said.pk), True)  # fmt: skip
+
+
 def test_who_may_not_see_a_post_hears_nothing_of_it(address, alice, bob, carol):
     enemy = make_user()
     follow_user(enemy, alice)

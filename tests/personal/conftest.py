@@ -14,6 +14,7 @@ from apps.graph.actions import block_user, follow_user, mute_user, note_about
 from apps.graph.circle_actions import add_to_circle, create_circle
 from apps.lists.actions import add_to_list, create_list
 from apps.moderation.actions import file_report
+from apps.notifications.actions import accept_from, change_policy
 from apps.paging import Cursor
 from apps.posts.actions import repost
 from apps.posts.drafts import Draft, PollDraft
@@ -65,6 +66,8 @@ def life(page_of, settings):
     vote(alice, poll.pk, [1])
     mute_user(alice, dora)
     note_about(alice, bob, f"={CANARY}")
+    change_policy(alice, for_private_mentions="filter")
+    accept_from(alice, [carol.pk])
     note_about(carol, alice, "a note of Carol's")
     block_user(dora, alice)
     people = create_list(alice, title=f"List {CANARY}")

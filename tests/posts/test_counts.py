@@ -45,7 +45,7 @@ def page(alice, bob, carol):
 
 def in_sql(ids):
     rows = PostCounts.objects.filter(pk__in=ids)
-    return {row.pk: Counts(row.replies, row.reposts, row.likes, row.bookmarks, row.reads) for row in rows}  # fmt: skip
+    return {row.pk: Counts(row.replies, row.reposts, row.likes, row.bookmarks, row.reads, row.quotes) for row in rows}  # fmt: skip
 
 
 def test_a_page_takes_its_counts_from_redis_in_one_trip(page, bob):
@@ -204,3 +204,12 @@ def test_only_the_author_sees_how_many_read_a_post(alice, bob, page_of, api_of):
     status = f"/api/v1/statuses/{post.pk}"
     assert api_of(alice).get(status).json()["feedsite"]["reads_count"] == counts_of(post.pk).reads
     assert api_of(bob).get(status).json()["feedsite"]["reads_count"] is None
+
+
+def test_a_quote_is_counted_until_it_is_deleted_and_is_no_repost(alice, bob):
+    post = publish(alice)
+    quote = publish(bob, "look", quote_of_id=post.pk)
+    publish(bob, "look here", quote_of_id=post.pk, reply_to_id=post.pk)
+    assert counts_of(post.pk) == in_sql([post.pk])[post.pk] == Counts(quotes=2, replies=1)
+    delete_post(quote.pk, by=bob)
+    assert counts_of(post.pk) == in_sql([post.pk])[post.pk] == Counts(quotes=1, replies=1)

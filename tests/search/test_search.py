@@ -9,12 +9,15 @@ from apps.graph.circle_actions import create_circle
 from apps.paging import Cursor
 from apps.posts.actions import delete_post, repost
 from apps.posts.editing import edit_post
+from apps.search import indexing
 from apps.search.indexing import index_new_people
-from apps.search.models import PersonEntry, PostEntry
+from apps.search.models import IndexWalk, PersonEntry, PostEntry
 from apps.search.people import dismiss, people_found, suggested
 from apps.search.posts import post_at, posts_found
+from apps.search.tasks import index_older_posts
 from apps.search.trends import rank_posts, trending_posts
 from apps.search.wishes import wish
+from apps.tags.models import TagUse
 from tests.factories import deliver, make_user, publish, suspend
 
 pytestmark = pytest.mark.django_db
@@ -169,3 +172,21 @@ def test_suggestions_can_be_waved_away(alice, bob, carol):
     dismiss(carol, alice.pk)
     dismiss(carol, alice.pk)
     assert [user.handle for user in suggested(carol, limit=1)] == ["bob"]
+
+
+def test_what_was_written_before_the_index_is_indexed_by_itself_once(alice, monkeypatch):
+    old = [publish(alice, f"tea #river {number}").pk for number in range(3)]
+    deliver()
+    PostEntry.objects.all().delete()
+    TagUse.objects.all().delete()
+    monkeypatch.setattr(indexing, "BATCH", 2)
+    assert found("tea") == []
+    index_older_posts()
+    assert found("tea") == old[::-1]
+    assert TagUse.objects.count() == 3
+    PostEntry.objects.all().delete()
+    assert indexing.index_older_posts() == 0  # it was all done
+    monkeypatch.setattr(indexing, "VERSION", 2)
+    assert indexing.index_older_posts() == 2  # a release with another form of the words
+    walk = IndexWalk.objects.get()
+    assert (walk.version, walk.after, walk.finished_at) == (2, old[1], None)

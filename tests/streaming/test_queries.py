@@ -13,7 +13,13 @@ from apps.lists.actions import add_to_list, create_list
 from apps.notifications.queries import latest_notification_id
 from apps.paging import Cursor
 from apps.posts.actions import delete_post, repost
-from apps.streaming.queries import news_of_delete, news_of_notifications, news_of_post
+from apps.streaming.queries import (
+    DIRECT,
+    news_of_conversation,
+    news_of_delete,
+    news_of_notifications,
+    news_of_post,
+)
 from apps.streaming.streams import Stream
 from apps.tags.actions import follow_tag
 from apps.timeline.home import home_timeline
@@ -152,3 +158,22 @@ def test_a_followed_tag_and_the_filters_of_the_page_hold_for_streams(alice, bob,
         for post in (publish(alice, "#Tea"), publish(alice, "#tea, milk"), publish(alice, "milk"))
     ]
     assert streams == [set(heard), {Stream("hashtag", "tea")}, set()]
+
+
+def test_what_is_said_last_among_mentioned_people_is_told_to_those_who_may_see_it(
+    alice, bob, carol
+):
+    first = publish(alice, "@bob @carol hello", visibility="mentioned")
+    deliver()
+    [news] = news_of_conversation(bob.pk, first.pk)
+    body = json.loads(news.payload)
+    assert (news.event, news.streams) == ("conversation", frozenset({DIRECT}))
+    assert (body["last_status"]["id"], body["unread"]) == (str(first.pk), True)
+    assert {person["acct"] for person in body["accounts"]} == {"alice", "carol"}
+    block_user(carol, alice)
+    assert news_of_conversation(carol.pk, first.pk) == []
+    answer = publish(bob, "@alice yes", reply_to_id=first.pk, visibility="mentioned")
+    deliver()
+    assert news_of_conversation(alice.pk, first.pk) == []  # more has been said
+    assert json.loads(news_of_conversation(alice.pk, answer.pk)[0].payload)["unread"] is True
+    assert news_of_conversation(make_user().pk, answer.pk) == []

@@ -30,14 +30,14 @@ WHERE c.user_id = a.user_id
 
 _POSTS = """
 WITH added AS (
-    SELECT * FROM unnest(%s::bigint[], %s::int[], %s::int[], %s::int[], %s::int[])
-        AS a(post_id, replies, reposts, likes, bookmarks)
+    SELECT * FROM unnest(%s::bigint[], %s::int[], %s::int[], %s::int[], %s::int[], %s::int[])
+        AS a(post_id, replies, reposts, likes, bookmarks, quotes)
 ), locked AS (
     SELECT c.post_id FROM posts_postcounts c JOIN added USING (post_id) ORDER BY c.post_id FOR UPDATE OF c
 )
 UPDATE posts_postcounts c
 SET replies = c.replies + a.replies, reposts = c.reposts + a.reposts, likes = c.likes + a.likes,
-    bookmarks = c.bookmarks + a.bookmarks, revision = c.revision + 1
+    bookmarks = c.bookmarks + a.bookmarks, quotes = c.quotes + a.quotes, revision = c.revision + 1
 FROM added a JOIN locked USING (post_id)
 WHERE c.post_id = a.post_id
 """
@@ -51,9 +51,9 @@ def add_counts(world: World) -> None:
         if one.followers or one.following or one.posts
     ]
     posts = [
-        (one.pk, one.replies, one.reposts, one.likes, one.bookmarks)
+        (one.pk, one.replies, one.reposts, one.likes, one.bookmarks, one.quotes)
         for one in world.entries
-        if one.replies or one.reposts or one.likes or one.bookmarks
+        if one.replies or one.reposts or one.likes or one.bookmarks or one.quotes
     ]
     for sql, rows in ((_USERS, sorted(users)), (_POSTS, sorted(posts))):
         for batch in batches(rows):

@@ -111,8 +111,10 @@ def _number(entry: Entry) -> None:
     author.posts += 1
     if entry.reply_to:
         entry.reply_to.replies += 1
-    if entry.is_repost and entry.source:
+    if entry.source and entry.is_repost:
         entry.source.reposts += 1
+    elif entry.source:
+        entry.source.quotes += 1
 
 
 def _insert(world: World, entries: Sequence[Entry]) -> None:

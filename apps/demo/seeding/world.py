@@ -67,6 +67,7 @@ class Entry:
     thread_pk: int = 0
     replies: int = 0
     reposts: int = 0
+    quotes: int = 0
     likes: int = 0
     bookmarks: int = 0
 

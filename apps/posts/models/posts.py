@@ -149,6 +149,7 @@ class PostCounts(models.Model):
     likes = models.PositiveIntegerField(_("likes"), default=0)
     bookmarks = models.PositiveIntegerField(_("bookmarks"), default=0)
     reads = models.PositiveBigIntegerField(_("reads"), default=0, db_default=0)
+    quotes = models.PositiveIntegerField(_("quotes"), default=0, db_default=0)
     revision = models.PositiveIntegerField(
         default=0, db_default=0
     )  # grows with every change but those of `reads`

@@ -1,0 +1,53 @@
+"""Staff see tags and how much they are used. Who follows a tag is nobody else's business: there is no list of that."""
+
+from typing import Any
+
+from django.contrib import admin
+from django.db.models import QuerySet
+from django.http import HttpRequest
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext_lazy
+
+from apps.events.admin import StaffList
+from apps.tags.models import Tag, TagDay
+from apps.tags.names import normal
+
+
+class NamedAdmin(StaffList):
+    """Rows of tags, searched by the whole name of one."""
+
+    tag_name = "name"  # where a row has it
+    search_fields = ("=name",)
+    search_help_text = gettext_lazy("The whole name of a tag.")
+    list_display_links = None
+
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
+    ) -> tuple[QuerySet[Any], bool]:
+        """However it is written."""
+        term = search_term.strip()
+        return (queryset.filter(**{self.tag_name: normal(term) or ""}) if term else queryset), False
+
+
+@admin.register(Tag)
+class TagAdmin(NamedAdmin):
+    """Tags, the youngest first."""
+
+    list_display = ("id", "link", "created_at")
+    ordering = ("-id",)
+
+    @admin.display(description=gettext_lazy("tag"))
+    def link(self, tag: Tag) -> SafeString:
+        """To where it is read."""
+        return format_html('<a href="{}">{}</a>', tag.url, str(tag))
+
+
+@admin.register(TagDay)
+class TagDayAdmin(NamedAdmin):
+    """Which tags were used by how many accounts, day by day."""
+
+    tag_name = "tag__name"
+    list_display = ("day", "tag", "accounts", "uses")
+    list_select_related = ("tag",)
+    ordering = ("-day", "-accounts", "-uses")

@@ -1,0 +1,28 @@
+"""Refusals have the content type of RFC 9457 for those who name it, and the same body for everybody."""
+
+import pytest
+
+pytestmark = pytest.mark.django_db
+ADDRESSES = ["/api/v1/accounts/1", "/api/v1/timelines/home", "/api/v1/nowhere", "/api/v1/timelines/public?max_id=x",
+             "/api/v1/timelines/public?max_id=%00"]  # fmt: skip
+
+
+@pytest.mark.parametrize("address", ADDRESSES)
+def test_who_names_the_type_gets_it_and_nobody_else(client, address):
+    usual = client.get(address, headers={"Accept": "application/json, */*"})
+    named = client.get(address, headers={"Accept": "application/json, Application/Problem+JSON;q=0.9"})  # fmt: skip
+    assert usual.status_code == named.status_code >= 400
+    assert usual.headers["Content-Type"].startswith("application/json")
+    assert named.headers["Content-Type"] == "application/problem+json"
+    assert "accept" in usual.headers["Vary"].lower()
+    bodies = [{**one.json(), "request_id": ""} for one in (usual, named)]
+    assert bodies[0] == bodies[1]
+    assert {"error", "type", "title", "status", "code", "detail", "instance"} <= bodies[0].keys()
+
+
+def test_answers_and_pages_keep_their_types(client):
+    accept = {"Accept": "application/json, application/problem+json, text/html"}
+    answer = client.get("/api/v1/timelines/public", headers=accept)
+    assert (answer.status_code, answer.headers["Content-Type"]) == (200, "application/json")
+    page = client.get("/@nobody", headers=accept)
+    assert (page.status_code, page.headers["Content-Type"]) == (404, "text/html; charset=utf-8")

@@ -1,0 +1,60 @@
+"""What staff see of search, tags, lists and filters: never what members keep to themselves."""
+
+import pytest
+from django.contrib import admin
+
+from apps.filters.actions import FilterChange, KeywordChange, create_filter
+from apps.filters.models import FilterKeyword
+from apps.lists.actions import add_to_list, create_list
+from apps.lists.models import ListMember
+from apps.search.models import IndexWalk, TrendingPost
+from apps.tags.models import TagFollow
+from tests.factories import deliver, publish
+from tests.staff import MAX_QUERIES, browser_of, make_staff
+
+pytestmark = pytest.mark.django_db
+TABLES = ["tags/tag", "tags/tagday", "lists/userlist", "filters/filter", "search/trendingpost", "search/indexwalk"]  # fmt: skip
+
+
+@pytest.fixture
+def chief():
+    return browser_of(make_staff(superuser=True))
+
+
+@pytest.fixture
+def life(alice, bob):
+    """Something in every table."""
+    post = publish(alice, "#Tea")
+    deliver()
+    TrendingPost.objects.create(post_id=post.pk, score=1.5)
+    add_to_list(bob, create_list(bob, title="Colleagues").pk, [alice.pk])
+    words = [KeywordChange(keyword="canary")]
+    create_filter(bob, FilterChange("Secret", ["home"], keywords=words))
+    IndexWalk.objects.create(pk=1, version=1, after=post.pk)
+    return post
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_lists_in_few_queries_and_nothing_is_added_changed_or_deleted(
+    chief, life, table, django_assert_max_num_queries
+):
+    with django_assert_max_num_queries(MAX_QUERIES):
+        page = chief.get(f"/admin/{table}/")
+    assert page.status_code == 200
+    text = page.content.decode()
+    assert "canary" not in text
+    assert "Secret" not in text
+    assert chief.get(f"/admin/{table}/add/").status_code == 403
+    assert chief.post(f"/admin/{table}/1/delete/", {"post": "yes"}).status_code in {302, 403}
+
+
+@pytest.mark.parametrize(("table", "there", "elsewhere"), [("tags/tag", "TEA", "coffee"), ("lists/userlist", "bob", "alice"), ("filters/filter", "@bob", "nobody")])  # fmt: skip
+def test_rows_are_searched_by_the_whole_name(chief, life, table, there, elsewhere):
+    for term, number in ((there, 1), (elsewhere, 0)):
+        page = chief.get(f"/admin/{table}/", {"q": term})
+        assert page.context["cl"].result_count == number, term
+
+
+def test_members_and_keywords_and_who_follows_a_tag_are_not_shown_at_all():
+    for model in (ListMember, FilterKeyword, TagFollow):
+        assert not admin.site.is_registered(model)
