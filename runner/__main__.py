@@ -13,8 +13,8 @@ def main(command_line: list[str]) -> int:
     """Do what the command line asks; returns the exit status."""
     request = arguments.parse(command_line)
     try:
-        if request.verb in ("serve", "manage", "test", "check", "bench", "drill"):
-            packages.enter(development=request.verb in ("test", "check"))
+        if request.verb in ("serve", "manage", "test", "check", "bench", "drill", "vitals"):
+            packages.enter(development=request.verb in ("test", "check", "vitals"))
         return perform(request)
     except LaunchError as error:
         complain(str(error))
@@ -36,6 +36,7 @@ def perform(request: arguments.Request) -> int:
         "check": checks.check,
         "bench": lambda: checks.bench(request.rest),
         "drill": lambda: checks.drill(request.rest),
+        "vitals": lambda: checks.vitals(request.rest),
     }
     return verbs[request.verb]()
 

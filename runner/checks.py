@@ -1,4 +1,4 @@
-"""`./run test`, `./run check`, `./run bench` and `./run drill`."""
+"""`./run test`, `./run check`, `./run bench`, `./run drill` and `./run vitals`."""
 
 import os
 import subprocess
@@ -41,6 +41,11 @@ def bench(arguments: list[str]) -> NoReturn:
 def drill(arguments: list[str]) -> NoReturn:
     """Replace this process by the drill."""
     _become("drill", arguments)
+
+
+def vitals(arguments: list[str]) -> NoReturn:
+    """Replace this process by the measurements in a browser."""
+    _become("vitals", arguments)
 
 
 def _become(module: str, arguments: list[str]) -> NoReturn:
@@ -115,7 +120,16 @@ def _checks_with_servers(directory: Path) -> list[str]:
         steps = [
             (
                 "types",
-                [*_module("mypy"), "apps", "feedsite", "runner", "bench", "drill", "tests"],
+                [
+                    *_module("mypy"),
+                    "apps",
+                    "feedsite",
+                    "runner",
+                    "bench",
+                    "drill",
+                    "vitals",
+                    "tests",
+                ],
             ),  # reads the settings
             ("system", manage_command("check", "--fail-level", "WARNING")),
             ("migrations", manage_command("makemigrations", "--check", "--dry-run")),

@@ -11,7 +11,7 @@ ROOT = Path(__file__).resolve().parent.parent
 MOST_LINES = 300
 MODULES = sorted(
     path
-    for folder in ("apps", "bench", "drill", "feedsite", "runner")
+    for folder in ("apps", "bench", "drill", "feedsite", "runner", "vitals")
     for path in (ROOT / folder).rglob("*.py")
     if "migrations" not in path.parts and not path.stem.endswith("_pb2")  # generated
 )

@@ -1,0 +1,106 @@
+"""Figures become lines, lines become a verdict, a table and a plot."""
+
+import json
+from xml.etree import ElementTree
+
+import pytest
+from rich.console import Console
+
+from bench.measure import Spread
+from vitals import report
+from vitals.__main__ import main
+from vitals.budgets import Line, lines_of, lines_of_paints
+from vitals.look import Look, Violation
+from vitals.pages import named
+
+POLICY = "default-src 'self'; script-src 'self'"
+
+
+def look(name="home", **seen):
+    page = named([name])[0]
+    fine = {
+        "status": page.status,
+        "policy": POLICY,
+        "script": 20_000,
+        "style": 7_000,
+        "html": 9_000,
+        "requests": 7,
+    }
+    return Look(page, "en", 390, **{**fine, **seen})  # fmt: skip
+
+
+def missed(*looks):
+    return [line.what for line in lines_of(looks) if not line.kept]
+
+
+def test_what_is_inside_its_budget_is_kept():
+    assert missed(look(), look("missing")) == []
+
+
+@pytest.mark.parametrize(
+    ("seen", "what"),
+    [
+        ({"violations": [Violation("color-contrast", "dark", ("p",))]}, "axe-core violations, all rules"),
+        ({"wide": ["320: 400 px, pre"]}, "pages that scroll sideways, at 320 px too"),
+        ({"complaints": ["Refused"]}, "complaints in the console"),
+        ({"status": 500}, "pages of an unexpected status"),
+        ({"policy": "script-src 'unsafe-inline'"}, "pages that allow inline code"),
+        ({"policy": ""}, "pages that allow inline code"),
+        ({"shift": 0.01}, "layout shift (CLS)"),
+        ({"script": 30 * 1024}, "scripts of a page"),
+        ({"style": 8 * 1024}, "style sheets of a page"),
+        ({"html": 60 * 1024}, "HTML of a page"),
+        ({"requests": 14, "pictures": 2}, "requests of a page, besides people's pictures"),
+    ],
+)  # fmt: skip
+def test_each_budget_can_be_missed(seen, what):
+    assert missed(look(), look(**seen)) == [what]
+
+
+def test_the_slowest_page_counts():
+    spread = Spread.exact
+    lines = lines_of_paints(
+        {"home": (spread(300), spread(100)), "local": (spread(1200), spread(90))}
+    )
+    assert [(line.found, line.worst, line.kept) for line in lines] == [(1200, "local", False), (100, "home", True)]  # fmt: skip
+
+
+def test_what_is_written_says_it_all(tmp_path):
+    looks = [look(), look("landing", wide=["320: 400 px, <pre>"])]
+    lines = [*lines_of(looks), Line("largest <paint>", "ms", 250, 300.0, "home")]
+    places = report.write(tmp_path, lines, looks)
+    data = json.loads(places[0].read_text())
+    assert (data["looks"], data["pages"]) == (2, 2)
+    assert [line["what"] for line in data["lines"] if not line["kept"]] == [
+        "pages that scroll sideways, at 320 px too"
+    ]
+    assert "| scripts of a page | 19.5 KB gzip | < 30 KB gzip | kept |" in places[1].read_text()
+    texts = [one.text for one in ElementTree.fromstring(places[2].read_text()).iter() if one.text]
+    assert "250 ms of < 300 ms, kept" in texts
+
+
+def test_the_terminal_shows_findings_and_verdicts(capsys):
+    looks = [look(violations=[Violation("image-alt", "light", ("img",))] * 30)]
+    console = Console(width=200)
+    report.show_findings(console, looks)
+    report.show(console, lines_of(looks))
+    printed = capsys.readouterr().out
+    assert "home en 390: image-alt (light): img" in printed
+    assert "and 10 more" in printed
+    assert printed.count("missed") == 1
+
+
+def test_the_command_explains_itself(capsys):
+    with pytest.raises(SystemExit) as stopped:
+        main(["--help"])
+    assert stopped.value.code == 0
+    assert "examples:" in capsys.readouterr().out
+    with pytest.raises(SystemExit) as stopped:
+        main(["--only", "nowhere"])
+    assert stopped.value.code == 2
+
+
+def test_without_a_browser_it_says_so(monkeypatch, capsys):
+    monkeypatch.setattr("vitals.__main__.PROGRAM", None)
+    assert main([]) == 2
+    assert "no Chromium" in capsys.readouterr().out

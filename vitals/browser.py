@@ -1,0 +1,59 @@
+"""A Chromium that is on the machine already, and people in it."""
+
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+
+NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+PROGRAM = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, NAMES)), None)
+MISSING = f"no Chromium: none of {', '.join(NAMES)} on PATH, and CHROMIUM is not set"
+ARGUMENTS = [
+    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
+    "--disable-component-update", "--disable-sync",
+]  # fmt: skip
+WAIT_MS = 15_000
+
+
+@contextmanager
+def chromium() -> Iterator[Browser]:
+    """A started browser; of each thread its own."""
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=PROGRAM, args=ARGUMENTS)
+        try:
+            yield browser
+        finally:
+            browser.close()
+
+
+def window(
+    browser: Browser,
+    site: str,
+    *,
+    width: int = 1280,
+    language: str = "en",
+    scripts: bool = True,
+) -> BrowserContext:
+    """Somebody with cookies of their own, whose browser asks for a language. `width` in CSS pixels."""
+    context = browser.new_context(
+        base_url=site,
+        viewport={"width": width, "height": 900 if width > 600 else 844},
+        locale="en",
+        java_script_enabled=scripts,
+        color_scheme="light",
+        reduced_motion="reduce",
+    )
+    context.add_cookies([{"name": "lang", "value": language, "url": site}])
+    context.set_default_timeout(WAIT_MS)
+    return context
+
+
+def log_in(page: Page, handle: str, password: str) -> None:
+    """Through the form, in any language."""
+    page.goto("/login")
+    page.locator("#id_username").fill(handle)
+    page.locator("#id_password").fill(password)
+    page.locator("main form button.btn").first.click()
+    page.wait_for_url("**/")

@@ -1,0 +1,90 @@
+"""Every page of the site that people see. `tests/vitals` fails for a template that is missing here."""
+
+from dataclasses import dataclass
+
+VISITOR, MEMBER = "visitor", "member"
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """One address. Names in braces are replaced by what the stage has made (`vitals.stage`)."""
+
+    name: str
+    template: str
+    address: str
+    who: str = MEMBER
+    status: int = 200
+
+
+PAGES = (
+    Page("home", "timeline/home.html", "/"),
+    Page("landing", "timeline/landing.html", "/", VISITOR),
+    Page("local", "timeline/public.html", "/public"),
+    Page("local-visitor", "timeline/public.html", "/public", VISITOR),
+    Page("profile", "timeline/profile.html", "/@{author}"),
+    Page("profile-own", "timeline/profile.html", "/@{viewer}"),
+    Page("profile-visitor", "timeline/profile.html", "/@{author}", VISITOR),
+    Page("profile-replies", "timeline/profile.html", "/@{author}/with_replies"),
+    Page("thread", "timeline/thread.html", "/@{author}/{post}"),
+    Page("thread-own", "timeline/thread.html", "/@{viewer}/{own_post}"),
+    Page("thread-visitor", "timeline/thread.html", "/@{author}/{post}", VISITOR),
+    Page("compose", "timeline/compose.html", "/compose"),
+    Page("reply", "timeline/compose.html", "/compose?reply_to={post}"),
+    Page("quote", "timeline/compose.html", "/compose?quote={post}"),
+    Page("edit", "timeline/edit.html", "/posts/{own_post}/edit"),
+    Page("delete", "timeline/delete.html", "/posts/{own_post}/delete"),
+    Page("notifications", "notifications/list.html", "/notifications"),
+    Page("mentions", "notifications/list.html", "/notifications/mentions"),
+    Page("bookmarks", "timeline/bookmarks.html", "/bookmarks"),
+    Page("lists", "lists/index.html", "/lists"),
+    Page("list", "timeline/list.html", "/lists/{list}"),
+    Page("list-edit", "lists/edit.html", "/lists/{list}/edit"),
+    Page("list-delete", "lists/delete.html", "/lists/{list}/delete"),
+    Page("search", "search/search.html", "/search?q={word}"),
+    Page("search-nothing", "search/search.html", "/search?q=qqqzzzqqq"),
+    Page("explore", "search/search.html", "/explore"),
+    Page("explore-visitor", "search/search.html", "/explore", VISITOR),
+    Page("tags", "tags/index.html", "/tags"),
+    Page("tag", "timeline/tag.html", "/tags/{tag}"),
+    Page("followers", "graph/people.html", "/@{author}/followers"),
+    Page("following", "graph/people.html", "/@{author}/following"),
+    Page("block", "graph/block.html", "/@{author}/block"),
+    Page("mute", "graph/mute.html", "/@{author}/mute"),
+    Page("report", "moderation/report.html", "/@{author}/report?post={post}"),
+    Page("requests", "graph/requests.html", "/follow_requests"),
+    Page("settings-profile", "accounts/settings_profile.html", "/settings/profile"),
+    Page("settings-account", "accounts/settings_account.html", "/settings/account"),
+    Page("settings-appearance", "accounts/settings_appearance.html", "/settings/appearance"),
+    Page("settings-privacy", "graph/privacy.html", "/settings/privacy"),
+    Page("settings-blocks", "graph/severed.html", "/settings/blocks"),
+    Page("settings-mutes", "graph/severed.html", "/settings/mutes"),
+    Page("settings-circles", "graph/circles.html", "/settings/circles"),
+    Page("circle", "graph/circle.html", "/settings/circles/{circle}"),
+    Page("circle-delete", "graph/circle_delete.html", "/settings/circles/{circle}/delete"),
+    Page("settings-filters", "filters/index.html", "/settings/filters"),
+    Page("filter", "filters/edit.html", "/settings/filters/{filter}"),
+    Page("filter-delete", "filters/delete.html", "/settings/filters/{filter}/delete"),
+    Page("settings-applications", "oauth/applications.html", "/settings/applications"),
+    Page("password-change", "accounts/password_change.html", "/password/change"),
+    Page("consent", "oauth/authorize.html", "/oauth/authorize?{consent}"),
+    Page("consent-wrong", "oauth/refused.html", "/oauth/authorize?client_id=0", status=400),
+    Page("explain", "audit/explain.html", "/explain"),
+    Page("explain-post", "audit/explain.html", "/explain/{post}"),
+    Page("about", "about.html", "/about", VISITOR),
+    Page("login", "accounts/login.html", "/login", VISITOR),
+    Page("join", "accounts/join.html", "/join", VISITOR),
+    Page("password-reset", "accounts/password_reset.html", "/password/reset", VISITOR),
+    Page("password-new", "accounts/password_reset_confirm.html", "/password/reset/MQ/no-token", VISITOR),
+    Page("missing", "error.html", "/nobody/here", status=404),
+)  # fmt: skip
+# What no address of its own leads to.
+ELSEWHERE = {
+    "bare.html", "base.html", "confirm.html", "accounts/entry.html", "accounts/settings.html",  # the frames of others
+    "oauth/code.html",  # answers a form; drawn like oauth/authorize.html
+}  # fmt: skip
+
+
+def named(names: list[str]) -> list[Page]:
+    """The pages of these names, all of them for none; KeyError for a name that does not exist."""
+    by_name = {page.name: page for page in PAGES}
+    return [by_name[name] for name in names] if names else list(PAGES)

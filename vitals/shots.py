@@ -1,0 +1,46 @@
+"""Pictures of the pages, for the README and for looking at them with a critical eye."""
+
+from collections.abc import Sequence
+from io import BytesIO
+from pathlib import Path
+
+from PIL import Image
+from playwright.sync_api import BrowserContext
+
+from vitals.browser import chromium
+from vitals.pages import Page
+from vitals.stage import Scene
+
+SHOWN = (
+    "home", "thread", "profile", "notifications", "search", "compose", "explain", "settings-appearance", "landing", "login",
+)  # fmt: skip
+COLOURS = 256  # of a palette: a third of the bytes, and nobody sees the difference
+
+
+def shoot(scene: Scene, pages: Sequence[Page], directory: Path) -> list[Path]:
+    """`<page>-<theme>-<width>.png` of each page; where they are."""
+    directory.mkdir(parents=True, exist_ok=True)
+    made = []
+    with chromium() as browser:
+        for width in (390, 1280):
+            with scene.windows(browser, width=width) as people:
+                for page in pages:
+                    made += _shots(people[page.who], page, scene.address(page), directory, width)
+    return made
+
+
+def _shots(
+    context: BrowserContext, page: Page, address: str, directory: Path, width: int
+) -> list[Path]:
+    places = []
+    tab = context.new_page()
+    tab.goto(address, wait_until="networkidle")
+    for theme in ("light", "dark"):
+        tab.emulate_media(color_scheme=theme)  # type: ignore[arg-type]  # one of the literals
+        place = directory / f"{page.name}-{theme}-{width}.png"
+        with Image.open(BytesIO(tab.screenshot())) as picture:
+            small = picture.convert("RGB").quantize(COLOURS, dither=Image.Dither.NONE)
+            small.save(place, optimize=True)
+        places.append(place)
+    tab.close()
+    return places
