@@ -18,6 +18,7 @@ class Page:
 
 PAGES = (
     Page("home", "timeline/home.html", "/"),
+    Page("ranked", "ranking/ranked.html", "/ranked?why=1"),
     Page("landing", "timeline/landing.html", "/", VISITOR),
     Page("local", "timeline/public.html", "/public"),
     Page("local-visitor", "timeline/public.html", "/public", VISITOR),
@@ -65,6 +66,8 @@ PAGES = (
     Page("filter", "filters/edit.html", "/settings/filters/{filter}"),
     Page("filter-delete", "filters/delete.html", "/settings/filters/{filter}/delete"),
     Page("settings-applications", "oauth/applications.html", "/settings/applications"),
+    Page("export", "personal/export.html", "/settings/export"),
+    Page("account-delete", "personal/delete.html", "/settings/delete"),
     Page("password-change", "accounts/password_change.html", "/password/change"),
     Page("consent", "oauth/authorize.html", "/oauth/authorize?{consent}"),
     Page("consent-wrong", "oauth/refused.html", "/oauth/authorize?client_id=0", status=400),

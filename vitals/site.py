@@ -15,7 +15,7 @@ from runner.ports import answers, free_port
 from runner.problems import LaunchError
 from vitals.stage import Cast
 
-CAST = Cast(viewer="alice", password="rill-demo", author="bob")  # noqa: S106 -- printed for everybody
+CAST = Cast("alice", "rill-demo", author="theo", tag="hybridfeeds", word="timeline")
 FIRST_PORT = 8700
 START_SECONDS = 240
 STOP_SECONDS = 30

@@ -21,12 +21,13 @@ FILTER = {"title": "Endings", "context[]": "home", "filter_action": "warn",
 
 @dataclass(frozen=True, slots=True)
 class Cast:
-    """Who looks, whose pages are looked at, and a word that finds something."""
+    """Who looks, and whose pages are looked at: a followed author; a tag and a word of posts that are there."""
 
     viewer: str
     password: str
     author: str
-    word: str = "a"
+    tag: str
+    word: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,11 +68,9 @@ def prepare(site: str, cast: Cast) -> Scene:
 
 
 def _lay(context: BrowserContext, cast: Cast) -> dict[str, str]:
-    """A list, a filter, a circle, a post and an application; those that are there already are taken."""
+    """A list, a filter, a circle and an application; those that are there already are taken."""
     api = _Api(context, _token(context))
     author = api.get(f"/api/v1/accounts/lookup?acct={cast.author}")
-    posts = api.get(f"/api/v1/accounts/{author['id']}/statuses?exclude_reblogs=true&limit=40")
-    own = api.post("/api/v1/statuses", {"status": "Rain again, and I have read #everything twice."})
     if not api.get("/api/v1/circles"):
         submit(context, "/settings/circles", {"name": "Choir"})
     application = api.post("/api/v1/apps", APPLICATION)
@@ -81,14 +80,22 @@ def _lay(context: BrowserContext, cast: Cast) -> dict[str, str]:
         "viewer": cast.viewer,
         "author": cast.author,
         "word": cast.word,
-        "post": max(posts, key=lambda post: int(post["replies_count"]))["id"],
-        "own_post": own["id"],
-        "tag": "everything",
+        "post": _richest_post(api, cast.author),
+        "own_post": _richest_post(api, cast.viewer),
+        "tag": cast.tag,
         "list": _list(api, author["id"]),
         "filter": _first(api, "/api/v2/filters", FILTER),
         "circle": api.get("/api/v1/circles")[0]["id"],
         "consent": urlencode(asked),
     }
+
+
+def _richest_post(api: "_Api", handle: str) -> str:
+    """One with pictures, and with as many answers as possible."""
+    person = api.get(f"/api/v1/accounts/lookup?acct={handle}")
+    posts = api.get(f"/api/v1/accounts/{person['id']}/statuses?exclude_reblogs=true&limit=40")
+    best = max(posts, key=lambda post: (bool(post["media_attachments"]), post["replies_count"]))
+    return str(best["id"])
 
 
 def _list(api: "_Api", member: str) -> str:

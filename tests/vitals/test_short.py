@@ -45,7 +45,7 @@ def cast(transactional_db):
     publish(author, "@viewer Yours.", reply_to_id=mine.pk)
     like_post(author, mine.pk)
     deliver()
-    return Cast("viewer", PASSWORD, "author", word="thing")
+    return Cast("viewer", PASSWORD, author="author", tag="thing", word="another")
 
 
 @pytest.fixture
