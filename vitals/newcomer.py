@@ -11,6 +11,7 @@ PASSWORD = "a long enough passphrase"  # noqa: S105 -- of an account that is del
 ENGLISH, CHINESE = "A slow walk along the river", "今天去河边慢慢走了一圈"
 SPOKEN = {"walk": ENGLISH, "河边": CHINESE}  # what is searched, and what is found
 ALT = "A wall, painted red"
+WAIT_MS = 15_000
 TRIES = 40  # of half a second: what workers do for an archive or an index
 
 
@@ -190,6 +191,7 @@ STEPS: tuple[Callable[[Newcomer], None], ...] = (
 
 def walk(newcomer: Newcomer) -> list[str]:
     """Take every step in turn, those after a failed one too; what could not be done, in words."""
+    expect.set_options(timeout=WAIT_MS)
     failed = []
     for step in STEPS:
         try:
