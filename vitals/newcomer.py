@@ -17,13 +17,12 @@ TRIES = 40  # of half a second: what workers do for an archive or an index
 
 @dataclass
 class Newcomer:
-    """Somebody new in a window of their own. `settle` lets the workers finish where none run by themselves."""
+    """Somebody new in a window of their own, on a site with workers."""
 
     tab: Tab
     handle: str
     picture: FilePayload
     scripts: bool  # whether the window runs them
-    settle: Callable[[], None] = lambda: None
     friend: str = field(default="", init=False)  # the first one followed
 
     def signs_up(self) -> None:
@@ -152,7 +151,6 @@ class Newcomer:
         self._main.get_by_role("checkbox").first.check()
         self._press("Delete the account")
         self.tab.wait_for_url(re.compile(r"/(login)?(\?.*)?$"))
-        self.settle()
         answer = self.tab.goto(f"/@{self.handle}")
         if answer is None or answer.status not in {404, 410}:
             raise AssertionError("the profile is still there")
@@ -173,7 +171,6 @@ class Newcomer:
 
     def _until(self, address: str, wanted: Locator) -> None:
         """Look again until it is there."""
-        self.settle()
         for _try in range(TRIES):
             self.tab.goto(address)
             if wanted.count():
