@@ -3,6 +3,7 @@
 import re
 from io import BytesIO
 from pathlib import Path
+from typing import Any
 
 import pytest
 from babel.messages.extract import DEFAULT_KEYWORDS, extract_python
@@ -12,7 +13,7 @@ from django.utils.translation.template import templatize
 
 ROOT = Path(__file__).resolve().parent.parent
 FOLDER = ROOT / "locale/zh_Hans/LC_MESSAGES"
-KEYWORDS = {
+KEYWORDS: dict[str, Any] = {
     **DEFAULT_KEYWORDS,
     "gettext_lazy": None,
     "ngettext_lazy": (1, 2),
@@ -31,10 +32,8 @@ def catalogue():
 
 def texts_of(source):
     """(context, text) of every call of gettext in Python code."""
-    options = {"encoding": "utf-8"}
-    for _line, function, messages, _comments in extract_python(
-        BytesIO(source.encode()), KEYWORDS, [], options
-    ):
+    calls: Any = extract_python(BytesIO(source.encode()), KEYWORDS, [], {})  # as UTF-8
+    for _line, function, messages, _comments in calls:
         given = messages if isinstance(messages, tuple) else (messages,)
         context, given = (given[0], given[1:]) if function in CONTEXT_FIRST else (None, given)
         if given and given[0]:

@@ -84,7 +84,7 @@ def look_at(
         _measure(tab, look, width)
         tab.evaluate(AXE_SCRIPT)
         for theme in ("light", "dark"):
-            tab.emulate_media(color_scheme=theme)  # type: ignore[arg-type]  # one of the literals
+            tab.emulate_media(color_scheme=theme)
             look.violations += _violations(tab, theme)
         if width > NARROW:
             tab.set_viewport_size({"width": NARROW, "height": 800})

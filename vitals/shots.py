@@ -35,7 +35,7 @@ def _shots(
     tab = context.new_page()
     tab.goto(address, wait_until="networkidle")
     for theme in ("light", "dark"):
-        tab.emulate_media(color_scheme=theme)  # type: ignore[arg-type]  # one of the literals
+        tab.emulate_media(color_scheme=theme)
         place = directory / f"{page.name}-{theme}-{width}.png"
         with Image.open(BytesIO(tab.screenshot())) as picture:
             picture.convert("RGB").save(place, optimize=True)  # a third less than as it comes

@@ -1,6 +1,7 @@
 """A newcomer does everything once, with scripts and without."""
 
 import pytest
+from playwright.sync_api import FilePayload
 
 from tests.factories import make_user, publish
 from tests.flows.processes import start_worker, stop
@@ -8,7 +9,7 @@ from tests.posts.test_uploads import picture
 from vitals.browser import MISSING, PROGRAM, chromium, window
 from vitals.newcomer import Newcomer, walk
 
-FILE = {"name": "wall.png", "mimeType": "image/png", "buffer": picture((600, 400))}
+FILE = FilePayload(name="wall.png", mimeType="image/png", buffer=picture((600, 400)))
 
 pytestmark = [pytest.mark.browser, pytest.mark.skipif(PROGRAM is None, reason=MISSING)]
 
