@@ -10,7 +10,7 @@ from functools import partial
 from itertools import count
 from typing import Any
 
-from drill.faults import BROKER, POSTGRES, TIMELINES, Fault, Kind
+from drill.faults import BEAT, BROKER, POSTGRES, TIMELINES, WORKER, Fault, Kind
 from drill.history import History
 from drill.processes import Processes
 from drill.relay import Mode
@@ -30,7 +30,8 @@ MODES = {
 }
 
 
-GIVES_UP_SECONDS = 10.0  # after the loss of a child
+GIVES_UP_SECONDS = 10.0  # after the loss of a child, or of the broker
+CONSUMERS = (BEAT, WORKER)
 
 
 @dataclass(order=True)
@@ -46,7 +47,8 @@ class Injector:
     def __init__(self, servers: Servers, processes: Processes, history: History) -> None:
         self.counts: Counter[tuple[str, str]] = Counter()
         self.deaths: list[str] = []  # processes that ended although nobody killed them
-        self._child_killed: dict[str, float] = {}
+        self.given_up: list[str] = []  # those who ended over a fault, and were started again
+        self._shaken: dict[str, float] = {}  # when what a process cannot always outlive was done
         self.last_heal = 0.0
         self.away: list[
             tuple[float, float]
@@ -74,12 +76,12 @@ class Injector:
                 process.start()
 
     def _note_death(self, name: str) -> None:
-        # who loses a child twice within seconds gives up, and is started again by its supervisor: that is our doing
-        since = time.monotonic() - self._child_killed.get(name, -GIVES_UP_SECONDS)
+        # Who loses a child twice within seconds, or the broker in the middle of closing the connection to it, gives up and
+        # is started again by its supervisor: I20 allows for that. Whoever ends at other times has a fault of its own.
+        since = time.monotonic() - self._shaken.get(name, -GIVES_UP_SECONDS)
         is_ours = since < GIVES_UP_SECONDS
         self._history.note(event="gave up" if is_ours else "death", target=name)
-        if not is_ours:
-            self.deaths.append(name)
+        (self.given_up if is_ours else self.deaths).append(name)
 
     def heal_all(self) -> None:
         """End every fault that has begun, now; the rest of the plan is dropped."""
@@ -102,6 +104,9 @@ class Injector:
         if fault.target == TIMELINES and fault.kind not in (Kind.FLUSH, Kind.DELAY):
             now = time.time()
             self.away.append((now, now + fault.seconds))
+        if fault.target == BROKER:
+            over = time.monotonic() + fault.seconds
+            self._shaken |= dict.fromkeys(CONSUMERS, over)
         undo = self._do(fault)
         if undo is not None:
             self._later(time.monotonic() + fault.seconds, Healing(self, fault, undo))
@@ -134,7 +139,7 @@ class Injector:
     def _on_process(self, fault: Fault) -> Callable[[], None] | None:
         process = self._processes.by_name[fault.target]
         if fault.kind is Kind.KILL_CHILD:
-            self._child_killed[process.name] = time.monotonic()
+            self._shaken[process.name] = time.monotonic()
             process.kill_child()
             return None
         if fault.kind is Kind.FREEZE:

@@ -29,6 +29,7 @@ class Run:
     unknown: int
     faults: int
     deaths: tuple[str, ...]
+    given_up: tuple[str, ...]  # ended over a fault and started again by their supervisor
 
 
 def figures(
@@ -38,13 +39,14 @@ def figures(
     seed: int,
     minutes: float,
     deaths: list[str],
+    given_up: list[str],
 ) -> Run:
     """Sum up a history."""
     outcomes = Counter(one.outcome for one in operations)
     posts = sum(one.name in ("publish", "repost") and one.outcome == OK for one in operations)
     return Run(
         seed, minutes, posts, len(operations), outcomes[OK], outcomes[FAIL], outcomes[UNKNOWN],
-        sum(counts.values()), tuple(deaths),
+        sum(counts.values()), tuple(deaths), tuple(given_up),
     )  # fmt: skip
 
 
@@ -74,7 +76,8 @@ def show(
     console.print(table)
     console.print(
         f"posts={run.posts} operations={run.operations} ok={run.ok} refused={run.failed} unknown={run.unknown}"
-        f" faults={run.faults} deaths={len(run.deaths)}",
+        f" faults={run.faults} deaths={len(run.deaths)}"
+        f" given_up={len(run.given_up)}",
         highlight=False, soft_wrap=True,
     )  # fmt: skip
     for name, verdict in verdicts.by_name.items():

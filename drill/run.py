@@ -29,7 +29,7 @@ STEP_SECONDS = 0.02
 FEWEST_PEOPLE, MOST_PEOPLE, PEOPLE_A_MINUTE = 60, 150, 60
 CROWD = 1500  # followers of the most active, who never come: their posts are several chunks
 CROWD_LOOKED_AT = 20
-MOST_OWED, LOOK_SECONDS = 1500, 1.0  # rows of work; beyond, clients wait for the workers
+MOST_OWED, LOOK_SECONDS = 5000, 1.0  # rows of work, seven a post; beyond, clients wait for the workers
 
 
 class Drill:
@@ -150,6 +150,7 @@ class Drill:
             seed=self._options.seed,
             minutes=self._options.minutes,
             deaths=self._injector.deaths,
+            given_up=self._injector.given_up,
         )
         report.show(self._console, run, self._verdicts, counts)
         if self._options.json:

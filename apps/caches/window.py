@@ -25,7 +25,9 @@ from apps.ids import MAX_ID
 
 NO_MORE = b"~"
 BUILDING_TTL_SECONDS = 60  # a builder that dies leaves nothing for longer than this
-PUSH_BATCH = 500  # readers, times posts, in one script: 5 ms of Redis when all are online
+# Readers, times posts, in one script: 5 ms of Redis when all are online. Scripts of a large delivery go one by one: Redis
+# does whatever it was sent together in one go, and everybody else waits.
+PUSH_BATCH = 500
 DROP_BATCH = 2000  # readers in one pipeline: some milliseconds of Redis
 TOMBSTONE_TTL_SECONDS = 3600  # longer than any late delivery may take to arrive
 
@@ -122,7 +124,7 @@ class Windows:
             call(windowscripts.PUSH, keys, [self.length, int(news), self.name, ",".join(map(str, batch)), *members])
             for batch in batches
         ]  # fmt: skip
-        done = trip(timelines(), scripts)
+        done = [trip(timelines(), [script])[0] for script in scripts]
         if [0, 0] in done:  # deleted meanwhile: what some batches took is left out by every read
             return 0, 0
         return sum(live for live, _dormant in done), sum(dormant for _live, dormant in done)

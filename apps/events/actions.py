@@ -32,13 +32,15 @@ def record(name: str, **payload: Any) -> None:
         )
 
 
-def ring(task_name: str, *args: Any, queue: str | None = None) -> None:
+def ring(
+    task_name: str, *args: Any, queue: str | None = None, expires: float | None = None
+) -> None:
     """Send a Celery task, by name because tasks lie above actions, that says "look now"; else to the queue of its route.
 
-    A lost ring costs a second: the sweeper looks anyway.
+    A lost ring costs a second: the sweeper looks anyway. After `expires` seconds nobody looks any more.
     """
     try:
-        current_app.send_task(task_name, args=args, queue=queue)
+        current_app.send_task(task_name, args=args, queue=queue, expires=expires)
     except (OperationalError, OSError) as error:
         logger.warning("no broker for %s, left to the sweeper: %s", task_name, error)
 

@@ -34,13 +34,17 @@ EVENTS = {
 _handlers: dict[str, dict[str, Handler]] = defaultdict(dict)
 
 
-def handles(name: str) -> Callable[[Handler], Handler]:
-    """Subscribe a function to an event. It may run more than once for one event and must not mind."""
+def handles(name: str, *, first: bool = False) -> Callable[[Handler], Handler]:
+    """Subscribe a function to an event. It may run more than once for one event and must not mind.
+
+    `first`: somebody waits for it, so it comes before the other subscribers of the event.
+    """
     if name not in EVENTS:
         raise ValueError(f"there is no event {name!r}")
 
     def subscribe(handler: Handler) -> Handler:
-        _handlers[name][f"{handler.__module__}.{handler.__name__}"] = handler
+        mine, others = {f"{handler.__module__}.{handler.__name__}": handler}, _handlers[name]
+        _handlers[name] = {**mine, **others} if first else {**others, **mine}
         return handler
 
     return subscribe

@@ -1,17 +1,17 @@
 """Celery's entry points to the event outbox."""
 
-import time
-from datetime import timedelta
+from functools import partial
 
 from celery import shared_task
 
 from apps.events import actions
+from apps.events.sweeping import UNHEARD
+from apps.events.sweeping import sweep as sweep_with_helpers
 
-SWEEP_LIMIT = 20
-SWEEP_SECONDS = 1.0  # as often as it is called: of many workers one or two sweep
-UNHEARD = timedelta(
-    seconds=1
-)  # what is due for so long was not rung for; the rest is somebody's already
+SWEEP_LIMIT, SWEEP_HELPERS = 20, 4
+SWEEP_SECONDS = (
+    1.0  # as often as it is called: of many workers one or two sweep, unless there is a backlog
+)
 
 
 @shared_task
@@ -21,15 +21,10 @@ def dispatch(event_ids: list[int]) -> None:
 
 
 @shared_task
-def sweep() -> None:
-    """Run what the doorbell missed: lost messages, dead workers, failed tries.
-
-    The next sweep goes on: one that ran into the time limit of its task would leave rows under a lease that nobody works on.
-    """
-    until = time.monotonic() + SWEEP_SECONDS
-    while actions.run_due(limit=SWEEP_LIMIT, overdue=UNHEARD):
-        if time.monotonic() > until:
-            return
+def sweep(helpers: int = SWEEP_HELPERS) -> None:
+    """Run what the doorbell missed: lost messages, dead workers, failed tries."""
+    run = partial(actions.run_due, limit=SWEEP_LIMIT, overdue=UNHEARD)
+    sweep_with_helpers(sweep.name, run, limit=SWEEP_LIMIT, seconds=SWEEP_SECONDS, helpers=helpers)
 
 
 @shared_task

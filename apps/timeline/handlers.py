@@ -11,7 +11,7 @@ from apps.timeline.cache import HOME, INBOX
 from apps.timeline.entries import ENTRIES
 
 
-@handles("post_published")
+@handles("post_published", first=True)
 def deliver_post(payload: Payload) -> None:
     """The author's outbox first, then the followers (source 003)."""
     repair_published(payload["post_id"])

@@ -1,14 +1,15 @@
 """Celery's entry points to fan-out, and to the upkeep of the second level."""
 
-from datetime import timedelta
-from time import monotonic
+from functools import partial
 
 from celery import shared_task
 
+from apps.events.sweeping import UNHEARD
+from apps.events.sweeping import sweep as sweep_with_helpers
 from apps.timeline import costs, entries, fanout, handover, replica, switching
 
-SWEEP_LIMIT, SWEEP_SECONDS = 5, 0.5  # of every second: a backlog must not hold a worker
-UNHEARD = timedelta(seconds=1)  # what is due for so long was not rung for, or waits in a long queue
+SWEEP_LIMIT, SWEEP_HELPERS = 5, 2
+SWEEP_SECONDS = 0.5  # of every second: a backlog must not hold a worker
 
 
 @shared_task
@@ -48,12 +49,10 @@ def measure_policies() -> None:
 
 
 @shared_task
-def sweep() -> None:
+def sweep(helpers: int = SWEEP_HELPERS) -> None:
     """Go on with the jobs and chunks that no doorbell reached."""
-    until = monotonic() + SWEEP_SECONDS
-    while fanout.run_due(limit=SWEEP_LIMIT, overdue=UNHEARD):
-        if monotonic() > until:
-            return
+    run = partial(fanout.run_due, limit=SWEEP_LIMIT, overdue=UNHEARD)
+    sweep_with_helpers(sweep.name, run, limit=SWEEP_LIMIT, seconds=SWEEP_SECONDS, helpers=helpers)
 
 
 @shared_task

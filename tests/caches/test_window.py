@@ -16,6 +16,7 @@ from apps.caches import redisclients, window
 from apps.caches.servers import RedisError, timelines
 from apps.caches.window import BUILDING_TTL_SECONDS, Windows, bury
 from tests.faults import dead_redis
+from tests.graph.warm import measured
 
 READER = 7
 WINDOWS = Windows("test", length=5, ttl_seconds=1000)
@@ -382,3 +383,12 @@ def test_what_is_no_window_stops_no_push():
     timelines().set(LIVE.replace(f"{{{READER}}}", "{8}"), "garbage")
     assert WINDOWS.push([8, READER], [5]) == (1, 1)
     assert WINDOWS.ids(READER) == [5, 1]
+
+
+def test_the_scripts_of_a_large_push_go_one_by_one_so_that_others_get_a_turn(monkeypatch):
+    readers = list(range(20, 29))
+    monkeypatch.setattr(window, "PUSH_BATCH", 4)
+    WINDOWS.push(readers, [1])  # the script is known now
+    with measured(monkeypatch) as cost:
+        assert WINDOWS.push(readers, [2]) == (0, 9)
+    assert cost.trips == 3

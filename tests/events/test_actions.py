@@ -45,6 +45,23 @@ def test_an_event_is_one_row_for_each_subscriber(subscribe):
 
 
 @pytest.mark.django_db
+def test_delivery_comes_before_what_nobody_waits_for(alice):
+    publish(alice)
+    told = Event.objects.filter(name="post_published").order_by("pk")
+    assert told[0].subscriber == "apps.timeline.handlers.deliver_post"
+
+
+@pytest.mark.django_db
+def test_what_ends_in_a_batch_is_marked_together(subscribe, django_assert_num_queries):
+    name = subscribe(lambda payload: None)
+    for number in range(5):
+        record(name, owner_id=1, blocked_id=number)
+    with django_assert_num_queries(2):  # the claim, and the end of all
+        assert run_due(limit=100) == 5
+    assert set(Event.objects.values_list("state", flat=True)) == {State.DONE}
+
+
+@pytest.mark.django_db
 def test_an_event_nobody_subscribed_to_leaves_nothing(monkeypatch):
     monkeypatch.setitem(registry._handlers, "blocked", {})
     record("blocked", owner_id=1, blocked_id=2)

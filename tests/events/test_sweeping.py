@@ -1,0 +1,59 @@
+"""Sweeps: a backlog calls for help once, and nobody works longer than was agreed."""
+
+import pytest
+
+from apps.events import sweeping
+from apps.events.models import Event
+from apps.events.tasks import SWEEP_HELPERS, SWEEP_LIMIT, sweep
+from tests.factories import publish
+
+LIMIT = 5
+
+
+@pytest.fixture
+def rung(monkeypatch):
+    """The rings, as (task, arguments, seconds until they expire)."""
+    rings = []
+    monkeypatch.setattr(
+        sweeping, "ring", lambda task, *args, expires: rings.append((task, args, expires))
+    )
+    return rings
+
+
+def working(*batches):
+    """Work that finds so many rows at each call, and then none."""
+    left = iter([*batches, 0])
+    return lambda: next(left)
+
+
+def test_a_backlog_calls_for_help_once(rung):
+    sweeping.sweep("a.task", working(5, 5, 5, 2), limit=LIMIT, seconds=60, helpers=2)
+    assert rung == [("a.task", (0,), 60)] * 2
+
+
+@pytest.mark.parametrize("batches", [[], [4], [4, 4, 1]])
+def test_a_few_rows_call_for_nobody(rung, batches):
+    sweeping.sweep("a.task", working(*batches), limit=LIMIT, seconds=60, helpers=2)
+    assert rung == []
+
+
+def test_helpers_call_for_nobody(rung):
+    sweeping.sweep("a.task", working(5, 5), limit=LIMIT, seconds=60, helpers=0)
+    assert rung == []
+
+
+def test_who_sweeps_ends_after_its_time_though_there_is_more(rung):
+    calls = []
+    sweeping.sweep("a.task", lambda: len(calls.append(1) or [1]), limit=LIMIT, seconds=0, helpers=2)
+    assert len(calls) == 1
+
+
+@pytest.mark.django_db
+def test_the_sweep_of_events_calls_for_help_with_more_than_a_batch(rung, alice):
+    for _ in range(SWEEP_LIMIT // 5):
+        publish(alice)
+    Event.objects.update(due_at="2026-01-01T00:00Z")
+    assert Event.objects.count() > SWEEP_LIMIT
+    sweep()
+    assert {task for task, _args, _expires in rung} == {"apps.events.tasks.sweep"}
+    assert len(rung) == SWEEP_HELPERS
