@@ -16,7 +16,6 @@ from apps.caches import redisclients, window
 from apps.caches.servers import RedisError, timelines
 from apps.caches.window import BUILDING_TTL_SECONDS, Windows, bury
 from tests.faults import dead_redis
-from tests.graph.warm import measured
 
 READER = 7
 WINDOWS = Windows("test", length=5, ttl_seconds=1000)
@@ -351,8 +350,8 @@ def test_without_redis_a_read_is_a_miss_and_a_push_an_error():
 
 
 @pytest.mark.parametrize(("readers", "posts", "scripts"), [(1, 1, 1), (500, 1, 1), (1200, 1, 3), (12, 100, 3)])  # fmt: skip
-def test_a_push_is_one_trip_of_scripts_of_bounded_size(readers, posts, scripts, monkeypatch):
-    """As many scripts as it takes for 500 readers, times posts, each; sent together (source 003: batch writes)."""
+def test_a_push_is_scripts_of_bounded_size_one_by_one(readers, posts, scripts, monkeypatch):
+    """As many scripts as it takes for 500 readers, times posts, each (source 003: batch writes); others get a turn between them."""
     trips, real = [], redisclients.trip
 
     def noting(client, calls):
@@ -361,7 +360,7 @@ def test_a_push_is_one_trip_of_scripts_of_bounded_size(readers, posts, scripts, 
 
     monkeypatch.setattr(window, "trip", noting)
     WINDOWS.push(range(1, readers + 1), range(1, posts + 1))
-    assert trips == [scripts]
+    assert trips == [1] * scripts
 
 
 def test_digits_are_as_good_as_ids():
@@ -383,12 +382,3 @@ def test_what_is_no_window_stops_no_push():
     timelines().set(LIVE.replace(f"{{{READER}}}", "{8}"), "garbage")
     assert WINDOWS.push([8, READER], [5]) == (1, 1)
     assert WINDOWS.ids(READER) == [5, 1]
-
-
-def test_the_scripts_of_a_large_push_go_one_by_one_so_that_others_get_a_turn(monkeypatch):
-    readers = list(range(20, 29))
-    monkeypatch.setattr(window, "PUSH_BATCH", 4)
-    WINDOWS.push(readers, [1])  # the script is known now
-    with measured(monkeypatch) as cost:
-        assert WINDOWS.push(readers, [2]) == (0, 9)
-    assert cost.trips == 3

@@ -282,10 +282,12 @@ def test_the_sweeps_alone_bring_everything_to_its_end(life):
     scheduled = {entry["task"] for entry in celery_app.conf.beat_schedule.values()}
     sweeps = [celery_app.tasks[name] for name in sorted(scheduled) if name.endswith(".sweep")]
     work = (Event, FanoutJob, FanoutChunk)
-    for _ in range(4):  # what one round sets off is the next one's work
-        for model in work:
-            waiting = model.objects.filter(state=State.PENDING)
-            waiting.update(due_at=timezone.now() - timedelta(seconds=5))
+    for _ in range(
+        40
+    ):  # what one round sets off is the next one's work, and a sweep has a second at most
+        waiting = [model.objects.filter(state=State.PENDING) for model in work]
+        if not sum([rows.update(due_at=timezone.now() - timedelta(seconds=5)) for rows in waiting]):
+            break
         for sweep in sweeps:
             sweep()
     for model in work:
