@@ -6,11 +6,11 @@ from pathlib import Path
 
 from rich.console import Console
 
-from bench import caches, report, timeline
+from bench import caches, report, site, timeline
 from bench.servers import site_servers
 
 ROOT = Path(__file__).resolve().parent.parent
-SUITES = {"caches": caches, "timeline": timeline}
+SUITES = {"caches": caches, "timeline": timeline, "site": site}
 EXAMPLES = """\
 examples:
   ./run bench caches                     every comparison of the cache classes; writes docs/bench/
@@ -18,6 +18,7 @@ examples:
   ./run bench caches --no-write          look, and leave docs/bench/ as it is
   ./run bench timeline                   delivery and home timelines
   ./run bench timeline --only fanout     one post to 100,000 followers through real workers
+  ./run bench site                       pages over HTTP beside a naive site and what the machine can do; needs wrk
 """
 
 

@@ -25,12 +25,22 @@ SETTINGS = {
 }
 
 
+_stores: list[int] = []
+
+
+def store_pids() -> list[int]:
+    """The processes of PostgreSQL, Redis and Memcached, in no order."""
+    return list(_stores)
+
+
 @contextmanager
 def site_servers() -> Iterator[tuple[Services, Path]]:
     """PostgreSQL, Redis and Memcached in a directory that goes away, with Django set up and migrated."""
     with ExitStack() as stack:
         directory = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="feedsite-bench-")))
         services = stack.enter_context(throwaway_services(directory))
+        _stores.extend(service.child.pid for service in services.all() if service.child)
+        stack.callback(_stores.clear)
         places = {"MEDIA_ROOT": str(directory / "media"), "STATIC_ROOT": str(directory / "static")}
         os.environ.update({**SETTINGS, **places, **services.settings()})
         for place in places.values():

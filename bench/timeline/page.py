@@ -13,20 +13,18 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from apps.accounts.bulk import make_accounts
-from apps.accounts.models import User, UserCounts
-from apps.accounts.queries import user_by_handle
+from apps.accounts.models import User
 from apps.accounts.tasks import tend_counts as tend_user_counts
 from apps.caches.together import Together
 from apps.engagement.models import Bookmark, Like
 from apps.engagement.tasks import tend_filters
 from apps.graph.models import Followee
-from apps.ids import EPOCH
 from apps.paging import Cursor
 from apps.posts.models import OPEN, Attachment, Kind, Mention, Post
 from apps.posts.tasks import tend_counts
 from apps.timeline.home import home_timeline
 from bench.measure import Spread, compare
+from bench.population import make_reader, write_posts
 from bench.report import Line
 
 LIMIT, POSTS_EACH, NOISE_POSTS = 20, 50, 100
@@ -34,32 +32,15 @@ FOLLOWEES = (500, 2000)
 SECONDS_APART = 97
 TRIPS_MOST = 2  # no reposts among them
 
-_POSTS = """
-INSERT INTO posts_post (id, author_id, kind, body, content_warning, language, visibility, thread_id, version, created_at)
-SELECT id, author_id, 'text', 'A post of some words, as people write them, number ' || n, '', 'en', 'public', id, 1,
-    to_timestamp(second)
-FROM (
-    SELECT ((second - %(epoch)s) << 28 | author_id) << 4 AS id, *
-    FROM (
-        SELECT u.id AS author_id, n, %(begin)s + n * %(apart)s + u.id %% %(apart)s AS second
-        FROM accounts_user u, generate_series(1, %(each)s) AS n WHERE u.handle LIKE %(handles)s
-    ) AS written
-) AS numbered
-"""
-_FOLLOW = """
-INSERT INTO {table} (owner_id, {other}_id, created_at)
-SELECT {columns}, now() FROM accounts_user WHERE handle LIKE %s ORDER BY id
-"""
-
 
 def run(_directory: Path) -> list[Line]:
     """Readers of 500 and of 2,000 followees who post now, and who last posted before a crowd of others did."""
     now = int(timezone.now().timestamp())
     age = POSTS_EACH * SECONDS_APART + SECONDS_APART
     for most in FOLLOWEES:
-        _write(f"dormant{most}x", most, POSTS_EACH, now - 4 * age)
-        _write(f"active{most}x", most, POSTS_EACH, now - age)
-    _write("othersx", FOLLOWEES[-1], NOISE_POSTS, now - 2 * age)
+        write_posts(f"dormant{most}x", most, POSTS_EACH, begin=now - 4 * age, apart=SECONDS_APART)
+        write_posts(f"active{most}x", most, POSTS_EACH, begin=now - age, apart=SECONDS_APART)
+    write_posts("othersx", FOLLOWEES[-1], NOISE_POSTS, begin=now - 2 * age, apart=SECONDS_APART)
     with connection.cursor() as sql:
         sql.execute("ANALYZE posts_post, accounts_user, graph_followee")
     for tend in (tend_counts, tend_user_counts, tend_filters):
@@ -68,7 +49,7 @@ def run(_directory: Path) -> list[Line]:
 
 
 def _line(kind: str, most: int) -> Line:
-    viewer = _reader(kind, most)
+    viewer = make_reader(f"reader_{kind}{most}", f"{kind}{most}x")
 
     def ours() -> Any:
         return home_timeline(viewer, Cursor(limit=LIMIT)).items
@@ -120,36 +101,6 @@ def _cost(read: Callable[[], Any]) -> tuple[int, int]:
     ):
         read()
     return len(seen), land.call_count
-
-
-def _write(handles: str, authors: int, each: int, begin: int) -> None:
-    make_accounts([f"{handles}{number}" for number in range(authors)])
-    with connection.cursor() as sql:
-        sql.execute(
-            _POSTS,
-            {
-                "epoch": EPOCH,
-                "begin": begin,
-                "apart": SECONDS_APART,
-                "each": each,
-                "handles": f"{handles}%",
-            },
-        )
-
-
-def _reader(kind: str, most: int) -> User:
-    handle = f"reader_{kind}{most}"
-    make_accounts([handle])
-    reader = user_by_handle(handle)
-    with connection.cursor() as sql:
-        for table, other, columns in (
-            ("graph_followee", "followee", "%s, id"),
-            ("graph_follower", "follower", "id, %s"),
-        ):
-            statement = _FOLLOW.format(table=table, other=other, columns=columns)
-            sql.execute(statement, [reader.pk, f"{kind}{most}x%"])
-    UserCounts.objects.filter(pk=reader.pk).update(following=most, graph_revision=1)
-    return user_by_handle(handle)
 
 
 def _milliseconds(taken: Spread) -> Spread:

@@ -1,0 +1,80 @@
+"""Load by wrk: so many connections that always ask, each for one of some requests at random."""
+
+import json
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from runner.services.binaries import on_path
+
+CONNECTIONS = 8
+SCRIPT = Path(__file__).with_name("load.lua")
+MISSING = "This suite needs wrk (Debian, Ubuntu: apt install wrk; macOS: brew install wrk). Nothing was measured."
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """A request: what the load asks for."""
+
+    path: str
+    header: tuple[str, str] = ("Accept", "*/*")
+    method: str = "GET"
+
+    @property
+    def line(self) -> str:
+        """As the script reads it."""
+        return f"{self.method} {self.path} {self.header[0]} {self.header[1]}"
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """What came back: how many answers in how many seconds, how many errors among them; milliseconds an answer took."""
+
+    requests: int
+    seconds: float
+    errors: int
+    size: int  # bytes of an answer, head included
+    p50: float
+    p95: float
+    p99: float
+    most: float
+
+    @property
+    def per_second(self) -> float:
+        """Answers a second."""
+        return self.requests / self.seconds
+
+
+def program() -> Path:
+    """Where wrk is; SystemExit with what to do when it is nowhere."""
+    found = on_path("wrk")
+    if found is None:
+        raise SystemExit(MISSING)
+    return found
+
+
+def put_load(
+    port: int,
+    asks: Sequence[Ask],
+    directory: Path,
+    *,
+    seconds: float,
+    connections: int = CONNECTIONS,
+) -> Load:
+    """Ask a server on this machine for so long, to the whole second."""
+    lines = directory / f"asks-{port}.txt"
+    lines.write_text("".join(f"{ask.line}\n" for ask in asks))
+    command = [
+        str(program()), "-t1", f"-c{connections}", f"-d{seconds:.0f}s", "--timeout", "20s", "-s", str(SCRIPT),
+        f"http://127.0.0.1:{port}", "--", str(lines), "localhost",
+    ]  # fmt: skip
+    done = subprocess.run(command, capture_output=True, text=True, check=True)  # noqa: S603 -- our own
+    said = json.loads(done.stdout.strip().splitlines()[-1])
+    return Load(
+        requests=said["requests"],
+        seconds=said["microseconds"] / 1e6,
+        errors=said["errors"],
+        size=round(said["bytes"] / max(said["requests"], 1)),
+        **{name: said[name] / 1000 for name in ("p50", "p95", "p99", "most")},
+    )

@@ -1,0 +1,17 @@
+"""The same bytes for everybody, as many as a page of ours has: what the server and the framework take by themselves."""
+
+import os
+from pathlib import Path
+
+from django.http import HttpRequest, HttpResponse
+from django.urls import path
+
+BODY = Path(os.environ["BENCH_PAGE"]).read_bytes()
+
+
+def page(_request: HttpRequest) -> HttpResponse:
+    """The bytes."""
+    return HttpResponse(BODY, content_type="application/json")
+
+
+urlpatterns = [path("page", page)]
