@@ -7,6 +7,14 @@ from django.db.models import Q
 from django.http import HttpRequest
 
 from apps.accounts.models import User
+from apps.prepared import Prepared
+
+_OF_SESSION = Prepared(
+    lambda user_id: User.objects.filter(
+        pk=user_id, is_active=True, suspended_at=None
+    ).select_related("counts"),
+    -1,
+)
 
 
 class HandleOrEmailBackend(ModelBackend):
@@ -33,8 +41,4 @@ class HandleOrEmailBackend(ModelBackend):
 
     def get_user(self, user_id: int) -> User | None:
         """The account of a session, with its counts; None once it is suspended."""
-        return (
-            User.objects.filter(pk=user_id, is_active=True, suspended_at=None)
-            .select_related("counts")
-            .first()
-        )
+        return _OF_SESSION.first(user_id)

@@ -12,9 +12,11 @@ from typing import Any
 
 import orjson
 from django.db import DEFAULT_DB_ALIAS, transaction
+from django.db.models.base import ModelState
 
 from apps.accounts.cache import USER_COUNTS
 from apps.accounts.models import User, UserCounts
+from apps.caches.decoded import Decoded
 from apps.caches.envelope import pack, unpack
 from apps.caches.readthrough import ReadThrough
 from apps.caches.together import Later, Together
@@ -43,6 +45,7 @@ _FILES = slice(_FIELDS.index("avatar"), _FIELDS.index("header") + 1)
 _MOMENTS = slice(_FIELDS.index("suspended_at"), len(_FIELDS))
 _COUNTS = ("user_id", "followers", "following", "posts", "last_post_id")
 BATCH = 1000
+DECODED_MOST = 4096  # cards, of about 2 KB each with all that was derived from them
 
 
 def _encode(user: User) -> bytes:
@@ -64,6 +67,22 @@ def _decode(data: bytes) -> User:
     ]
     user = User.from_db(DEFAULT_DB_ALIAS, _FIELDS, [*fields, *moments])
     user.counts = UserCounts.from_db(DEFAULT_DB_ALIAS, _COUNTS, [id_, 0, 0, 0, last_post_id])
+    user.derived = {}
+    return user
+
+
+def _shown(card: User, counts: tuple[int, ...]) -> User:
+    """The account of a card with its counts: an object of its own, since the card is everybody's.
+
+    Put together by hand: `from_db` or `copy` would take as long as all the rest of an author.
+    """
+    kept = UserCounts.__new__(UserCounts)
+    kept.__dict__.update(card.counts.__dict__)
+    kept.followers, kept.following, kept.posts = counts
+    state = ModelState()
+    state.adding, state.db, state.fields_cache = False, DEFAULT_DB_ALIAS, {"counts": kept}
+    user = User.__new__(User)
+    user.__dict__.update(card.__dict__, _state=state)
     return user
 
 
@@ -74,7 +93,7 @@ CARDS: ReadThrough[int, User] = ReadThrough(
     ttl_seconds=24 * 3600,
     key_of=str,
     encode=_encode,
-    decode=_decode,
+    decode=Decoded(_decode, most=DECODED_MOST),
     family="content",
     negative_ttl_seconds=0,  # ids of accounts come from ids of posts: they exist
 )
@@ -93,13 +112,11 @@ def ask_users(trip: Together, user_ids: Collection[int]) -> Later[dict[int, User
 
     def users() -> dict[int, User]:
         counts = counted()
-        found = {}
-        for user_id, user in cards().items():
-            if user.suspended_at is None:
-                kept = user.counts
-                kept.followers, kept.following, kept.posts = counts[user_id]
-                found[user_id] = user
-        return found
+        return {
+            user_id: _shown(card, counts[user_id])
+            for user_id, card in cards().items()
+            if card.suspended_at is None
+        }
 
     return users
 

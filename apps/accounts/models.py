@@ -164,6 +164,7 @@ class User(AbstractBaseUser, PermissionsMixin):
     created_at = models.DateTimeField(_("joined"), default=timezone.now)
 
     objects: ClassVar[UserManager] = UserManager()
+    derived: dict[Any, Any] | None = None  # of a card: what others make of it, shared by all pages
 
     USERNAME_FIELD = "handle"
     EMAIL_FIELD = "email"

@@ -7,6 +7,7 @@ from django.utils.translation import gettext as _
 
 from apps.accounts.cache import USER_COUNTS
 from apps.accounts.models import AccessToken, User
+from apps.prepared import Prepared
 from apps.refusals import NotFound
 
 
@@ -79,18 +80,17 @@ def tokens_of(user: User) -> list[AccessToken]:
     return list(AccessToken.objects.filter(user=user, revoked_at=None).order_by("-pk"))
 
 
+_PERSONAL_TOKEN = Prepared(
+    lambda digest: AccessToken.objects.filter(
+        digest=digest, revoked_at=None, user__is_active=True, user__suspended_at=None
+    ).select_related("user__counts"),
+    "a digest",
+)
+
+
 def personal_token(token: str) -> AccessToken | None:
     """The row of a personal token with its active account and the counts; None when it is unknown or revoked."""
-    return (
-        AccessToken.objects.filter(
-            digest=AccessToken.digest_of(token),
-            revoked_at=None,
-            user__is_active=True,
-            user__suspended_at=None,
-        )
-        .select_related("user__counts")
-        .first()
-    )
+    return _PERSONAL_TOKEN.first(AccessToken.digest_of(token))
 
 
 def user_of_token(token: str) -> User | None:

@@ -34,6 +34,21 @@ def picture_address(name: str) -> str:
 
 def account_json(user: User) -> Json:
     """An account as others see it; the user's counts must be loaded."""
+    shared = user.derived
+    if shared is None:
+        return _account_json(user)
+    key = "json", settings.SITE_URL
+    known = shared.get(key) or shared.setdefault(key, _account_json(user))
+    counts = user.counts
+    return {
+        **known,
+        "followers_count": counts.followers,
+        "following_count": counts.following,
+        "statuses_count": counts.posts,
+    }
+
+
+def _account_json(user: User) -> Json:
     address = absolute(user.url)
     picture = absolute(user.avatar_url) if user.avatar_url else picture_address("img/avatar.svg")
     banner = absolute(user.header_url) if user.header_url else picture_address("img/banner.svg")

@@ -3,11 +3,11 @@
 from collections import defaultdict
 from collections.abc import Collection
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cache, partial
 
 from django.conf import settings
 from django.db import connection
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 
 from apps.accounts.models import User
 from apps.accounts.queries import users_by_id
@@ -17,6 +17,7 @@ from apps.caches.together import Later, Together
 from apps.graph.cache import FOLLOWERS_LIST, FOLLOWING_LIST, RELATIONS, load_list, load_sets
 from apps.graph.models import Block, Followee, Follower, FollowRequest, Mute
 from apps.paging import Cursor, Page, cut, page_of_rows
+from apps.prepared import Prepared
 
 MAX_OTHERS = 1000
 Contained = dict[str, set[int] | None]
@@ -258,20 +259,28 @@ def chosen_languages(reader: User) -> dict[int, frozenset[str]]:
 
 def suggestions(viewer: User, *, limit: int) -> list[User]:
     """Accounts a viewer may want to follow: the most followed ones that are not followed, blocked or muted yet."""
-    known = Followee.objects.filter(owner=viewer).values("followee_id")
-    asked = FollowRequest.objects.filter(requester=viewer).values("owner_id")
-    hidden = Q(pk__in=Block.objects.filter(owner=viewer).values("blocked_id"))
-    hidden |= Q(pk__in=Block.objects.filter(blocked=viewer).values("owner_id"))
-    hidden |= Q(pk__in=Mute.objects.filter(owner=viewer).values("muted_id"))
-    return list(
-        User.objects.filter(suspended_at=None, counts__posts__gt=0)
-        .exclude(pk=viewer.pk)
-        .exclude(pk__in=known)
-        .exclude(pk__in=asked)
-        .exclude(hidden)
-        .select_related("counts")
-        .order_by("-counts__followers", "pk")[:limit]
-    )
+    return _suggestions(limit).all(viewer.pk)
+
+
+@cache
+def _suggestions(limit: int) -> Prepared[User]:
+    def build(viewer_id: int) -> QuerySet[User]:
+        known = Followee.objects.filter(owner=viewer_id).values("followee_id")
+        asked = FollowRequest.objects.filter(requester=viewer_id).values("owner_id")
+        hidden = Q(pk__in=Block.objects.filter(owner=viewer_id).values("blocked_id"))
+        hidden |= Q(pk__in=Block.objects.filter(blocked=viewer_id).values("owner_id"))
+        hidden |= Q(pk__in=Mute.objects.filter(owner=viewer_id).values("muted_id"))
+        return (
+            User.objects.filter(suspended_at=None, counts__posts__gt=0)
+            .exclude(pk=viewer_id)
+            .exclude(pk__in=known)
+            .exclude(pk__in=asked)
+            .exclude(hidden)
+            .select_related("counts")
+            .order_by("-counts__followers", "pk")[:limit]
+        )
+
+    return Prepared(build, -1)
 
 
 def mirror_faults() -> dict[str, int]:

@@ -16,6 +16,7 @@ from apps.graph.relationships import silenced_ids
 from apps.notifications.held import kept_back, requested
 from apps.notifications.models import Notification, NotificationPolicy, ReadMarker
 from apps.paging import Cursor, Page, page_of_rows
+from apps.prepared import Prepared, Row
 from apps.refusals import NotFound
 from apps.timeline.hydrate import hydrate
 from apps.timeline.items import FeedItem
@@ -159,9 +160,20 @@ def unread_count(
     viewer: User, *, kinds: list[str] | None = None, actor_id: int | None = None
 ) -> int:
     """How many notifications lie above the read marker, at most 100; one query."""
+    if kinds is None and actor_id is None:
+        return len(_UNREAD.rows(viewer.pk))
+    return len(_unread(viewer, kinds, actor_id))
+
+
+def _unread(
+    viewer: User, kinds: list[str] | None = None, actor_id: int | None = None
+) -> QuerySet[Notification, Row]:
     marker = Coalesce(Subquery(_marked(viewer).values("last_read_id")), 0)
     rows = unread_rows(viewer, marker, kinds=kinds, actor_id=actor_id)
-    return len(rows.values_list("pk")[:UNREAD_MOST])
+    return rows.values_list("pk")[:UNREAD_MOST]
+
+
+_UNREAD = Prepared(lambda viewer_id: _unread(User(pk=viewer_id)), -1)  # the badge of every page
 
 
 def unread_rows(

@@ -1,7 +1,7 @@
 """Reads of applications and tokens."""
 
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from hashlib import sha256
 from typing import Any
 
@@ -12,6 +12,7 @@ from oauth2_provider.models import AccessToken
 from apps.accounts.models import User
 from apps.accounts.queries import personal_token
 from apps.oauth.models import Application
+from apps.prepared import Prepared
 from apps.scopes import covered_by
 
 APP_TOKEN_PREFIX = "rillapp_"  # noqa: S105 -- lets secret scanners and us tell tokens of applications from personal ones
@@ -63,6 +64,18 @@ def connections_of(user_id: int) -> list[Connection]:
     ]
 
 
+_ISSUED = Prepared(
+    lambda checksum, now: AccessToken.objects.filter(
+        Q(user=None) | Q(user__is_active=True, user__suspended_at=None),
+        application__isnull=False,
+        token_checksum=checksum,
+        expires__gt=now,
+    ).select_related("application", "user__counts"),
+    "a checksum",
+    datetime.max.replace(tzinfo=UTC),
+)
+
+
 def bearer_of(token: str) -> Bearer | None:
     """What a token stands for, in one query; None when it is unknown, ended, or of an account that is suspended."""
     if not token.startswith(APP_TOKEN_PREFIX):
@@ -70,16 +83,7 @@ def bearer_of(token: str) -> Bearer | None:
         if row is None:
             return None
         return Bearer(f"p{row.pk}", row.name, row.user, None, covered_by(row.scopes.split()))
-    issued = (
-        AccessToken.objects.filter(
-            Q(user=None) | Q(user__is_active=True, user__suspended_at=None),
-            application__isnull=False,
-            token_checksum=sha256(token.encode()).hexdigest(),
-            expires__gt=timezone.now(),
-        )
-        .select_related("application", "user__counts")
-        .first()
-    )
+    issued = _ISSUED.first(sha256(token.encode()).hexdigest(), timezone.now())
     if issued is None:
         return None
     scopes = covered_by(issued.scope.split())

@@ -10,6 +10,7 @@ from apps.caches.counters.places import TimeBuckets
 from apps.caches.counters.schema import Field, Schema
 from apps.caches.counters.service import CounterService
 from apps.caches.counters.store import CounterStore
+from apps.caches.decoded import Decoded
 from apps.caches.readthrough import ReadThrough
 from apps.caches.weekbucket import WeekBuckets
 from apps.posts.codec import (
@@ -22,6 +23,8 @@ from apps.posts.codec import (
 from apps.posts.content import NewestIds, PostHead
 from apps.posts.models import PostCounts
 
+DECODED_MOST = 4096  # heads, of about 1 KB each with all that was derived from them
+
 # What there is to know of a post before it is shown, with its content when it is open (`heads`).
 HEADS: ReadThrough[int, PostHead] = ReadThrough(
     name="head",
@@ -29,7 +32,7 @@ HEADS: ReadThrough[int, PostHead] = ReadThrough(
     ttl_seconds=7 * 24 * 3600,
     key_of=str,
     encode=encode_head,
-    decode=decode_head,
+    decode=Decoded(decode_head, most=DECODED_MOST),
     family="content",
     negative_ttl_seconds=0,  # an id that nobody has may be a post in a moment, and ids can be guessed
 )

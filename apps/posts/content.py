@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import Enum
 from functools import cached_property
+from typing import Any
 
 from django.utils.safestring import SafeString
 
@@ -175,6 +176,11 @@ class PostContent:
     def html(self) -> SafeString:
         """The body as HTML with links relative to the site."""
         return html(self.body, handles=self.mentions)
+
+    @cached_property
+    def derived(self) -> dict[Any, Any]:
+        """What others make of this content and of nothing else, kept as long as the content is."""
+        return {}
 
     @cached_property
     def tags(self) -> dict[str, str]:

@@ -3,10 +3,13 @@
 from itertools import zip_longest
 from typing import Any
 
+from django.conf import settings
+
 from apps.accounts.models import User
 from apps.accounts.serializers import absolute, account_json, timestamp
 from apps.engagement.queries import PollResult
 from apps.filters.serializers import caught_json
+from apps.ids import author_of
 from apps.posts.content import Application, Picture, PostContent
 from apps.posts.drafts import Draft, PollDraft
 from apps.posts.models import ScheduledPost
@@ -20,54 +23,77 @@ Json = dict[str, Any]
 def status_json(item: FeedItem) -> Json:
     """A post as a status; a repost wraps the status it shares."""
     post, shown = item.post, item.shown
+    flags, counts = shown.flags, shown.counts
     address = absolute(item.url)
     return {
-        "id": str(post.id),
+        **_frame(post),
         "uri": address,
         "url": address,
-        "created_at": timestamp(post.created_at),
-        "edited_at": timestamp(post.edited_at) if post.edited_at else None,
         "account": account_json(item.author),
-        "content": shown.post.html_for(absolute("")),
-        "visibility": VISIBILITY_NAMES[post.visibility],
-        "sensitive": shown.post.sensitive or bool(shown.post.content_warning),
-        "spoiler_text": shown.post.content_warning,
-        "language": shown.post.language or None,
-        "in_reply_to_id": str(post.reply_to_id) if post.reply_to_id else None,
-        "in_reply_to_account_id": str(item.reply_to_author_id) if item.reply_to_author_id else None,
+        **_said(shown.post),
         "reblog": status_json(item.source) if item.is_repost and item.source else None,
         "quote": _quote(item),
         "quote_approval": {
             "automatic": ["public"] if shown.post.is_open else [],
             "manual": [],
-            "current_user": "automatic" if shown.can_repost or shown.flags.own else "denied",
+            "current_user": "automatic" if shown.can_repost or flags.own else "denied",
         },
-        "media_attachments": [media_json(picture) for picture in shown.post.pictures],
-        "mentions": [_mention(handle, user_id) for handle, user_id in shown.post.mentions.items()],
-        "tags": [
-            {"name": tag, "url": absolute(tag_address(name))}
-            for name, tag in shown.post.tags.items()
-        ],
         "emojis": [],
         "card": None,
         "poll": poll_json(shown) if shown.post.poll else None,
-        "application": _application(shown.post.application),
-        "replies_count": shown.counts.replies,
-        "reblogs_count": shown.counts.reposts,
-        "favourites_count": shown.counts.likes,
-        "quotes_count": shown.counts.quotes,
-        "favourited": shown.flags.liked,
-        "reblogged": shown.flags.reposted,
-        "bookmarked": shown.flags.bookmarked,
-        "muted": shown.flags.muted,
-        "pinned": shown.post.pinned and shown.flags.own,
+        "replies_count": counts.replies,
+        "reblogs_count": counts.reposts,
+        "favourites_count": counts.likes,
+        "quotes_count": counts.quotes,
+        "favourited": flags.liked,
+        "reblogged": flags.reposted,
+        "bookmarked": flags.bookmarked,
+        "muted": flags.muted,
+        "pinned": shown.post.pinned and flags.own,
         "filtered": caught_json(shown.filtered, shown.id),
         "feedsite": {
             "visibility": post.visibility,
             "circle": _circle(item),
-            "reads_count": shown.counts.reads if shown.flags.own else None,
+            "reads_count": counts.reads if flags.own else None,
         },
     }
+
+
+def _frame(post: PostContent) -> Json:
+    """What a post says of itself, the same for everybody: made once a content, and shared."""
+    known: Json | None = post.derived.get("frame")
+    if known is None:
+        known = post.derived["frame"] = {
+            "id": str(post.id),
+            "created_at": timestamp(post.created_at),
+            "edited_at": timestamp(post.edited_at) if post.edited_at else None,
+            "visibility": VISIBILITY_NAMES[post.visibility],
+            "in_reply_to_id": str(post.reply_to_id) if post.reply_to_id else None,
+            "in_reply_to_account_id": str(author_of(post.reply_to_id))
+            if post.reply_to_id
+            else None,
+        }
+    return known
+
+
+def _said(post: PostContent) -> Json:
+    """What is said in a post, likewise; the addresses in it are those of this site."""
+    key = "said", settings.SITE_URL
+    known: Json | None = post.derived.get(key)
+    if known is None:
+        known = post.derived[key] = {
+            "content": post.html_for(absolute("")),
+            "sensitive": post.sensitive or bool(post.content_warning),
+            "spoiler_text": post.content_warning,
+            "language": post.language or None,
+            "media_attachments": [media_json(picture) for picture in post.pictures],
+            "mentions": [_mention(handle, user_id) for handle, user_id in post.mentions.items()],
+            "tags": [
+                {"name": tag, "url": absolute(tag_address(name))} for name, tag in post.tags.items()
+            ],
+            "application": _application(post.application),
+        }
+    return known
 
 
 def version_json(post: PostContent, author: User) -> Json:

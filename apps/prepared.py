@@ -1,0 +1,101 @@
+"""Queries that are put together once and not for every call: for the few that every request makes.
+
+The ORM takes longer to write a query down than PostgreSQL takes to answer it: for a token with its account and counts about
+three times as long. So its SQL is kept, with what it takes to make objects of a row. The answer is PostgreSQL's, each time.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Generic, TypeVar
+
+from django.db import DEFAULT_DB_ALIAS, connection
+from django.db.models import Model, QuerySet
+from django.db.models.query import get_related_populators
+
+M = TypeVar("M", bound=Model)
+
+Row = tuple[Any, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """A query as it is sent, and how a row becomes objects."""
+
+    sql: str
+    args: Sequence[Any]
+    places: Sequence[tuple[int, int]]  # an argument, and the value that stands for it
+    converters: Sequence[tuple[int, Sequence[Callable[..., Any]], Any]]
+    fields: Sequence[
+        str
+    ] = ()  # of the model itself, the first of the columns; none for `values_list`
+    populators: Sequence[Any] = ()
+
+
+class Prepared(Generic[M]):
+    """A query. `build` gets examples of the values, which stand nowhere else in it.
+
+    What differs from call to call must be values alone: a None among them, or another limit, would be another query.
+    """
+
+    def __init__(self, build: Callable[..., QuerySet[M, Any]], *examples: Any) -> None:
+        self._build, self._examples = build, examples
+
+    def first(self, *values: Any) -> M | None:
+        """The first row of these values, with all that `select_related` names; None when there is none."""
+        return next(iter(self.all(*values)), None)
+
+    def all(self, *values: Any) -> list[M]:
+        """All rows as objects."""
+        plan, made = self._plan, []
+        for row in self.rows(*values):
+            one = self._queryset.model.from_db(
+                DEFAULT_DB_ALIAS, plan.fields, row[: len(plan.fields)]
+            )
+            for populator in plan.populators:
+                populator.populate(row, one)
+            made.append(one)
+        return made
+
+    def rows(self, *values: Any) -> list[Row]:
+        """All rows as they are, for a query of `values_list`."""
+        plan = self._plan
+        args = list(plan.args)
+        for at, number in plan.places:
+            held = args[at]  # of numbers Django says which size they are of
+            args[at] = type(held)(values[number]) if isinstance(held, int) else values[number]
+        with connection.cursor() as cursor:
+            cursor.execute(plan.sql, args)
+            found: list[Row] = cursor.fetchall()
+        return [self._converted(row) for row in found] if plan.converters else found
+
+    def _converted(self, row: Row) -> Row:
+        columns = list(row)
+        for at, converters, expression in self._plan.converters:
+            for convert in converters:
+                columns[at] = convert(columns[at], expression, connection)
+        return tuple(columns)
+
+    @cached_property
+    def _queryset(self) -> QuerySet[M, Any]:
+        return self._build(*self._examples)
+
+    @cached_property
+    def _plan(self) -> _Plan:
+        compiler: Any = self._queryset.query.get_compiler(DEFAULT_DB_ALIAS)
+        sql, args = compiler.as_sql()
+        places = [
+            (at, self._examples.index(arg)) for at, arg in enumerate(args) if arg in self._examples
+        ]
+        converters = [
+            (at, converts, column)
+            for at, (converts, column) in compiler.get_converters(
+                [column for column, *_rest in compiler.select]
+            ).items()
+        ]
+        info = compiler.klass_info
+        if info is None:
+            return _Plan(sql, args, places, converters)
+        own = [compiler.select[at][0].target.attname for at in info["select_fields"]]
+        populators = get_related_populators(info, compiler.select, DEFAULT_DB_ALIAS)  # type: ignore[call-arg]  # of a later Django
+        return _Plan(sql, args, places, converters, own, populators)

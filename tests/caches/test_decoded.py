@@ -1,0 +1,42 @@
+import pytest
+
+from apps.caches.decoded import Decoded
+
+
+def refuse_nothing(data):
+    if data == b"garbage":
+        raise ValueError(data)
+    return [data]
+
+
+def test_the_same_bytes_are_decoded_once():
+    decode = Decoded(refuse_nothing, most=10)
+    first = decode(b"one")
+    assert decode(bytes(bytearray(b"one"))) is first
+    assert decode(b"two") is not first
+
+
+def test_what_nobody_asks_for_goes_and_what_is_asked_for_stays():
+    decode = Decoded(refuse_nothing, most=10)
+    kept, gone = decode(b"kept"), decode(b"gone")
+    for number in range(100):
+        decode(b"%d" % number)
+        assert decode(b"kept") is kept
+        assert len(decode) <= 20
+    assert decode(b"gone") is not gone
+
+
+def test_long_values_and_errors_are_not_kept():
+    decode = Decoded(refuse_nothing, most=10, longest=3)
+    assert decode(b"long") is not decode(b"long")
+    for _ in range(2):
+        with pytest.raises(ValueError, match="garbage"):
+            decode(b"garbage")
+    assert len(decode) == 0
+
+
+def test_everything_can_be_forgotten():
+    decode = Decoded(refuse_nothing, most=10)
+    first = decode(b"one")
+    decode.clear()
+    assert decode(b"one") is not first

@@ -1,0 +1,103 @@
+"""Kept cards are what the template would make of them now."""
+
+import pytest
+from django.contrib.auth.models import AnonymousUser
+from django.template import engines
+from django.utils import translation
+
+from apps.accounts.actions import update_profile
+from apps.accounts.queries import user_by_id
+from apps.caches.tiers import tiers
+from apps.engagement.actions import like_post, unlike_post
+from apps.graph.actions import follow_user
+from apps.paging import Cursor
+from apps.posts.actions import repost
+from apps.posts.editing import edit_post
+from apps.timeline.home import home_timeline
+from apps.timeline.templatetags.feed import VARIANTS
+from tests.factories import deliver, make_user, publish
+
+pytestmark = pytest.mark.django_db
+
+KEPT = "{% load feed %}{% for item in items %}{% feed_card item forloop.counter %}{% endfor %}"
+PLAIN = '{% for item in items %}{% include "timeline/_card.html" with position=forloop.counter %}{% endfor %}'
+
+
+@pytest.fixture(autouse=True)
+def _needs_memcached():
+    if not tiers().ping():
+        pytest.skip("no memcached on this machine")
+
+
+def items_of(viewer):
+    return home_timeline(user_by_id(viewer.pk), Cursor()).items
+
+
+def drawn(source, rf, viewer, items, *, path="/", token="t" * 64):
+    request = rf.get(path)
+    request.user = viewer or AnonymousUser()
+    values = {"items": items, "viewer": viewer, "csrf_token": token}
+    return engines["django"].from_string(source).render(values, request)
+
+
+def same(rf, viewer, items, **more):
+    kept = [drawn(KEPT, rf, viewer, items, **more) for _ in range(2)]
+    assert kept[0] == kept[1] == drawn(PLAIN, rf, viewer, items, **more)
+    return kept[0]
+
+
+@pytest.fixture
+def shown(alice, bob, carol):
+    """A page for bob: plain, with a warning, restricted, a poll's place left out, a repost, a reply, a quote."""
+    follow_user(bob, carol)
+    posts = [publish(alice, f"Number {number} of #many.") for number in range(4)]
+    publish(alice, "Careful.", content_warning="Spiders <b>")
+    publish(alice, "For you.", visibility="followers")
+    publish(carol, quote_of_id=posts[0].pk)
+    publish(carol, "Yes.", reply_to_id=posts[1].pk)
+    repost(carol, publish(make_user("dora"), "Shared.").pk)
+    deliver()
+    return posts
+
+
+def test_a_kept_card_is_the_rendered_card(shown, bob, rf):
+    items = items_of(bob)
+    assert len(items) == 9
+    for path in ("/", "/?max_id=5&b=1"):
+        for token in ("t" * 64, "u" * 64):
+            page = same(rf, bob, items, path=path, token=token)
+            assert page.count(token) > 20
+    assert drawn(KEPT, rf, None, items) == drawn(PLAIN, rf, None, items)
+    with translation.override("zh-hans"):
+        same(rf, bob, items)
+    same(rf, bob, items[::-1])  # every card in another place
+    same(rf, bob, items)
+
+
+def test_what_changes_is_seen(shown, alice, bob, carol, rf):
+    first = same(rf, bob, items_of(bob))
+    like_post(bob, shown[0].pk)
+    liked = same(rf, bob, items_of(bob))
+    assert liked.count('aria-pressed="true"') == first.count('aria-pressed="true"') + 1
+    unlike_post(bob, shown[0].pk)
+    assert same(rf, bob, items_of(bob)) == first
+    edit_post(alice, shown[1].pk, body="Rewritten.")
+    assert "Rewritten." in same(rf, bob, items_of(bob))
+    update_profile(carol, display_name="Caroline")
+    assert "Caroline" in same(rf, bob, items_of(bob))
+
+
+def test_restricted_posts_are_never_kept(shown, bob, rf):
+    items = items_of(bob)
+    same(rf, bob, items)
+    kept = [item for item in items if "cards" in item.shown.post.derived]
+    assert kept
+    assert all(item.post.is_open and item.shown.post.is_open for item in kept)
+    assert not any(item.quoted for item in kept)
+
+
+def test_only_so_many_variants_of_a_card_are_kept(shown, bob, rf):
+    item = items_of(bob)[-1]
+    for number in range(3 * VARIANTS):
+        same(rf, bob, [item], path=f"/?max_id={number}")
+    assert 0 < len(item.post.derived["cards"]) <= VARIANTS
