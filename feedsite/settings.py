@@ -71,7 +71,7 @@ MIDDLEWARE = [
     "feedsite.conditional.ConditionalMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
-    "csp.middleware.CSPMiddleware",
+    "feedsite.policy.PolicyMiddleware",
     "feedsite.shedding.SheddingMiddleware",
     "feedsite.budget.BudgetMiddleware",
     "feedsite.outage.OutageMiddleware",

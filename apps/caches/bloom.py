@@ -10,6 +10,7 @@ import struct
 from dataclasses import dataclass
 from functools import cached_property
 from math import ceil, exp, log, sqrt
+from typing import NamedTuple
 
 CHUNK_BYTES = 65_528  # with Redis' header just inside the 64 KiB class
 POSITIONS = 524_203  # the largest prime that leaves room for the last bit
@@ -83,9 +84,8 @@ class Sizing:
         return self.chunks << layer
 
 
-@dataclass(frozen=True, slots=True)
-class Record:
-    """The hash of one pair: `start` and `stride` give its positions, `rest` its chunk."""
+class Record(NamedTuple):
+    """The hash of one pair: `start` and `stride` give its positions, `rest` its chunk. Sixty of them a page."""
 
     start: int
     stride: int

@@ -12,7 +12,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from apps.caches import trust
 from apps.caches.bloom import MEASURE_EVERY, POSITIONS, PRESENT_BIT, Record, record_of
@@ -73,8 +73,7 @@ class Answer:
     unknown: set[int] = field(default_factory=set)
 
 
-@dataclass(frozen=True, slots=True)
-class _Wanted:
+class _Wanted(NamedTuple):
     """One pair on its way to the filter."""
 
     pair: Pair
@@ -82,8 +81,7 @@ class _Wanted:
     record: Record
 
 
-@dataclass(frozen=True, slots=True)
-class _Group:
+class _Group(NamedTuple):
     """The records of one chunk."""
 
     key: str
@@ -146,6 +144,18 @@ def _since(second: int, marks: Marks, pairs: Iterable[Pair]) -> list[_Wanted]:
     ]
 
 
+def _opened(live: Generation | None, marks: Marks, pairs: Iterable[Pair]) -> list[_Wanted]:
+    """What a filter may hold: of segments that were never opened nothing is hashed."""
+    if live is None or not live.layers:
+        return []
+    horizon, found = marks.horizon, []
+    for user, post in pairs:
+        second = second_of(post)
+        if second >= horizon and (segment := marks.segment_of(second)) in live.layers:
+            found.append(_Wanted((user, post), segment, record_of(marks.kind, user, post)))
+    return found
+
+
 def _answer(marks: Marks, post_ids: Collection[int], found: set[int] | None) -> Answer:
     """`found` None: no filter is believed."""
     if not marks.has_rows:
@@ -164,8 +174,9 @@ class _Look:
         self._groups: dict[Marks, list[_Group]] = {}
         self.commands = [trust.ask(marks.name) for marks in wanted]
         for marks, ids in wanted.items():
-            records = _since(marks.horizon, marks, ((user_id, one) for one in ids))
-            self._groups[marks] = _groups(marks, self._states[marks].live, records)
+            live = self._states[marks].live
+            records = _opened(live, marks, [(user_id, one) for one in ids])
+            self._groups[marks] = _groups(marks, live, records)
             self.commands += [_check(marks, group) for group in self._groups[marks]]
 
     def take(self, answers: Iterable[Any]) -> dict[Marks, set[int] | None] | None:

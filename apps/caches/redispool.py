@@ -23,7 +23,11 @@ class _Watched:
         return done
 
     def read_response(self, *args: Any, **options: Any) -> Any:
-        return self._watch(super().read_response, *args, **options)  # type: ignore[misc]  # as above
+        try:  # not by `_watch`: once for every answer
+            return super().read_response(*args, **options)  # type: ignore[misc]  # as above
+        except (redis.ConnectionError, redis.TimeoutError):
+            self.did_fail = True
+            raise
 
     def send_packed_command(self, *args: Any, **options: Any) -> Any:
         return self._watch(super().send_packed_command, *args, **options)  # type: ignore[misc]  # as above

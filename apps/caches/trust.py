@@ -9,6 +9,7 @@ Layers say how many a segment has; a segment that is not named there was never m
 import json
 import secrets
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from apps.caches.redisclients import Command, call, trip
 from apps.caches.servers import existence
@@ -117,6 +118,7 @@ class Generation:
     layers: dict[int, int] = field(default_factory=dict)
 
     @classmethod
+    @lru_cache(maxsize=64)  # every look reads the same few states: a tenth of what it costs to look
     def parse(cls, raw: bytes | None) -> "Generation | None":
         """From what the hash holds; garbage is nothing."""
         if not raw:

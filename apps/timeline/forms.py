@@ -12,6 +12,7 @@ from django.utils.translation import gettext_lazy as _
 
 from apps.accounts.models import User
 from apps.accounts.scripts import language_by_script
+from apps.accounts.widgets import KeptSelect
 from apps.graph.circle_queries import CircleChoice
 from apps.ids import parse_id
 from apps.posts.drafts import (
@@ -73,7 +74,7 @@ class EditForm(forms.Form):
             }
         ),
     )
-    language = forms.ChoiceField(choices=LANGUAGES, required=False)
+    language = forms.ChoiceField(choices=LANGUAGES, required=False, widget=KeptSelect)
     sensitive = forms.BooleanField(required=False)
 
     @property
@@ -125,7 +126,7 @@ class MomentForm(forms.Form):
 class ComposeForm(EditForm, MomentForm):
     """A new post; `reply_to` and `quote` are post ids."""
 
-    visibility = AudienceField()
+    visibility = AudienceField(widget=KeptSelect)
     reply_to = forms.CharField(required=False)
     quote = forms.CharField(required=False)
     idempotency_key = forms.CharField(required=False, max_length=200)

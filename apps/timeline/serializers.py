@@ -24,13 +24,14 @@ def status_json(item: FeedItem) -> Json:
     """A post as a status; a repost wraps the status it shares."""
     post, shown = item.post, item.shown
     flags, counts = shown.flags, shown.counts
-    address = absolute(item.url)
+    origin = settings.SITE_URL
+    address = f"{origin}{item.url}"
     return {
         **_frame(post),
         "uri": address,
         "url": address,
         "account": account_json(item.author),
-        **_said(shown.post),
+        **_said(shown.post, origin),
         "reblog": status_json(item.source) if item.is_repost and item.source else None,
         "quote": _quote(item),
         "quote_approval": {
@@ -76,13 +77,13 @@ def _frame(post: PostContent) -> Json:
     return known
 
 
-def _said(post: PostContent) -> Json:
+def _said(post: PostContent, origin: str) -> Json:
     """What is said in a post, likewise; the addresses in it are those of this site."""
-    key = "said", settings.SITE_URL
+    key = "said", origin
     known: Json | None = post.derived.get(key)
     if known is None:
         known = post.derived[key] = {
-            "content": post.html_for(absolute("")),
+            "content": post.html_for(origin),
             "sensitive": post.sensitive or bool(post.content_warning),
             "spoiler_text": post.content_warning,
             "language": post.language or None,

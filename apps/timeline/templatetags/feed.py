@@ -59,6 +59,7 @@ def _key(context: Context, item: FeedItem, like: int, *, has_token: bool) -> tup
     shown = item.shown
     post, counts = shown.post, shown.counts
     is_plain = post.poll is None and post.source_id is None and not shown.warnings
+    is_plain = is_plain and not context.get("reasons")  # why it is ranked where it is
     if not (is_plain and post.is_open and item.post.is_open):
         return None
     return (
