@@ -1,5 +1,7 @@
 """The Content-Security-Policy of answers: the site's own, put together once, unless a view changed something of it."""
 
+from collections.abc import Callable
+
 from csp.middleware import CSPMiddleware
 from django.conf import settings
 from django.http import HttpRequest
@@ -12,8 +14,8 @@ _HEADER = "Content-Security-Policy"
 class PolicyMiddleware(CSPMiddleware):
     """As the library does it; what is the same for every page is not put together for every page, which took 3 % of one."""
 
-    def __init__(self, *args: object, **options: object) -> None:
-        super().__init__(*args, **options)
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
+        super().__init__(get_response)
         self._usual: tuple[object, str] = (None, "")
 
     def process_response(
