@@ -18,7 +18,7 @@ examples:
   ./run bench caches --no-write          look, and leave docs/bench/ as it is
   ./run bench timeline                   delivery and home timelines
   ./run bench timeline --only fanout     one post to 100,000 followers through real workers
-  ./run bench site                       pages over HTTP beside a naive site and what the machine can do; needs wrk
+  ./run bench                            pages over HTTP beside a naive site and what the machine can do; needs wrk
 """
 
 
@@ -50,7 +50,9 @@ def _parser() -> argparse.ArgumentParser:
         epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("suite", choices=SUITES, help="what to measure")
+    parser.add_argument(
+        "suite", choices=SUITES, nargs="?", default="site", help="what to measure (default: site)"
+    )
     parser.add_argument("--only", metavar="PART", help="one part of the suite")
     parser.add_argument(
         "--directory", type=Path, default=ROOT / "docs" / "bench", metavar="DIR",

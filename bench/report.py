@@ -44,7 +44,7 @@ def verdict(line: Line) -> str:
 
 
 def write(directory: Path, suite: str, lines: Sequence[Line], servers: str) -> list[Path]:
-    """Write `<suite>.json` and `<suite>.svg`; where they are."""
+    """Write `<suite>.json`, `<suite>.svg` and `<suite>.md`; where they are."""
     directory.mkdir(parents=True, exist_ok=True)
     data = {
         "suite": suite,
@@ -52,11 +52,27 @@ def write(directory: Path, suite: str, lines: Sequence[Line], servers: str) -> l
         "servers": servers,
         "lines": [asdict(line) for line in lines],
     }
-    places = [directory / f"{suite}.json", directory / f"{suite}.svg"]
+    places = [directory / f"{suite}.{kind}" for kind in ("json", "svg", "md")]
     places[0].write_text(json.dumps(data, indent=1, ensure_ascii=False) + "\n")
     rows = [(f"{line.what} ({line.unit})", line.ours, line.others) for line in lines]
     places[1].write_text(draw(rows))
+    places[2].write_text(_markdown(suite, lines, servers))
     return places
+
+
+def _markdown(suite: str, lines: Sequence[Line], servers: str) -> str:
+    """The same as a table."""
+    rows = [
+        f"| {line.what} | {_figure(line.ours)} {line.unit} | {_others(line)} | {line.bar} | {verdict(line)} | {line.note} |"
+        for line in lines
+    ]
+    head = f"# ./run bench {suite}\n\nPython {platform.python_version()}, {servers}. Medians, with the tenth and ninetieth percentile."
+    table = ["| what | feedsite | otherwise | bar | | more |", "|---|---|---|---|---|---|", *rows]
+    return "\n".join([head, "", *table, ""])
+
+
+def _others(line: Line) -> str:
+    return "<br>".join(f"{name}: {_figure(spread)}" for name, spread in line.others.items())
 
 
 def _figure(spread: Spread) -> str:

@@ -13,7 +13,7 @@ def main(command_line: list[str]) -> int:
     """Do what the command line asks; returns the exit status."""
     request = arguments.parse(command_line)
     try:
-        if request.verb in ("serve", "manage", "test", "check", "bench", "drill", "vitals"):
+        if request.verb in ("serve", "manage", "test", "check", "bench", "capacity", "drill", "vitals"):
             packages.enter(development=request.verb in ("test", "check", "vitals"))
         return perform(request)
     except LaunchError as error:
@@ -35,6 +35,7 @@ def perform(request: arguments.Request) -> int:
         "test": lambda: checks.test(request.rest),
         "check": checks.check,
         "bench": lambda: checks.bench(request.rest),
+        "capacity": lambda: checks.capacity(request.rest),
         "drill": lambda: checks.drill(request.rest),
         "vitals": lambda: checks.vitals(request.rest),
     }

@@ -11,9 +11,9 @@ from runner.site import ServeOptions
 
 DEMO_SIZES = ("small", "medium", "large", "none")
 MOST_WORKERS = 64
-VERBS = ("serve", "stop", "reset", "manage", "test", "check", "bench", "drill", "vitals")
+VERBS = ("serve", "stop", "reset", "manage", "test", "check", "bench", "capacity", "drill", "vitals")
 # Everything after these belongs to pytest, Django, the benchmarks, the drill and the vitals, --help included.
-PASSED_ON = ("test", "manage", "bench", "drill", "vitals")
+PASSED_ON = ("test", "manage", "bench", "capacity", "drill", "vitals")
 SUMMARY = """\
 Starts the site with everything it needs, and its tools.
 
@@ -24,6 +24,7 @@ Starts the site with everything it needs, and its tools.
   ./run test [ARGUMENTS]     the tests; arguments go to pytest
   ./run check                format, lint, imports, types, migrations, schema, and the tests
   ./run bench SUITE          our figures beside what one would do otherwise; --help says more
+  ./run capacity             what a population needs, from what was measured; --help says more
   ./run drill                load and faults on a site of its own, then the proof; --help says more
   ./run vitals               every page in a browser: accessibility, weight, speed; --help says more
 """

@@ -1,4 +1,4 @@
-"""`./run test`, `./run check`, `./run bench`, `./run drill` and `./run vitals`."""
+"""`./run test`, `./run check`, `./run bench`, `./run capacity`, `./run drill` and `./run vitals`."""
 
 import os
 import subprocess
@@ -36,6 +36,11 @@ def test(arguments: list[str]) -> NoReturn:
 def bench(arguments: list[str]) -> NoReturn:
     """Replace this process by the benchmarks."""
     _become("bench", arguments)
+
+
+def capacity(arguments: list[str]) -> NoReturn:
+    """Replace this process by the reckoning of what a population needs."""
+    _become("bench.capacity", arguments)
 
 
 def drill(arguments: list[str]) -> NoReturn:

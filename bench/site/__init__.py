@@ -6,7 +6,7 @@ from pathlib import Path
 from bench.report import Line
 
 # In the order of the table: part -> module with a `run`, which gets a directory for the files of its processes.
-PARTS = {"pages": "pages"}
+PARTS = {"pages": "pages", "growth": "growth", "mix": "mix"}
 
 
 def run(part: str, directory: Path) -> list[Line]:

@@ -16,6 +16,11 @@ def seconds_of(pids: Iterable[int]) -> float:
     return sum(_ticks(pid) for root in pids for pid in _tree(root)) / TICKS
 
 
+def seconds_below(root: int) -> float:
+    """Processor seconds of all processes below one, without its own."""
+    return seconds_of([root]) - _ticks(root, ended=False) / TICKS
+
+
 def _tree(root: int) -> Iterator[int]:
     yield root
     for task in (PROC / str(root) / "task").glob("*/children"):
@@ -23,10 +28,10 @@ def _tree(root: int) -> Iterator[int]:
             yield from _tree(int(child))
 
 
-def _ticks(pid: int) -> int:
+def _ticks(pid: int, *, ended: bool = True) -> int:
     """Of one process, and of its children that have ended."""
     try:
         fields = (PROC / str(pid) / "stat").read_text().rpartition(")")[2].split()
     except OSError:
         return 0
-    return sum(map(int, fields[11:15]))
+    return sum(map(int, fields[11 : 15 if ended else 13]))

@@ -213,6 +213,7 @@ def _lines(systems: dict[str, System]) -> list[Line]:
             {CONSTANT: constant.cost, BARE: systems[BARE].cost},
             f"at most {COST_MOST} times the constant page's (1.0 ms where that takes 0.14)",
             api.cost.median <= COST_MOST * constant.cost.median,
+            f"{Spread.of(api.web_ms).median:.2f} + {Spread.of(api.store_ms).median:.2f} ms (web + stores)",
         ),
         _share(html, api, SHARE_OF_API),
     ]

@@ -1,6 +1,6 @@
 """Who reads and who is read in this suite, made once a run: readers of busy authors, and readers of authors who fell silent.
 
-500 followees of a thousand each, so that no two readers read the same page. The silent ones wrote before a crowd of others
+500 followees each, of a thousand and more, so that no two readers read the same page. The silent ones wrote before a crowd of others
 wrote a million posts: the worst case of a query that walks the newest posts backwards until it has a page.
 """
 
@@ -22,7 +22,8 @@ from apps.posts.models import Post
 from apps.posts.tasks import tend_counts
 from bench.population import make_reader, write_posts
 
-READERS, AUTHORS, FOLLOWEES, POSTS_EACH = 40, 1000, 500, 50
+READERS, FOLLOWEES, POSTS_EACH = 40, 500, 50
+BUSY, QUIET = 1000, 2000
 CROWD, CROWD_POSTS_EACH = 2000, 500
 APART = 97  # seconds between two posts of an author
 FILTERS_SECONDS = 30
@@ -47,9 +48,9 @@ def world() -> World:
     now = int(time.time())
     span = (POSTS_EACH + 1) * APART
     crowd_span = (CROWD_POSTS_EACH + 1) * APART
-    write_posts("quietx", AUTHORS, POSTS_EACH, begin=now - span - crowd_span - 3600, apart=APART)
+    write_posts("quietx", QUIET, POSTS_EACH, begin=now - span - crowd_span - 3600, apart=APART)
     write_posts("crowdx", CROWD, CROWD_POSTS_EACH, begin=now - crowd_span - 60, apart=APART)
-    write_posts("busyx", AUTHORS, POSTS_EACH, begin=now - span - 60, apart=APART)
+    write_posts("busyx", BUSY, POSTS_EACH, begin=now - span - 60, apart=APART)
     busy = [make_reader(f"busy_reader{n}", "busyx", FOLLOWEES) for n in range(READERS)]
     quiet = [make_reader(f"quiet_reader{n}", "quietx", FOLLOWEES) for n in range(READERS)]
     with connection.cursor() as sql:

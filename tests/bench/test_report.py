@@ -23,6 +23,9 @@ def test_the_files_hold_every_line(tmp_path):
     texts = [node.text for node in plot.iter("{http://www.w3.org/2000/svg}text")]
     assert "SADD <one by one>" in texts
     assert texts.count("feedsite") == 3
+    table = places[2].read_text()
+    assert table.count("\n| ") == len(LINES) + 1
+    assert "falls short" in table
 
 
 def test_the_table_says_what_falls_short(capsys):

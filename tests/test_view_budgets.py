@@ -1,0 +1,75 @@
+"""What every kind of page may cost: SQL statements, round trips to the caches, what is sent to them, and its own bytes.
+
+Twenty posts, warm, by a reader who marked nothing. A number that has to grow grows here, where somebody sees it.
+"""
+
+import gzip
+from typing import NamedTuple
+
+import pytest
+
+from apps.caches import trust
+from apps.caches.tiers import tiers
+from apps.engagement.cache import BOOKMARKS, LIKES
+from apps.engagement.tasks import tend_filters
+from tests.factories import deliver, publish
+from tests.flows.processes import wait_for
+from tests.waves import relayed
+
+pytestmark = pytest.mark.django_db
+POSTS = 20
+
+
+class Budget(NamedTuple):
+    """The most of each: SQL statements; waves of requests to caches; bytes sent to them; bytes of the answer, compressed."""
+
+    sql: int
+    trips: int
+    asked: int
+    answered: int
+
+
+BUDGETS = {
+    # SQL: who asks. Trips: the limit, what stands and the ids, the posts.
+    "/api/v1/timelines/home": Budget(1, 3, 6_000, 4_000),
+    "/api/v1/accounts/{author}/statuses": Budget(4, 4, 6_000, 4_000),
+    "/api/v1/statuses/{post}/context": Budget(4, 4, 6_000, 4_000),
+    # and the session's user, the circles to post to, the badge, whom to follow
+    "/": Budget(4, 4, 6_000, 12_000),
+    "/@alice": Budget(9, 5, 6_000, 12_000),
+    "/@alice/{post}": Budget(12, 8, 8_000, 8_000),
+}
+
+
+@pytest.fixture(autouse=True)
+def _needs_memcached():
+    if not tiers().ping():
+        pytest.skip("no memcached on this machine")
+
+
+def _built():
+    tend_filters()
+    return all(trust.read(marks.name).live for marks in (LIKES, BOOKMARKS))
+
+
+@pytest.mark.parametrize("pattern", BUDGETS)
+def test_a_page_keeps_to_its_budget(
+    pattern, alice, bob, page_of, api_of, settings, django_assert_max_num_queries
+):
+    budget = BUDGETS[pattern]
+    posts = [publish(alice, f"Number {number}.") for number in range(POSTS)]
+    deliver()
+    address = pattern.format(author=alice.pk, post=posts[0].pk)
+    client = api_of(bob) if address.startswith("/api") else page_of(bob)
+    with relayed(settings, apart=False) as waves:
+        assert wait_for(_built, 20)
+        for _warm in range(3):
+            client.get(address)
+        with django_assert_max_num_queries(budget.sql), waves.counted() as sent:
+            answer = client.get(address)
+    assert answer.status_code == 200
+    asked = sum(len(request) for wave in sent for _server, request in wave)
+
+    assert len(sent) <= budget.trips
+    assert asked <= budget.asked
+    assert len(gzip.compress(answer.content)) <= budget.answered
