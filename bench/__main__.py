@@ -8,6 +8,7 @@ from rich.console import Console
 
 from bench import caches, report, site, timeline
 from bench.servers import site_servers
+from runner.services.memcached import TESTS
 
 ROOT = Path(__file__).resolve().parent.parent
 SUITES = {"caches": caches, "timeline": timeline, "site": site}
@@ -31,7 +32,7 @@ def main(command_line: list[str]) -> int:
     if not chosen:
         console.print(f"There is no part {options.only!r}: {', '.join(suite.PARTS)}.")
         return 2
-    with site_servers() as (services, directory):
+    with site_servers(getattr(suite, "LAYERS", TESTS)) as (services, directory):
         lines = []
         for part in chosen:
             with console.status(f"Measuring {part}"):

@@ -2,7 +2,7 @@
 
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
@@ -11,7 +11,7 @@ from django.core.management import call_command
 
 from runner.services.debian import find_memcached
 from runner.services.group import Services, throwaway_services
-from runner.services.memcached import Memcached
+from runner.services.memcached import TESTS, Layer, Memcached
 
 SETTINGS = {
     "SECRET_KEY": "only-for-benchmarks",
@@ -34,11 +34,11 @@ def store_pids() -> list[int]:
 
 
 @contextmanager
-def site_servers() -> Iterator[tuple[Services, Path]]:
-    """PostgreSQL, Redis and Memcached in a directory that goes away, with Django set up and migrated."""
+def site_servers(layers: Sequence[Layer] = TESTS) -> Iterator[tuple[Services, Path]]:
+    """PostgreSQL, Redis and the layers of Memcached in a directory that goes away, with Django set up and migrated."""
     with ExitStack() as stack:
         directory = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="feedsite-bench-")))
-        services = stack.enter_context(throwaway_services(directory))
+        services = stack.enter_context(throwaway_services(directory, layers))
         _stores.extend(service.child.pid for service in services.all() if service.child)
         stack.callback(_stores.clear)
         places = {"MEDIA_ROOT": str(directory / "media"), "STATIC_ROOT": str(directory / "static")}

@@ -10,6 +10,7 @@ from typing import Any
 import environ
 from django.utils.translation import gettext_lazy as _
 
+from feedsite.pooled import PooledConnection
 from feedsite.storage import storages_of
 
 BASE_DIR = Path(__file__).resolve().parent.parent
@@ -132,6 +133,7 @@ DATABASES["default"]["CONN_HEALTH_CHECKS"] = (
 DATABASES["default"]["OPTIONS"] = {
     **DATABASES["default"].get("OPTIONS", {}),
     "pool": {
+        "connection_class": PooledConnection,
         "min_size": env.int("DATABASE_POOL_MIN", 1),
         "max_size": env.int("DATABASE_POOL_MAX", 8),
         "timeout": env.float("DATABASE_POOL_TIMEOUT_SECONDS", 2.0),  # then the answer is 503

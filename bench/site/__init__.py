@@ -4,7 +4,9 @@ from importlib import import_module
 from pathlib import Path
 
 from bench.report import Line
+from runner.services.memcached import SITE
 
+LAYERS = SITE  # of Memcached: as `./run` has them
 # In the order of the table: part -> module with a `run`, which gets a directory for the files of its processes.
 PARTS = {"pages": "pages", "growth": "growth", "mix": "mix"}
 

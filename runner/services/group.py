@@ -1,13 +1,13 @@
 """The servers of one site together: those whose address is not given from outside."""
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 from runner.services import postgres, redis
 from runner.services.debian import find_memcached
-from runner.services.memcached import SITE, TESTS, Memcached, Tiers
+from runner.services.memcached import SITE, TESTS, Layer, Memcached, Tiers
 from runner.services.postgres import Postgres
 from runner.services.redis import Redis
 from runner.services.shape import Service
@@ -91,7 +91,7 @@ def plan_services(
 
 
 @contextmanager
-def throwaway_services(directory: Path) -> Iterator[Services]:
+def throwaway_services(directory: Path, layers: Sequence[Layer] = TESTS) -> Iterator[Services]:
     """Servers for tests, in a directory of the caller's: quick, and nothing is forced to the disk."""
     log = directory / "log"
     log.mkdir(exist_ok=True)
@@ -99,7 +99,7 @@ def throwaway_services(directory: Path) -> Iterator[Services]:
     services = Services(
         postgres=Postgres(directory / "postgres", directory, log, options=postgres.THROWAWAY),
         redis=Redis(directory / "redis", directory, log, keep=redis.NOTHING_KEPT),
-        tiers=Tiers(program, TESTS, directory, log) if program else None,
+        tiers=Tiers(program, layers, directory, log) if program else None,
     )
     services.start()
     try:

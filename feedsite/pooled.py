@@ -1,0 +1,28 @@
+"""Connections to PostgreSQL as the pool of a process keeps them."""
+
+import time
+from typing import Any
+
+import psycopg
+
+TRUSTED_SECONDS = 1.0
+
+
+class PooledConnection(psycopg.Connection[Any]):
+    """A connection that is asked at most once a second whether it is still there.
+
+    The pool asks before every use, by an empty statement: that was 7 % of a home API request. Whoever comes within a second
+    after PostgreSQL went away hears it from the first real statement instead, which `feedsite.outage` answers for.
+    """
+
+    _asked_at = 0.0
+
+    def execute(self, query: Any, *args: Any, **options: Any) -> psycopg.Cursor[Any]:
+        """As the library does it; the pool's empty question is left out when it was answered a moment ago."""
+        if query != "":
+            return super().execute(query, *args, **options)
+        if time.monotonic() - self._asked_at < TRUSTED_SECONDS and not self.closed:
+            return self.cursor()
+        done = super().execute(query, *args, **options)
+        self._asked_at = time.monotonic()
+        return done
