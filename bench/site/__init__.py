@@ -8,7 +8,7 @@ from runner.services.memcached import SITE
 
 LAYERS = SITE  # of Memcached: as `./run` has them
 # In the order of the table: part -> module with a `run`, which gets a directory for the files of its processes.
-PARTS = {"pages": "pages", "growth": "growth", "mix": "mix"}
+PARTS = {"pages": "pages", "growth": "growth", "mix": "mix", "profile": "profile"}
 
 
 def run(part: str, directory: Path) -> list[Line]:

@@ -1,7 +1,7 @@
 """Kept parts of a page: the same as drawn now, for each reader their own."""
 
 import pytest
-from django.template import Context, engines
+from django.template import Context, Template
 from django.utils import translation
 
 from apps.accounts.templatetags.kept import looks
@@ -16,7 +16,7 @@ NAV = (
 
 
 def drawn(source, **values):
-    return engines["django"].from_string(source).template.render(Context(values))
+    return Template(source).render(Context(values))
 
 
 @pytest.mark.parametrize("language", ["en", "zh-hans"])

@@ -33,7 +33,7 @@ class Looks:
 
 
 @register.filter
-def looks(user: User | None) -> Looks | None:
+def looks(user: object) -> Looks | None:
     """How an account looks; None for a visitor."""
     if not isinstance(user, User):
         return None
