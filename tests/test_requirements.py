@@ -11,7 +11,7 @@ ROOT = Path(__file__).resolve().parent.parent
 DOCUMENT = ROOT / "docs" / "requirements.md"
 ROWS = (
     [f"S{number}" for number in range(25, 76)]
-    + ["S16", "S17", "S18", "S91", "C06"]
+    + ["S03", "S08", "S16", "S17", "S18", "S91", "C06"]
     + ["S76", "S77", "S84", "S85", "S86", "S88", "S93", "S94", "S95", "S96"]
     + [f"S{number}" for number in range(98, 106)]
     + ["S115", "S120", "S121", "S122", "S123", "S124", "S125", "S126"]
