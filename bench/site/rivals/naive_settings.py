@@ -20,6 +20,4 @@ REST_FRAMEWORK: dict[str, Any] = {  # type: ignore[no-redef]  # that is the poin
     "DEFAULT_AUTHENTICATION_CLASSES": ["rest_framework.authentication.TokenAuthentication"],
     "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
-    "DEFAULT_PAGINATION_CLASS": None,
-    "PAGE_SIZE": 20,
 }
