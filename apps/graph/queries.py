@@ -7,7 +7,7 @@ from functools import cache, partial
 
 from django.conf import settings
 from django.db import connection
-from django.db.models import Q, QuerySet
+from django.db.models import QuerySet
 
 from apps.accounts.models import User
 from apps.accounts.queries import users_by_id
@@ -265,20 +265,16 @@ def suggestions(viewer: User, *, limit: int) -> list[User]:
 @cache
 def _suggestions(limit: int) -> Prepared[User]:
     def build(viewer_id: int) -> QuerySet[User]:
-        known = Followee.objects.filter(owner=viewer_id).values("followee_id")
-        asked = FollowRequest.objects.filter(requester=viewer_id).values("owner_id")
-        hidden = Q(pk__in=Block.objects.filter(owner=viewer_id).values("blocked_id"))
-        hidden |= Q(pk__in=Block.objects.filter(blocked=viewer_id).values("owner_id"))
-        hidden |= Q(pk__in=Mute.objects.filter(owner=viewer_id).values("muted_id"))
-        return (
-            User.objects.filter(suspended_at=None, counts__posts__gt=0)
-            .exclude(pk=viewer_id)
-            .exclude(pk__in=known)
-            .exclude(pk__in=asked)
-            .exclude(hidden)
-            .select_related("counts")
-            .order_by("-counts__followers", "pk")[:limit]
-        )
+        found = User.objects.filter(suspended_at=None, counts__posts__gt=0).exclude(pk=viewer_id)
+        for known in (
+            Followee.objects.filter(owner=viewer_id).values("followee_id"),
+            FollowRequest.objects.filter(requester=viewer_id).values("owner_id"),
+            Block.objects.filter(owner=viewer_id).values("blocked_id"),
+            Block.objects.filter(blocked=viewer_id).values("owner_id"),
+            Mute.objects.filter(owner=viewer_id).values("muted_id"),
+        ):
+            found = found.exclude(pk__in=known)
+        return found.select_related("counts").order_by("-counts__followers", "pk")[:limit]
 
     return Prepared(build, -1)
 
