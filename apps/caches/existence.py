@@ -74,16 +74,14 @@ class Answer:
 
 
 class _Wanted(NamedTuple):
-    """One pair on its way to the filter."""
-
+    # one pair on its way to the filter
     pair: Pair
     segment: int
     record: Record
 
 
 class _Group(NamedTuple):
-    """The records of one chunk."""
-
+    # the records of one chunk
     key: str
     segment: int
     layer: int
@@ -136,24 +134,16 @@ def mark_many(marks: Marks, pairs: Iterable[Pair]) -> set[Pair]:
     raise RedisError("the existence filters change faster than they can be marked")
 
 
-def _since(second: int, marks: Marks, pairs: Iterable[Pair]) -> list[_Wanted]:
+def _since(
+    second: int, marks: Marks, pairs: Iterable[Pair], segments: Collection[int] | None = None
+) -> list[_Wanted]:
     return [
-        _Wanted((user, post), marks.segment_of(second_of(post)), record_of(marks.kind, user, post))
+        _Wanted((user, post), segment, record_of(marks.kind, user, post))
         for user, post in pairs
-        if second_of(post) >= second
+        if (made := second_of(post)) >= second
+        for segment in [marks.segment_of(made)]
+        if segments is None or segment in segments
     ]
-
-
-def _opened(live: Generation | None, marks: Marks, pairs: Iterable[Pair]) -> list[_Wanted]:
-    """What a filter may hold: of segments that were never opened nothing is hashed."""
-    if live is None or not live.layers:
-        return []
-    horizon, found = marks.horizon, []
-    for user, post in pairs:
-        second = second_of(post)
-        if second >= horizon and (segment := marks.segment_of(second)) in live.layers:
-            found.append(_Wanted((user, post), segment, record_of(marks.kind, user, post)))
-    return found
 
 
 def _answer(marks: Marks, post_ids: Collection[int], found: set[int] | None) -> Answer:
@@ -175,7 +165,10 @@ class _Look:
         self.commands = [trust.ask(marks.name) for marks in wanted]
         for marks, ids in wanted.items():
             live = self._states[marks].live
-            records = _opened(live, marks, [(user_id, one) for one in ids])
+            layers = (
+                live.layers if live else {}
+            )  # of segments that were never opened nothing is hashed
+            records = _since(marks.horizon, marks, ((user_id, one) for one in ids), layers)
             self._groups[marks] = _groups(marks, live, records)
             self.commands += [_check(marks, group) for group in self._groups[marks]]
 

@@ -4,6 +4,7 @@ from collections import defaultdict
 from collections.abc import Collection
 from dataclasses import dataclass, field
 from functools import cache, partial
+from typing import Any
 
 from django.conf import settings
 from django.db import connection
@@ -50,12 +51,10 @@ WHERE owner_id = %(viewer)s AND requester_id = ANY(%(others)s)
 """
 
 _CHUNKS = """
-SELECT min(id), max(id), count(*)
-FROM (
+SELECT min(id), max(id), count(*) FROM (
     SELECT id, (row_number() OVER (ORDER BY id) - 1) / %(size)s AS piece
     FROM (SELECT id FROM graph_follower WHERE owner_id = %(owner)s AND id > %(after)s ORDER BY id LIMIT %(enough)s) next
-) numbered
-GROUP BY piece ORDER BY piece
+) numbered GROUP BY piece ORDER BY piece
 """
 # One text, not one row a follower: a hundred thousand rows take longer to read than to deliver.
 _BETWEEN = """
@@ -224,11 +223,11 @@ def _head(heads: ListHeads, owner_id: int, revision: int, cursor: Cursor) -> Pag
     # missing, or shrunk by those who left; whoever walks further down has loaded it at the top
     if cursor.max_id is None and not (found and found.complete):
         found = load_list(heads, owner_id).above(floor, count=count)
-    return cut(found.entries, cursor, id_of=_place_of) if found and found.complete else None
-
-
-def _place_of(entry: Entry) -> int:
-    return entry.place
+    return (
+        cut(found.entries, cursor, id_of=lambda entry: entry.place)
+        if found and found.complete
+        else None
+    )
 
 
 def people_of(page: Page[Entry], viewer_id: int | None) -> Page[User]:
@@ -266,14 +265,15 @@ def suggestions(viewer: User, *, limit: int) -> list[User]:
 def _suggestions(limit: int) -> Prepared[User]:
     def build(viewer_id: int) -> QuerySet[User]:
         found = User.objects.filter(suspended_at=None, counts__posts__gt=0).exclude(pk=viewer_id)
-        for known in (
+        hidden: list[Any] = [
             Followee.objects.filter(owner=viewer_id).values("followee_id"),
             FollowRequest.objects.filter(requester=viewer_id).values("owner_id"),
             Block.objects.filter(owner=viewer_id).values("blocked_id"),
             Block.objects.filter(blocked=viewer_id).values("owner_id"),
             Mute.objects.filter(owner=viewer_id).values("muted_id"),
-        ):
-            found = found.exclude(pk__in=known)
+        ]
+        for ids in hidden:
+            found = found.exclude(pk__in=ids)
         return found.select_related("counts").order_by("-counts__followers", "pk")[:limit]
 
     return Prepared(build, -1)
