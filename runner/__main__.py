@@ -13,7 +13,16 @@ def main(command_line: list[str]) -> int:
     """Do what the command line asks; returns the exit status."""
     request = arguments.parse(command_line)
     try:
-        if request.verb in ("serve", "manage", "test", "check", "bench", "capacity", "drill", "vitals"):
+        if request.verb in (
+            "serve",
+            "manage",
+            "test",
+            "check",
+            "bench",
+            "capacity",
+            "drill",
+            "vitals",
+        ):
             packages.enter(development=request.verb in ("test", "check", "vitals"))
         return perform(request)
     except LaunchError as error:

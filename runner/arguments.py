@@ -11,7 +11,18 @@ from runner.site import ServeOptions
 
 DEMO_SIZES = ("small", "medium", "large", "none")
 MOST_WORKERS = 64
-VERBS = ("serve", "stop", "reset", "manage", "test", "check", "bench", "capacity", "drill", "vitals")
+VERBS = (
+    "serve",
+    "stop",
+    "reset",
+    "manage",
+    "test",
+    "check",
+    "bench",
+    "capacity",
+    "drill",
+    "vitals",
+)
 # Everything after these belongs to pytest, Django, the benchmarks, the drill and the vitals, --help included.
 PASSED_ON = ("test", "manage", "bench", "capacity", "drill", "vitals")
 SUMMARY = """\
