@@ -165,7 +165,6 @@ class User(AbstractBaseUser, PermissionsMixin):
 
     objects: ClassVar[UserManager] = UserManager()
     derived: dict[Any, Any] | None = None  # of a card: what others make of it, shared by all pages
-
     USERNAME_FIELD = "handle"
     EMAIL_FIELD = "email"
     REQUIRED_FIELDS: ClassVar[list[str]] = []
