@@ -11,13 +11,13 @@ from vitals.stage import prepare
 
 # What people wrote, what programs read, and names.
 UNTRANSLATED = """accented => {
-  const own = ".content, [dir], [lang], select[name=language], bdi, kbd, code, time, textarea, .token, .brand, .title, title, .avatar, .alt, .code";
+  const own = ".content, body [dir], body [lang], select[name=language], bdi, kbd, code, time, textarea, .token, .brand, .title, title, .avatar, .alt, .code";
   const said = text => /[A-Za-z]{3}/.test(text) && ![...text].some(one => accented.includes(one));
   const found = [];
   const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
   while (walker.nextNode()) {
     const node = walker.currentNode;
-    if (said(node.data) && !node.parentElement.closest(own.replaceAll("[", "body [")) && !node.parentElement.closest("script, style"))
+    if (said(node.data) && !node.parentElement.closest(own) && !node.parentElement.closest("script, style"))
       found.push(node.data.trim());
   }
   for (const name of ["aria-label", "title", "placeholder"])
