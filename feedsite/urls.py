@@ -42,7 +42,7 @@ from apps.timeline.urls import endpoints as timeline_endpoints
 from apps.timeline.urls import endpoints_v2 as timeline_endpoints_v2
 from apps.timeline.urls import extensions as timeline_extensions
 from apps.timeline.urls import pages as timeline_pages
-from feedsite import health, instance, media, plain
+from feedsite import health, instance, media, operations, plain
 
 # The viewer draws with inline styles; its script comes as a file of its own.
 api_docs = csp_update({"style-src": ["'unsafe-inline'"]})(
@@ -117,6 +117,7 @@ urlpatterns = [
     ),
     # what Mastodon has no word for
     path("api/x/", include([*timeline_extensions, *ranking_endpoints, *audit_endpoints])),
+    path("api/x/topology", operations.topology),
     path("api/schema", SpectacularAPIView.as_view(), name="schema"),
     path("api/docs", api_docs, name="docs"),
 ]

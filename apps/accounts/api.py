@@ -13,7 +13,7 @@ from apps.accounts.queries import user_by_handle, user_by_id
 from apps.accounts.schema import AccountSchema, PreferencesSchema, problems
 from apps.accounts.serializers import account_json, preferences_json
 from apps.ids import parse_id
-from apps.refusals import BadRequest
+from apps.refusals import BadRequest, NotAllowed
 from apps.scopes import scopes
 
 
@@ -22,6 +22,14 @@ def viewer_of(request: Request) -> User:
     viewer = visitors.viewer_of(request)
     if viewer is None:
         raise TypeError("this endpoint is for authenticated requests only")
+    return viewer
+
+
+def staff_of(request: Request, permission: str) -> User:
+    """The account of a request of staff's, who have a permission such as "timeline.change_sitepolicy"; else NotAllowed."""
+    viewer = viewer_of(request)
+    if not (viewer.is_staff and viewer.has_perm(permission)):
+        raise NotAllowed(_("This is for staff who may do it."))
     return viewer
 
 

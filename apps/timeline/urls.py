@@ -2,7 +2,16 @@
 
 from django.urls import URLPattern, path, register_converter
 
-from apps.timeline.api import history, media, polls, reactions, scheduled, statuses, timelines
+from apps.timeline.api import (
+    history,
+    media,
+    policies,
+    polls,
+    reactions,
+    scheduled,
+    statuses,
+    timelines,
+)
 from apps.timeline.converters import PostIdConverter
 from apps.timeline.views import acting, around, composing, reading, waiting, writing
 
@@ -85,4 +94,7 @@ endpoints_v2: list[URLPattern] = [
 
 extensions: list[URLPattern] = [  # what the Mastodon API has no word for
     path("activity", timelines.activity),
+    path("policies", policies.of_authors),
+    path("policies/site", policies.of_site),
+    path("policies/<int:account_id>", policies.of_author),
 ]
