@@ -7,7 +7,7 @@ from django.db.models import QuerySet, Subquery
 from django.db.models.functions import Coalesce
 from django.utils.translation import gettext as _
 
-from apps.accounts.models import User
+from apps.accounts.models import User, UserCounts
 from apps.accounts.queries import users_by_id
 from apps.filters.models import FilterContext
 from apps.graph.models import Mute
@@ -160,7 +160,7 @@ def unread_count(
     viewer: User, *, kinds: list[str] | None = None, actor_id: int | None = None
 ) -> int:
     """How many notifications lie above the read marker, at most 100; one query."""
-    if kinds is None and actor_id is None:
+    if kinds is None and actor_id is None and not viewer.counts.holds_notifications:
         return len(_UNREAD.rows(viewer.pk))
     return len(_unread(viewer, kinds, actor_id))
 
@@ -173,7 +173,13 @@ def _unread(
     return rows.values_list("pk")[:UNREAD_MOST]
 
 
-_UNREAD = Prepared(lambda viewer_id: _unread(User(pk=viewer_id)), -1)  # the badge of every page
+def _of_an_example(viewer_id: int) -> QuerySet[Notification, Row]:
+    viewer = User(pk=viewer_id)
+    viewer.counts = UserCounts(user=viewer)
+    return _unread(viewer)
+
+
+_UNREAD = Prepared(_of_an_example, -1)  # the badge of every page, for those who hold nothing back
 
 
 def unread_rows(

@@ -66,7 +66,7 @@ def _begin(post: Post, job: FanoutJob, chunks: Sequence[FanoutChunk]) -> None:
 def _go_on(post: Post, job: FanoutJob) -> None:
     if job.state != leases.State.PENDING:
         return
-    if post.visibility in ADDRESSED:
+    if post.visibility in ADDRESSED or job.followers <= settings.FANOUT_CHUNK_SIZE:
         leases.work_off(FanoutJob, _cut_here, limit=1, only=[post.pk])
     else:
         ring("apps.timeline.tasks.cut_job", post.pk)
@@ -125,9 +125,15 @@ def discard_dead(job_ids: list[int]) -> int:
 
 
 def _cut_here(job: FanoutJob) -> None:
-    """The single chunk of an addressed post is delivered on the spot."""
+    """What goes to few is delivered on the spot."""
     post = _delivered().get(pk=job.pk)
-    run_due(limit=1, only=ledger.add_chunk(job, len(_addressees(post))))
+    if post.visibility in ADDRESSED:
+        chunk_ids = ledger.add_chunk(job, len(_addressees(post)))
+    else:
+        batches = ledger.batches(job, post.author_id)
+        chunk_ids = [chunk_id for batch in batches for chunk_id in batch.chunk_ids]
+    if chunk_ids:
+        run_due(limit=len(chunk_ids), only=chunk_ids)
 
 
 def _cut(job: FanoutJob) -> None:

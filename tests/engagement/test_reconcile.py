@@ -224,7 +224,7 @@ def test_writers_beside_a_reconciliation_are_not_disturbed(transactional_db):
 
 def test_a_rebuild_puts_everything_right_in_redis(life):
     before = post_counts([post.pk for post in life])
-    POST_COUNTS.store.put([Row(life[0].pk, (9, 9, 9, 9, 0), 30_000)])
+    POST_COUNTS.store.put([Row(life[0].pk, (9, 9, 9, 9, 9, 0), 30_000)])
     said, code = command("rebuild")
     assert (code, said.startswith("The counters were built in")) == (0, True)
     assert post_counts([post.pk for post in life]) == before

@@ -66,7 +66,7 @@ def test_a_worker_that_dies_after_publishing_publishes_nothing_twice(alice, monk
         raise SystemExit
 
     with monkeypatch.context() as patched:
-        patched.setattr("apps.events.leases.finish", die)
+        patched.setattr("apps.events.leases._update", die)
         with pytest.raises(SystemExit):
             run()
     assert bodies(alice) == ["Later."]
