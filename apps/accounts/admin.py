@@ -71,6 +71,22 @@ class SearchedByAccount(StaffList):
         return queryset.filter(**{f"{self.searched}__in": account_ids(search_term)}), False
 
 
+class OwnedRows(SearchedByAccount):
+    """What accounts have, the youngest first: staff see that it is there and whose."""
+
+    list_display_links = None
+    list_select_related = ("owner",)
+    searched = "owner"
+    search_fields = ("=owner__handle",)
+    search_help_text = gettext_lazy("The whole handle of the owner.")
+    ordering = ("-id",)
+
+    @admin.display(description=gettext_lazy("account"))
+    def owner_link(self, row: Any) -> SafeString:
+        """Whose it is."""
+        return user_link(row.owner)
+
+
 class SuspendedFilter(admin.SimpleListFilter):
     """Suspended accounts, or those that are not."""
 
