@@ -1,6 +1,9 @@
 """The cast of every test: alice is followed by bob; carol is a stranger. Real servers, empty caches."""
 
+import time
+
 import pytest
+from django.db import connection
 from django.test import Client
 from rest_framework.test import APIClient
 
@@ -16,12 +19,35 @@ from tests import clusters
 from tests.commits import commit_inside_tests
 from tests.factories import deliver, make_user
 
+LET_GO_SECONDS = 10.0
+
 
 def pytest_addoption(parser):
     parser.addoption(
         "--api-requests", type=int, default=400, help="requests of tests/api/test_schema.py"
     )
     parser.addoption("--api-seed", type=int, default=1, help="of what it asks")
+
+
+@pytest.fixture(scope="session")
+def django_db_setup(django_db_setup, django_db_blocker):
+    """As ever; but the database goes when the servers that tests have started have let go of it."""
+    yield
+    with django_db_blocker.unblock():
+        connection.close()
+        connection.close_pool()  # what this process has of its own does not count
+        deadline = time.monotonic() + LET_GO_SECONDS
+        while _others_use_it() and time.monotonic() < deadline:
+            time.sleep(0.1)
+        connection.close()
+
+
+def _others_use_it():
+    with connection.cursor() as sql:
+        sql.execute(
+            "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
+        )
+        return sql.fetchone()[0]
 
 
 @pytest.fixture(scope="session")

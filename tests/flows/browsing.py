@@ -97,7 +97,8 @@ def visit(site, transactional_db, monkeypatch):
             yield page
             browser.close()
             connections.close_all()  # those of the event loop's own context
-        assert [text for text in complaints if tolerated not in text] == []
+        left = [text for text in complaints if tolerated not in text]
+        assert left == [], left
 
     return open_page
 

@@ -112,7 +112,7 @@ def test_a_draft_keeps_everything_until_the_server_has_it(reader, visit):
         expect(page.locator(f'[data-picture="{waiting.pk}"]')).to_be_visible()
         page.route("**/posts", lambda route: route.abort())
         page.get_by_role("button", name="Post", exact=True).click()
-        assert wait_for(lambda: page.url.startswith("chrome-error"), 5)
+        assert wait_for(lambda: page.url.startswith("chrome-error"), 20)
         page.unroute("**/posts")
         page.goto("/compose")
         expect(area).to_have_value("Unfinished")
@@ -139,6 +139,7 @@ def test_an_answer_in_place(author, reader, visit):
         expect(area).to_have_count(0)
         expect(card.get_by_role("link", name="Reply")).to_be_focused()
         card.get_by_role("link", name="Reply").click()
+        expect(area).to_have_value("@author " * 30 + "Too many?")  # the draft is back
         area.fill("@author Here.")
         card.get_by_role("button", name="Reply", exact=True).click()
         made = page.locator(f"#p{post.pk} + .post .content")
