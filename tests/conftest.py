@@ -35,7 +35,8 @@ def django_db_setup(django_db_setup, django_db_blocker):
     yield
     with django_db_blocker.unblock():
         connection.close()
-        connection.close_pool()  # what this process has of its own does not count
+        # what this process has of its own does not count
+        connection.close_pool()  # type: ignore[attr-defined]  # PostgreSQL's have one
         deadline = time.monotonic() + LET_GO_SECONDS
         while _others_use_it() and time.monotonic() < deadline:
             time.sleep(0.1)
