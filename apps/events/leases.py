@@ -117,7 +117,7 @@ def work_off(
 
 
 def do(rows: Sequence[R], work: Callable[[R], Receipt | None]) -> None:
-    """Do the work of rows that are claimed, or made by the caller with one try and a lease.
+    """Do the work of rows that are claimed, or were made `held`.
 
     Those without a receipt are marked as done together, at the end: a worker that dies before does their work twice.
     """
@@ -140,9 +140,9 @@ def do(rows: Sequence[R], work: Callable[[R], Receipt | None]) -> None:
         _update(done, **_end())
 
 
-def lease_end() -> datetime:
-    """Until when a row that is taken now, or made by whoever works on it at once, is nobody else's."""
-    return timezone.now() + LEASE
+def held() -> dict[str, Any]:
+    """The fields of a row that whoever makes or renews it works on at once, as if it had just been claimed."""
+    return {"attempts": 1, "due_at": timezone.now() + LEASE}
 
 
 def _key(row: LeasedRow) -> int:

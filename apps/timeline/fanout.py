@@ -80,13 +80,13 @@ def _write_down(post: Post) -> tuple[FanoutJob, list[FanoutChunk]]:
     """
     with transaction.atomic():
         mode = policies.mode_for(post.author_id, post.visibility)
-        job = FanoutJob(post=post, mode=mode, followers=_followers(post.author_id))
+        is_addressed = post.visibility in ADDRESSED
+        fields = leases.held() if is_addressed else {}
+        job = FanoutJob(post=post, mode=mode, followers=_followers(post.author_id), **fields)
         chunks: list[FanoutChunk] = []
         if mode == Mode.PULL:
             job.state = leases.State.DONE
-        elif post.visibility in ADDRESSED:
-            job.attempts, job.due_at = 1, leases.lease_end()
-        elif job.followers <= settings.FANOUT_CHUNK_SIZE:
+        elif not is_addressed and job.followers <= settings.FANOUT_CHUNK_SIZE:
             chunks = ledger.cut_short(job, post.author_id)
         job.save(force_insert=True)
         FanoutChunk.objects.bulk_create(chunks)

@@ -119,9 +119,7 @@ def cut(walk: Walk, owner_id: int, *, most_chunks: int) -> Batch:
         pieces = follower_chunks(owner_id, size=size, after=locked.cut_to, most=most_chunks)
         chunks = _chunk_model(walk).objects.bulk_create(_chunks(walk, pieces))
         if pieces:
-            model.objects.filter(pk=walk.pk).update(
-                cut_to=pieces[-1][1], attempts=1, due_at=leases.lease_end()
-            )
+            model.objects.filter(pk=walk.pk).update(cut_to=pieces[-1][1], **leases.held())
     return Batch(chunks, is_last=len(pieces) < most_chunks or pieces[-1][2] < size)
 
 
@@ -136,7 +134,7 @@ def cut_short(walk: Walk, owner_id: int) -> list[Any]:
     walk.state, walk.finished_at = leases.State.DONE, timezone.now()
     if pieces:
         walk.cut_to = pieces[0][1]
-    return _chunks(walk, pieces, attempts=1, due_at=leases.lease_end())
+    return _chunks(walk, pieces, **leases.held())
 
 
 def add_chunk(walk: Walk, expected: int) -> list[int]:
