@@ -31,9 +31,14 @@ def spawn(command, place):
     return processes.spawn("thing", command, log=place / "thing.log")
 
 
-def said(child):
-    assert eventually(lambda: child.log.read_text().strip() != "")
-    return child.log.read_text().split()
+def numbers_in(log):
+    """The process ids that were told; who is started may speak before who tells its id."""
+    return [int(word) for word in log.read_text().split() if word.isdigit()]
+
+
+def grandchild_in(log):
+    assert eventually(lambda: numbers_in(log) != [])
+    return numbers_in(log)[0]
 
 
 def test_stop_asks_and_waits(place):
@@ -45,7 +50,7 @@ def test_stop_asks_and_waits(place):
 
 def test_stop_kills_what_does_not_listen(place):
     child = spawn(DEAF, place)
-    said(child)
+    assert eventually(lambda: child.log.read_text() == "deaf\n")
     begin = time.monotonic()
     assert child.stop(0.3) is False
     assert time.monotonic() - begin < 2
@@ -54,7 +59,7 @@ def test_stop_kills_what_does_not_listen(place):
 
 def test_stop_ends_grandchildren_too(place):
     child = spawn(FAMILY, place)
-    grandchild = int(said(child)[0])
+    grandchild = grandchild_in(child.log)
     child.stop(2)
     assert eventually(lambda: not identity.alive(grandchild))
 
@@ -88,15 +93,19 @@ def test_a_large_log_is_put_aside_once(place, monkeypatch):
 
 
 def test_a_command_that_is_interrupted_leaves_no_children(place):
+    log = place / "thing.log"
+
     def interrupt(_number, _frame):
-        raise StopAskedError
+        if log.exists() and numbers_in(log):
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            raise StopAskedError
 
     before = signal.signal(signal.SIGALRM, interrupt)
-    signal.setitimer(signal.ITIMER_REAL, 0.7)
+    signal.setitimer(signal.ITIMER_REAL, 0.1, 0.1)
     with pytest.raises(StopAskedError):
-        processes.run_to_end(FAMILY, environment=os.environ, cwd=place, log=place / "thing.log")
+        processes.run_to_end(FAMILY, environment=os.environ, cwd=place, log=log)
     signal.signal(signal.SIGALRM, before)
-    grandchild = int((place / "thing.log").read_text().split()[0])
+    grandchild = grandchild_in(log)
     assert eventually(lambda: not identity.alive(grandchild))
 
 
@@ -125,8 +134,7 @@ def launcher(place, command):
 
 def test_children_and_grandchildren_die_with_a_killed_launcher(place):
     process, (child, watchman) = launcher(place, FAMILY)
-    assert eventually(lambda: (place / "thing.log").read_text().strip() != "")
-    grandchild = int((place / "thing.log").read_text().split()[0])
+    grandchild = grandchild_in(place / "thing.log")
     process.kill()
     process.communicate()
     assert eventually(
