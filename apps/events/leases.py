@@ -27,11 +27,12 @@ R = TypeVar("R", bound="LeasedRow")
 Receipt = Mapping[str, Any]  # fields of the row, which say what the work did
 KILLED = "the worker died or ran out of time at every try"
 
-# One statement: what a small piece of work costs is mostly its round trips.
+# One statement: what a small piece of work costs is mostly its round trips. In the order of `due_at`, which only the
+# index of what waits can give: by the key the planner takes the primary key, and walks past all that is done.
 _CLAIM = """
 WITH due AS (
     SELECT {key}, attempts FROM {table} WHERE state = %(pending)s AND due_at <= %(due)s {chosen}
-    ORDER BY {key} LIMIT %(limit)s FOR UPDATE SKIP LOCKED
+    ORDER BY due_at, {key} LIMIT %(limit)s FOR UPDATE SKIP LOCKED
 ), bounds AS (
     SELECT min({key}) AS oldest, min({key}) FILTER (WHERE attempts > 0) AS tried FROM due
 )
@@ -79,7 +80,7 @@ def claim(
     only: list[int] | None = None,
     overdue: timedelta = timedelta(),
 ) -> list[R]:
-    """Take up to `limit` due rows under a lease, oldest first; rows that others hold are passed over.
+    """Take up to `limit` due rows under a lease, longest due first; rows that others hold are passed over.
 
     A row that was tried before is taken alone: what kills its worker must not use up the tries of its neighbours.
     `overdue` takes only those that have been due for so long. A row whose fifth lease ran out killed its worker every

@@ -10,6 +10,7 @@ from apps.graph.queries import followers_page, following_page
 from apps.ids import compose
 from apps.paging import Cursor
 from apps.posts.models import Post
+from apps.posts.queries import visible_posts
 from apps.timeline import pull
 from tests.factories import publish
 
@@ -131,6 +132,23 @@ def test_two_thousand_followees_who_say_little_to_some_cost_a_probe_each(alice):
         if node.get("Relation Name") == "posts_post"
     )
     assert looked_at < 100  # of 50,000 posts; PostgreSQL rounds the average of 2,001 probes
+
+
+def test_the_gate_reads_what_it_is_asked_for_and_nothing_else(alice, bob):
+    """The planner's own choice on a table it knows: posts and their sources by key, whatever else was ever said."""
+    make_reader_of(200, posts_each=25)
+    asked = [publish(alice).pk, publish(bob).pk]
+    with connection.cursor() as sql:
+        sql.execute("ANALYZE posts_post, accounts_user")
+    with CaptureQueriesContext(connection) as captured:
+        assert set(visible_posts(alice.pk, asked).posts) == set(asked)
+    gate = next(one["sql"] for one in captured.captured_queries if "UNION" in one["sql"])
+    with connection.cursor() as sql:
+        sql.execute("EXPLAIN (ANALYZE, FORMAT JSON) " + gate)
+        nodes = list(nodes_of(sql.fetchone()[0][0]["Plan"]))
+    of_posts = [node for node in nodes if node.get("Relation Name") == "posts_post"]
+    assert of_posts
+    assert all("Index" in node["Node Type"] for node in of_posts)
 
 
 def nodes_of(plan):
