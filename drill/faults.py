@@ -33,7 +33,7 @@ class Fault:
 LINK_FAULTS = (Kind.CUT, Kind.HOLE, Kind.HALF_OPEN, Kind.DELAY, Kind.RESET)
 # (kinds, weight of each) per target; the names of Memcached nodes and web servers are added by `possible`.
 WORKER, BEAT, TIMELINES, BROKER, POSTGRES = "worker", "beat", "timelines", "broker", "postgres"
-EVERY_SECONDS = 2.2  # between two faults, on average
+EVERY_SECONDS = 2.6  # between two faults, on average
 SHORTEST, LONGEST = 0.2, 4.0
 LONGEST_OF_A_POOLED_PROCESS = 2.0  # a dead web server or worker needs seconds to start again
 QUIET_END_SECONDS = 4.0

@@ -14,7 +14,7 @@ from runner import programs
 from runner.processes import Child, spawn
 
 WEB_SERVERS = 2
-WORKER_PROCESSES = 5  # most of their time they wait for the proxy
+WORKER_PROCESSES = 8  # most of their time they wait for the proxy
 STOP_SECONDS = 8.0
 
 

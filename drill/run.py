@@ -29,7 +29,7 @@ STEP_SECONDS = 0.02
 FEWEST_PEOPLE, MOST_PEOPLE, PEOPLE_A_MINUTE = 60, 150, 60
 CROWD = 1500  # followers of the most active, who never come: their posts are several chunks
 CROWD_LOOKED_AT = 20
-MOST_OWED = 5000  # rows of work, seven a post; beyond, clients wait for the workers
+MOST_OWED = 10_000  # rows of work, seven a post; beyond, clients wait for the workers
 LOOK_SECONDS = 1.0
 
 

@@ -59,14 +59,15 @@ def publish() -> Post:
 
 def delivered_in(post: Post) -> float:
     """Seconds from a post's event to the last receipt of its chunks, by the ledger."""
-    wait_until(lambda: _is_delivered(post))
+    wait_until(lambda: is_delivered(post))
     begin = Event.objects.filter(name="post_published", payload__post_id=post.pk).latest("pk")
     receipts = FanoutChunk.objects.filter(job=post.pk).aggregate(last=Max("finished_at"))
     seconds: float = (receipts["last"] - begin.created_at).total_seconds()
     return seconds
 
 
-def _is_delivered(post: Post) -> bool:
+def is_delivered(post: Post) -> bool:
+    """Whether the ledger says that nothing is left to do for it."""
     chunks = FanoutChunk.objects.filter(job=post.pk)
     cut = FanoutJob.objects.filter(pk=post.pk, state=State.DONE).exists()
     return cut and not chunks.exclude(state=State.DONE).exists()

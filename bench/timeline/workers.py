@@ -15,6 +15,10 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 START_SECONDS, STOP_SECONDS, WAIT_SECONDS, LOOK_SECONDS = 60, 10, 120, 0.02
 
 
+BULK = "fanout_bulk"  # a worker for it alone yields the processor, as in docker-compose.yml
+YIELDS = ("nice", "-n", "10")
+
+
 @contextmanager
 def workers(directory: Path, *queues: str, processes: int = 1) -> Iterator[None]:
     """One worker for each list of queues, with so many processes."""
@@ -29,7 +33,7 @@ def workers(directory: Path, *queues: str, processes: int = 1) -> Iterator[None]
 
 def _start(log: Path, number: int, queues: str, processes: int) -> Child:
     command = [
-        sys.executable, "-m", "celery", "-A", "feedsite", "worker", "-Q", queues, "-n", f"bench{number}@%h",
+        *(YIELDS if queues == BULK else ()), sys.executable, "-m", "celery", "-A", "feedsite", "worker", "-Q", queues, "-n", f"bench{number}@%h",
         "--concurrency", str(processes), "--without-gossip", "--without-mingle", "-l", "INFO",
     ]  # fmt: skip
     return spawn("a worker", command, log=log, environment={**os.environ, "PYTHONPATH": str(ROOT)})
