@@ -4,11 +4,11 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
-from runner.processes import Child, spawn
+from runner.processes import spawn
 from runner.processes import wait_until as started
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -20,23 +20,20 @@ YIELDS = ("nice", "-n", "10")
 
 
 @contextmanager
-def workers(directory: Path, *queues: str, processes: int = 1) -> Iterator[None]:
-    """One worker for each list of queues, with so many processes."""
-    with ExitStack() as stack:
-        for number, names in enumerate(queues):
-            child = _start(directory / f"worker-{number}.log", number, names, processes)
-            stack.callback(child.stop, STOP_SECONDS)
-            ready = partial(_is_ready, child.log)
-            started(ready, child, seconds=START_SECONDS)
-        yield
-
-
-def _start(log: Path, number: int, queues: str, processes: int) -> Child:
+def workers(directory: Path, queues: str, *, processes: int = 1) -> Iterator[None]:
+    """One worker for these queues, with so many processes."""
+    name = queues.replace(",", "-")
     command = [
-        *(YIELDS if queues == BULK else ()), sys.executable, "-m", "celery", "-A", "feedsite", "worker", "-Q", queues, "-n", f"bench{number}@%h",
-        "--concurrency", str(processes), "--without-gossip", "--without-mingle", "-l", "INFO",
+        *(YIELDS if queues == BULK else ()), sys.executable, "-m", "celery", "-A", "feedsite", "worker", "-Q", queues,
+        "-n", f"{name}@%h", "--concurrency", str(processes), "--without-gossip", "--without-mingle", "-l", "INFO",
     ]  # fmt: skip
-    return spawn("a worker", command, log=log, environment={**os.environ, "PYTHONPATH": str(ROOT)})
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    child = spawn("a worker", command, log=directory / f"{name}.log", environment=environment)
+    try:
+        started(partial(_is_ready, child.log), child, seconds=START_SECONDS)
+        yield
+    finally:
+        child.stop(STOP_SECONDS)
 
 
 def _is_ready(log: Path) -> bool:
