@@ -14,6 +14,7 @@ from apps.caches.servers import counters, graph, limits, timelines, trust_again
 from apps.graph.actions import follow_user
 from apps.posts.cache import POST_COUNTS
 from apps.scopes import ALL
+from apps.tags.queries import TALK
 from apps.timeline import policies
 from tests import clusters
 from tests.commits import commit_inside_tests
@@ -81,6 +82,11 @@ def _empty_redis():
 @pytest.fixture(autouse=True)
 def _unknown_policies():
     policies.forget()
+
+
+@pytest.fixture(autouse=True)
+def _no_old_talk():
+    TALK.clear()
 
 
 @pytest.fixture(autouse=True)

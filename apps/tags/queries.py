@@ -7,6 +7,7 @@ from datetime import UTC, date, datetime, timedelta
 from django.utils.translation import gettext as _
 
 from apps.accounts.models import User
+from apps.caches.local import LocalCache
 from apps.paging import Cursor, Page, cut
 from apps.refusals import NotFound
 from apps.tags.models import Tag, TagDay, TagFollow, TagUse
@@ -15,6 +16,11 @@ from apps.tags.names import normal
 DAYS = 7  # of a tag's history
 TRENDING_DAYS = 2
 MOST_TRENDING = 100
+TALKED_ABOUT = 10
+TALK_SECONDS = 60.0
+
+
+TALK: "LocalCache[str, list[KnownTag]]" = LocalCache(most=1, ttl_seconds=TALK_SECONDS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +112,11 @@ def trending(*, most: int, offset: int = 0) -> list[Tag]:
     best = best[offset : offset + most]
     tags = Tag.objects.in_bulk(best)
     return [tags[tag_id] for tag_id in best if tag_id in tags]
+
+
+def talked_about() -> list[KnownTag]:
+    """The ten tags that the most accounts use now, as visitors see them; up to a minute old, for it stands beside every page."""
+    return TALK.get("", lambda: known(trending(most=TALKED_ABOUT), None)) or []
 
 
 def tags_beginning(text: str, *, most: int) -> list[Tag]:

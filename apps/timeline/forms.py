@@ -46,6 +46,7 @@ POLL_TIME = 86_400
 OPTIONS = [f"option_{number}" for number in range(1, POLL_OPTIONS[1] + 1)]
 LOCAL_TIME = "%Y-%m-%dT%H:%M"  # as browsers send it
 OFFSET_MOST = 14 * 60  # minutes between a time zone and UTC
+HOME_COMPOSER = "composer"  # the name of the one on the home page, for scripts
 CIRCLE_PREFIX = "circle:"  # and the circle's id: one choice among the visibilities
 
 

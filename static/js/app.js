@@ -76,6 +76,7 @@ document.addEventListener("click", (event) => {
 document.addEventListener("posted", (event) => {
   say(event.detail.text);
   forgetDraft(event.detail.draft);
+  if (!event.target.matches(".below")) return; // another one takes its place
   const answer = event.target.closest(".post")?.nextElementSibling;
   event.target.remove();
   answer?.focus();
@@ -142,12 +143,21 @@ document.addEventListener("htmx:load", (event) => {
 
 document.addEventListener("htmx:afterSwap", (event) => {
   if (!feed?.contains(event.detail.target)) return;
-  const posts = articles();
-  posts.forEach((post, index) => post.setAttribute("aria-posinset", index + 1));
-  const first = posts.find((post) => post.tabIndex === 0);
-  for (const post of posts) if (post !== first && post.tabIndex === 0) post.tabIndex = -1;
+  const source = event.detail.requestConfig.elt;
+  if (source.matches(".replies")) {
+    source.closest(".post").nextElementSibling.focus();
+    source.remove();
+  }
+  renumber();
   feed.setAttribute("aria-busy", "false");
 });
+
+function renumber() {
+  const posts = articles();
+  posts.forEach((post, index) => post.setAttribute("aria-posinset", index + 1));
+  const first = posts.find((post) => post.tabIndex === 0) ?? posts[0];
+  for (const post of posts) post.tabIndex = post === first ? 0 : -1;
+}
 
 // --- keyboard: j and k move, letters act on the post that has the focus ----------------------------------
 
@@ -268,8 +278,16 @@ document.addEventListener("click", async (event) => {
     event.preventDefault();
     openHelp();
   }
+  const elsewhere = event.ctrlKey || event.metaKey || event.shiftKey;
+  const asking = event.target.closest("a[data-asks]");
+  if (asking && !elsewhere) {
+    event.preventDefault();
+    asking.closest("[popover]")?.hidePopover();
+    const { ask } = await import(words.asking);
+    ask(asking, { words, say, renumber });
+  }
   const picture = event.target.closest(".media a");
-  if (picture && !event.ctrlKey && !event.metaKey && !event.shiftKey && picture.closest(".post, .section")) {
+  if (picture && !elsewhere && picture.closest(".post, .section")) {
     event.preventDefault();
     const { open } = await import(words.lightbox);
     open(picture, words);

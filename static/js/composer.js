@@ -62,7 +62,9 @@ class Composer {
     window.addEventListener("pageshow", (event) => event.persisted && this.again());
     this.takePictures();
     this.count();
-    if (form.matches(".page, .below") && !form.querySelector("[aria-invalid]")) {
+    const wrong = form.querySelector("[aria-invalid]");
+    if (wrong) wrong.focus();
+    else if (form.matches(".page, .below, :has(.errorlist)")) {
       this.area.focus();
       this.area.setSelectionRange(this.area.value.length, this.area.value.length);
     }
@@ -71,7 +73,7 @@ class Composer {
   changed() {
     this.count();
     clearTimeout(this.waiting);
-    this.waiting = setTimeout(() => this.keep(), SAVE_AFTER);
+    this.waiting = setTimeout(() => this.form.isConnected && this.keep(), SAVE_AFTER);
   }
 
   pressed(event) {

@@ -14,7 +14,7 @@ from apps.posts.drafts import Draft
 from apps.posts.models import Attachment, Post, ScheduledPost
 from apps.posts.scheduled import schedule_post
 from apps.posts.uploads import upload_picture
-from tests.factories import publish
+from tests.factories import deliver, publish
 from tests.posts.test_uploads import picture
 
 KEY = "0f8fad5b-d9cb-469f-a165-70867728950e"
@@ -338,3 +338,50 @@ class TestInline:
 
     def test_a_post_to_somebody(self, alice, page_of):
         assert "@bob </textarea>" in page_of(alice).get("/compose?to=bob").text
+
+
+class TestAtHome:
+    """The composer above the home timeline, sent by a script: what comes back is put into the page."""
+
+    HEADERS = {
+        "HX-Request": "true",
+        "HX-Target": "composer",
+        "HX-Current-URL": "http://testserver/",
+    }
+
+    def test_the_new_post_comes_with_an_empty_composer(self, alice, page_of):
+        publish(alice, "There before.")
+        browser = page_of(alice)
+        assert 'id="composer" hx-post="/posts"' in browser.get("/").text
+        answer = browser.post("/posts", form(draft="new"), headers=self.HEADERS)
+        made = Post.objects.latest("pk")
+        assert answer.status_code == 200
+        assert (answer["HX-Retarget"], answer["HX-Reswap"]) == ("#feed", "afterbegin")
+        assert '"draft": "new"' in answer["HX-Trigger"]
+        card, composer = answer.text.split('<form class="composer', 1)
+        assert f'id="p{made.pk}"' in card
+        assert f'value="/#p{made.pk}"' in card  # the way back is the page it stands on
+        assert 'id="composer"' in composer
+        assert 'hx-swap-oob="true"' in composer
+        assert "Look." not in composer
+
+    def test_what_was_refused_takes_the_place_of_the_form(self, alice, page_of):
+        refused = page_of(alice).post("/posts", form(body=" "), headers=self.HEADERS)
+        assert refused.status_code == 422
+        assert 'id="composer_body"' in refused.text
+        assert "hx-swap-oob" not in refused.text
+        assert "Write something first." in refused.text
+        assert not Post.objects.exists()
+
+    def test_without_a_feed_and_further_down_the_page_is_loaded_anew(self, alice, page_of):
+        browser = page_of(alice)
+        assert 'id="composer"' not in browser.get("/").text
+        post = publish(alice, "There before.")
+        assert 'id="composer"' not in browser.get(f"/?max_id={post.pk + 1}").text
+
+    def test_ones_own_post_is_no_news(self, alice, page_of):
+        old, browser = publish(alice), page_of(alice)
+        publish(alice, "Mine.")
+        deliver()
+        news = browser.get(f"/home/new?last_id={old.pk}", headers={"HX-Request": "true"})
+        assert news.status_code == 204

@@ -142,6 +142,21 @@ class TestWriting:
         assert (response.status_code, response["Location"]) == (303, "/@alice")
         assert not _cards(browser.get("/@alice"))
 
+    def test_a_script_asks_in_place_and_is_told_what_happened(self, alice, page_of):
+        post, browser, htmx = publish(alice, "Gone soon."), page_of(alice), {"HX-Request": "true"}
+        asked = browser.get(f"/posts/{post.pk}/delete?next=/@alice", headers=htmx).text
+        assert "<html" not in asked
+        assert 'id="question"' in asked
+        answer = browser.post(f"/posts/{post.pk}/delete", {"next": "/@alice"}, headers=htmx)
+        assert (answer.status_code, answer.text) == (200, "Deleted.")
+        assert "Deleted." not in browser.get("/@alice").text  # it has been said
+
+    def test_a_script_leaves_the_page_of_a_post_that_is_gone(self, alice, page_of):
+        post, there = publish(alice), {"HX-Request": "true"}
+        fields = {"next": f"/@alice/{post.pk}"}
+        answer = page_of(alice).post(f"/posts/{post.pk}/delete", fields, headers=there)
+        assert answer["HX-Redirect"] == "/"
+
     def test_after_delete_nobody_is_led_to_the_post(self, alice, page_of):
         post = publish(alice)
         response = page_of(alice).post(f"/posts/{post.pk}/delete", {"next": f"/@alice/{post.pk}"})

@@ -22,12 +22,20 @@ from apps.posts.scheduled import schedule_post
 from apps.posts.uploads import uploaded_picture, withdraw_picture
 from apps.refusals import NotFound, Refusal, TooMany
 from apps.timeline.fanout import push_own
-from apps.timeline.forms import CIRCLE_PREFIX, FIELD_NAMES, ComposeForm, composer_context
+from apps.timeline.forms import (
+    CIRCLE_PREFIX,
+    FIELD_NAMES,
+    HOME_COMPOSER,
+    ComposeForm,
+    composer_context,
+)
 from apps.timeline.items import FeedItem
 from apps.timeline.picture_forms import Brought, PictureForm, Settled, Shown, settle
 from apps.timeline.thread import one_item
 
 Made = Post | ScheduledPost
+TEMPLATES = {"": "timeline/compose.html", HOME_COMPOSER: "timeline/_home_composer.html"}
+REPLY = "timeline/_reply.html"  # below any post
 
 
 @require_safe
@@ -122,15 +130,27 @@ def _done(request: MemberVisit, made: Made) -> HttpResponseBase:
         messages.success(request, text, extra_tags=draft)
         return HttpResponseClientRedirect("/scheduled") if request.htmx else SeeOther("/scheduled")
     if request.htmx:
-        item, back = one_item(request.user.pk, made.pk), request.htmx.current_url_abs_path or "/"
-        card = {"item": item, "in_thread": True, "position": 2, "way_back": back.partition("#")[0]}
-        response = reswap(render(request, "timeline/_card.html", card), "afterend")
-        said = {"text": _("Posted."), "draft": draft}
-        return trigger_client_event(retarget(response, "closest .post"), "posted", said, after="settle")  # fmt: skip
+        return _put_in(request, made, {"text": _("Posted."), "draft": draft})
     messages.success(request, _("Posted."), extra_tags=draft)
     permalink = f"{request.user.url}/{made.pk}"
     asked = next_address(request, permalink)
     return SeeOther(permalink if asked == permalink else f"{asked}#p{made.pk}")
+
+
+def _put_in(request: MemberVisit, made: Post, said: dict[str, str]) -> HttpResponse:
+    """The new post in the page it was written on: above all others at home, with an empty composer; else below what it answers."""
+    item, back = one_item(request.user.pk, made.pk), request.htmx.current_url_abs_path or "/"
+    card = {"item": item, "way_back": back.partition("#")[0]}
+    if _inline_id(request) == HOME_COMPOSER:
+        form = _form(request)
+        form.fields["body"].widget.attrs["autofocus"] = True  # who writes goes on writing
+        context = {**card, "inline": HOME_COMPOSER, **composer_context(form)}
+        response = reswap(render(request, "timeline/_posted.html", context), "afterbegin")
+        # told before the new composer is there, which would take the draft up again
+        return trigger_client_event(retarget(response, "#feed"), "posted", said, after="receive")
+    context = {**card, "in_thread": True, "position": 2}
+    response = reswap(render(request, "timeline/_card.html", context), "afterend")
+    return trigger_client_event(retarget(response, "closest .post"), "posted", said, after="settle")
 
 
 def _should_ask(request: MemberVisit, pictures: Settled) -> bool:
@@ -160,6 +180,8 @@ def _form(request: MemberVisit, *args: Any, **kwargs: Any) -> ComposeForm:
 
 def _inline_id(request: MemberVisit) -> str:
     """Of a composer among posts: no two of a page have the same."""
+    if request.htmx.target == HOME_COMPOSER:
+        return HOME_COMPOSER
     asked = request.POST.get("reply_to") or request.GET.get("reply_to", "")
     return f"reply{asked}" if asked.isalnum() else "reply"
 
@@ -185,16 +207,16 @@ def _composer(
         form.answer_in_circle(parent.post.circle_id, parent.circle_name)
     if parent:
         form.fields["body"].widget.attrs["placeholder"] = _("Your reply")
+    inline = _inline_id(request) if request.htmx else ""
     context: dict[str, Any] = {
         "parent": parent,
         "quoted": quoted,
         "no_fab": True,
         "missing": _missing(pictures) if asks else "",
-        "inline": _inline_id(request) if request.htmx else "",
+        "inline": inline,
         **composer_context(form, [Shown.of(row) for row in pictures.rows]),
     }
-    template = "timeline/_reply.html" if request.htmx else "timeline/compose.html"
-    return render(request, template, context, status=status)
+    return render(request, TEMPLATES.get(inline, REPLY), context, status=status)
 
 
 def _missing(pictures: Settled) -> str:

@@ -1,6 +1,5 @@
 """Pages to read: timelines, profiles, threads."""
 
-from itertools import pairwise
 from typing import Any
 
 from django.http import HttpResponse, HttpResponseBase
@@ -20,7 +19,8 @@ from apps.paging import Cursor, Page
 from apps.stages import stage
 from apps.tags.queries import known, tag_named
 from apps.timeline.bookmarks import bookmarks_timeline, favourites_timeline
-from apps.timeline.forms import ComposeForm, composer_context
+from apps.timeline.folding import rows_of
+from apps.timeline.forms import HOME_COMPOSER, ComposeForm, composer_context
 from apps.timeline.home import home_timeline
 from apps.timeline.items import FeedItem
 from apps.timeline.listed import list_timeline
@@ -28,7 +28,7 @@ from apps.timeline.profile import Wanted, pinned_posts, profile_timeline
 from apps.timeline.public import public_timeline
 from apps.timeline.sifting import sifted, sifted_page, sifted_thread
 from apps.timeline.tagged import TagWish, tag_timeline
-from apps.timeline.thread import Thread, one_item, thread
+from apps.timeline.thread import one_item, thread
 from apps.timeline.unread import Place, get_activity, may_have_news
 
 STOP_POLLING = 286
@@ -59,7 +59,10 @@ def landing(request: Visit) -> HttpResponse:
 @signed_in_only
 def home(request: MemberVisit) -> HttpResponse:
     """The viewer's home timeline."""
-    page = home_timeline(request.user, Cursor.from_query(request.GET))
+    cursor = Cursor.from_query(request.GET)
+    page = home_timeline(request.user, cursor)
+    circles = circles_to_post_to(request.user.pk)
+    form = ComposeForm(author=request.user, circles=circles, auto_id=f"{HOME_COMPOSER}_%s")
     return _feed(
         request,
         "timeline/home.html",
@@ -68,9 +71,9 @@ def home(request: MemberVisit) -> HttpResponse:
         sieve=FilterContext.HOME,
         feed_url="/",
         place=str(Place.of(page)),
-        **composer_context(
-            ComposeForm(author=request.user, circles=circles_to_post_to(request.user.pk))
-        ),
+        # where the newest posts stand, a new one is put above them; elsewhere the page is loaded anew
+        inline=HOME_COMPOSER if page.items and cursor == Cursor() else "",
+        **composer_context(form),
     )
 
 
@@ -86,10 +89,11 @@ def home_new(request: Visit) -> HttpResponseBase:
     if not may_have_news(viewer, Place.parse(last_id)):
         return HttpResponse(status=204)
     unread = get_activity(viewer, last_id, limit=NEW_MOST)
-    if not unread.items:
+    news = [item for item in unread.items if item.author.pk != viewer.pk]  # one's own are none
+    if not news:
         return HttpResponse(status=204)
-    faces = list({item.author.pk: item.author for item in unread.items}.values())[:FACES]
-    context = {"number": len(unread.items), "more": unread.more, "people": faces}
+    faces = list({item.author.pk: item.author for item in news}.values())[:FACES]
+    context = {"number": len(news), "more": unread.more, "people": faces}
     return render(request, "timeline/_pill.html", context)
 
 
@@ -163,14 +167,20 @@ def profile(request: Visit, handle: str, *, tab: str = "posts") -> HttpResponseB
 
 @require_safe
 def post(request: Visit, handle: str, post_id: int) -> HttpResponseBase:
-    """A post in its thread."""
+    """A post in its thread; for htmx only the answers below it."""
     viewer_id = viewer_id_of(request)
     if one_item(viewer_id, post_id).author.handle != handle:
         return redirect(one_item(viewer_id, post_id).url)
     found = sifted_thread(viewer_of(request), thread(viewer_id, post_id))
+    focus = found.focus.shown
+    context = {"thread": found, "rows": rows_of(focus, found.descendants)}
+    if request.htmx:
+        back = (request.htmx.current_url_abs_path or focus.url).partition("#")[0]
+        return render(request, "timeline/_rows.html", {**context, "way_back": back, "place": 1})
     if request.method == "GET" and (viewer := viewer_of(request)):
-        read_post(viewer, found.focus.shown.id)
-    return render(request, "timeline/thread.html", {"thread": found, **_thread_rows(found)})
+        read_post(viewer, focus.id)
+    context["place"] = len(found.ancestors) + 1
+    return render(request, "timeline/thread.html", context)
 
 
 def _feed(
@@ -198,20 +208,4 @@ def _standing(viewer_id: int | None, owner: User) -> dict[str, Any]:
         "muting": related.muting,
         "requested": related.requested,
         "standing": standing,
-    }
-
-
-def _thread_rows(found: Thread) -> dict[str, Any]:
-    """The replies, each with whether it answers the post above it or the post of the page, and whether a line
-    joins it to the next one; and the place of the post in the feed."""
-    below = [found.focus.shown, *found.descendants]
-    answers = [after.post.reply_to_id == item.id for item, after in pairwise(below)]
-    plain = [
-        known or item.post.reply_to_id == below[0].id
-        for item, known in zip(below[1:], answers, strict=True)
-    ]
-    joined = [*answers[1:], False]
-    return {
-        "replies": list(zip(below[1:], plain, joined, strict=False)),
-        "place": len(found.ancestors) + 1,
     }

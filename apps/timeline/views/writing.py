@@ -6,6 +6,7 @@ from django.contrib import messages
 from django.http import HttpResponse, HttpResponseBase
 from django.shortcuts import render
 from django.utils.translation import gettext as _
+from django_htmx.http import HttpResponseClientRedirect
 
 from apps.accounts.forms import form_page, show_refusal
 from apps.accounts.visitors import MemberVisit, SeeOther, next_address, page, signed_in_only
@@ -63,8 +64,12 @@ def delete(request: MemberVisit, post_id: int) -> HttpResponseBase:
     if request.method != "POST":
         return render(request, "timeline/delete.html", {"item": item, "back": back, "no_fab": True})
     outbox.leave(delete_post(post_id, by=request.user))
+    on_its_own_page = str(post_id) in back
+    if request.htmx and not on_its_own_page:  # it is taken out of the page it stands on
+        return HttpResponse(_("Deleted."), content_type="text/plain; charset=utf-8")
     messages.success(request, _("Deleted."))
-    return SeeOther("/" if str(post_id) in back else back)
+    there = "/" if on_its_own_page else back
+    return HttpResponseClientRedirect(there) if request.htmx else SeeOther(there)
 
 
 def _edit(
