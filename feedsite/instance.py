@@ -13,9 +13,9 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from apps.accounts.models import User
-from apps.accounts.pictures import MAX_PIXELS
 from apps.accounts.serializers import absolute, picture_address
 from apps.caches.local import LocalCache
+from apps.pixels import MAX_PIXELS
 from apps.posts.drafts import (
     ALT_MAX_CHARACTERS,
     MAX_PICTURES,

@@ -13,10 +13,11 @@ from django.utils.translation import gettext as _
 
 from apps.accounts.limits import count_or_refuse
 from apps.accounts.models import User
+from apps.decoding import unfit
 from apps.posts.attachments import discard
 from apps.posts.drafts import Focus, check_picture, invalid
 from apps.posts.models import Attachment
-from apps.posts.pictures import rewritten, unfit
+from apps.posts.pictures import rewritten
 from apps.refusals import NotFound
 
 KEPT = timedelta(days=1)  # waiting; then nobody wants it any more
@@ -31,7 +32,7 @@ def upload_picture(
     data = file.read(settings.PICTURE_MAX_BYTES + 1)
     if len(data) > settings.PICTURE_MAX_BYTES:
         most = {"count": settings.PICTURE_MAX_BYTES // 1024**2}
-        raise unfit(_("This picture is too large. %(count)d MB is the most.") % most)
+        raise unfit(_("This picture is too large. %(count)d MB is the most.") % most, "file")
     picture = rewritten(data)
     return Attachment.objects.create(
         owner=owner,

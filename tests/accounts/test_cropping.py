@@ -51,6 +51,26 @@ class TestCropping:
     def test_the_part_that_was_chosen(self, alice, page_of, halves, box, kept):
         assert self.colours(alice, page_of, halves, avatar_box=box) == kept
 
+    def test_nothing_is_decoded_in_this_process(self, alice, page_of, halves, monkeypatch):
+        def decode(*_args, **_more):
+            raise AssertionError
+
+        with monkeypatch.context() as patched:
+            patched.setattr(Image, "open", decode)
+            file = SimpleUploadedFile("a.png", halves, content_type="image/png")
+            fields = {"avatar": file, "header": SimpleUploadedFile("b.png", halves)}
+            assert page_of(alice).post("/settings/profile", fields).status_code == 303
+        alice.refresh_from_db()
+        assert alice.avatar.name.endswith(".webp")
+
+    def test_too_many_pixels_for_a_profile(self, alice, page_of):
+        buffer = BytesIO()
+        Image.new("1", (5001, 5000)).save(buffer, "PNG")
+        file = SimpleUploadedFile("a.png", buffer.getvalue(), content_type="image/png")
+        answer = page_of(alice).post("/settings/profile", {"avatar": file})
+        assert answer.status_code == 422
+        assert "This picture has too many pixels." in answer.text
+
     def test_a_header_is_three_times_as_wide(self, alice, page_of, halves):
         file = SimpleUploadedFile("a.png", halves, content_type="image/png")
         fields = {"header": file, "header_box": "0.5,0,1,0.33333"}

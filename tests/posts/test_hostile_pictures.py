@@ -13,8 +13,8 @@ import pytest
 from django.conf import settings
 from PIL import Image
 
-from apps.posts import pictures
-from apps.posts.reencoding import MAX_COPIED_PIXELS, MAX_PIXELS
+from apps.decoding import ENVIRONMENT
+from apps.pixels import MAX_COPIED_PIXELS, MAX_PIXELS
 from tests.posts.test_uploads import moving, picture, with_place, with_words
 
 NUMBER = 400
@@ -24,12 +24,24 @@ MOST_MEGABYTES = 300
 # Takes files as the program takes its one, under the same limits, and says what became of each.
 _BATCH = """
 import sys
-from apps.posts import reencoding
-reencoding.limit()
+from apps.pixels import limit, outcome
+%s
+limit(rehearse)
 files = sys.stdin.buffer
 while line := files.readline():
-    code, answer = reencoding.rewritten(files.read(int(line)))
-    sys.stdout.buffer.write(b"%d %d\\n" % (code, len(answer)) + answer)
+    code, answer = outcome(rewritten, files.read(int(line)))
+    sys.stdout.buffer.write(b"%%d %%d\\n" %% (code, len(answer)) + answer)
+"""
+
+
+OF_POSTS = "from apps.posts.reencoding import rehearse, rewritten"
+OF_PROFILES = """
+from functools import partial
+from apps.accounts.cutting import part_of
+from apps.pixels import samples
+rewritten = partial(part_of, size=(400, 400), box=(0.1, 0.1, 0.9, 0.9))
+def rehearse():
+    return [rewritten(one) for one in samples()]
 """
 
 
@@ -104,7 +116,7 @@ def run(command, data):
         stdout=pipe,
         stderr=pipe,
         cwd=settings.BASE_DIR,
-        env=pictures.ENVIRONMENT,
+        env=ENVIRONMENT,
     ) as process:
         found = []
         reader = Thread(target=lambda: found.append(process.communicate(data)[0]))
@@ -133,26 +145,52 @@ def answers(said):
         yield code, stream.read(length)
 
 
-def test_four_hundred_hostile_files_crash_nothing_and_leave_nothing():
-    files, outcomes = corpus(), []
-    for start in range(0, NUMBER, BATCH):
+def outcomes_of(program, files):
+    """The exit code and the answer of a program for each file."""
+    outcomes = []
+    for start in range(0, len(files), BATCH):
         batch = b"".join(b"%d\n" % len(data) + data for data in files[start : start + BATCH])
-        said, code, megabytes = run([sys.executable, "-s", "-E", "-c", _BATCH], batch)
+        said, code, megabytes = run([sys.executable, "-s", "-E", "-c", _BATCH % program], batch)
         assert (code, megabytes < MOST_MEGABYTES) == (0, True), (start, megabytes)
         outcomes += answers(said)
-    assert len(outcomes) == NUMBER
-    taken = [answer for code, answer in outcomes if code == 0]
+    assert len(outcomes) == len(files)
+    return outcomes
+
+
+def plain(data):
+    """A picture that is nothing but pixels."""
+    again = Image.open(BytesIO(data))
+    again.load()
+    assert (again.format, b"canary" in data) == ("WEBP", False)
+    assert {"exif", "xmp", "icc_profile"}.isdisjoint(again.info)
+    return again
+
+
+def test_four_hundred_hostile_files_crash_nothing_and_leave_nothing():
+    outcomes = outcomes_of(OF_POSTS, corpus())
     assert {code for code, _answer in outcomes} == {0, 3, 4}
+    taken = [answer for code, answer in outcomes if code == 0]
     assert len(taken) > NUMBER // 10  # a changed bit may leave a picture a picture
     for answer in taken:
         line, _newline, parts = answer.partition(b"\n")
-        facts = json.loads(line)
-        length = facts["bytes"][0]
-        for part in (parts[:length], parts[length:]):
-            again = Image.open(BytesIO(part))
-            again.load()
-            assert (again.format, b"canary" in part) == ("WEBP", False)
-            assert {"exif", "xmp", "icc_profile"}.isdisjoint(again.info)
+        length = json.loads(line)["bytes"][0]
+        plain(parts[:length])
+        plain(parts[length:])
+
+
+def test_hostile_files_for_a_profile():
+    outcomes = outcomes_of(OF_PROFILES, corpus()[:100])
+    assert {code for code, _answer in outcomes} <= {0, 3, 4}
+    taken = [answer for code, answer in outcomes if code == 0]
+    assert len(taken) > NUMBER // 40
+    assert {plain(answer).size for answer in taken} == {(400, 400)}
+
+
+def test_the_largest_picture_for_a_profile_takes_less_than_300_megabytes():
+    command = [sys.executable, "-s", "-E", "-m", "apps.accounts.cutting", "1500", "500", "0", "0", "1", "1"]  # fmt: skip
+    said, code, megabytes = run(command, largest("not halved"))
+    assert (code, plain(said).size) == (0, (1500, 500))
+    assert 40 < megabytes < MOST_MEGABYTES
 
 
 def largest(kind):

@@ -11,9 +11,9 @@ from rest_framework.response import Response
 
 from apps.accounts.api import viewer_of
 from apps.accounts.schema import problems
+from apps.decoding import unfit
 from apps.posts.content import Picture
 from apps.posts.models import Attachment
-from apps.posts.pictures import unfit
 from apps.posts.uploads import (
     describe_picture,
     upload_picture,
@@ -106,7 +106,7 @@ def _require_small(request: Request) -> None:
     length = request.META.get("CONTENT_LENGTH") or "0"
     if not length.isdecimal() or int(length) > settings.PICTURE_MAX_BYTES + FORM_BYTES:
         most = {"count": settings.PICTURE_MAX_BYTES // 1024**2}
-        raise unfit(_("This picture is too large. %(count)d MB is the most.") % most)
+        raise unfit(_("This picture is too large. %(count)d MB is the most.") % most, "file")
 
 
 def _media(picture: Attachment) -> Response:
