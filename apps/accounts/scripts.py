@@ -1,7 +1,12 @@
-"""The language of a text by its script, as far as the script tells."""
+"""Languages that posts are written in, and the language of a text by its script, as far as the script tells."""
 
 import regex
 
+WRITTEN = [
+    ("zh", "中文"), ("en", "English"), ("ar", "العربية"), ("de", "Deutsch"), ("es", "Español"),
+    ("fr", "Français"), ("hi", "हिन्दी"), ("id", "Indonesia"), ("it", "Italiano"), ("ja", "日本語"), ("ko", "한국어"),
+    ("pt", "Português"), ("ru", "Русский"), ("tr", "Türkçe"), ("uk", "Українська"), ("vi", "Tiếng Việt"),
+]  # fmt: skip
 # Kana before Han: Japanese is written in both.
 _SCRIPTS = (
     ("ja", regex.compile(r"[\p{Hiragana}\p{Katakana}]")),

@@ -1,5 +1,6 @@
 """HTML input of circles, of who may follow, and of mutes. What is allowed is decided by the actions; forms only read and show."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from django import forms
@@ -7,6 +8,7 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
 from apps.accounts.forms import HandlesField
+from apps.accounts.scripts import WRITTEN
 from apps.graph.circle_actions import NAME_MAX_CHARACTERS
 
 
@@ -31,6 +33,24 @@ class PrivacyForm(forms.Form):
     """Who may follow."""
 
     is_locked = forms.BooleanField(label=_("Ask me before anybody follows me"), required=False)
+
+
+class LanguagesForm(forms.Form):
+    """In which languages somebody's posts are wanted; none chosen: all of them."""
+
+    languages = forms.MultipleChoiceField(
+        label=_("On my home page, their posts in"),
+        choices=WRITTEN,
+        required=False,
+        widget=forms.CheckboxSelectMultiple,
+    )
+
+    def __init__(self, data: Any = None, *, chosen: Sequence[str]) -> None:
+        """A form that starts with what was chosen, which may be more than it offers: programs know other languages."""
+        super().__init__(data, initial={"languages": list(chosen)})
+        known = {code for code, _name in WRITTEN}
+        more = [(code, code) for code in chosen if code not in known]
+        self.fields["languages"].choices = [*WRITTEN, *more]  # type: ignore[attr-defined]  # a ChoiceField has them
 
 
 class MuteForm(forms.Form):

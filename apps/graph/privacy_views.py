@@ -1,4 +1,4 @@
-"""Pages of who may follow, and of whom one does not want to read: settings, follow requests, mute."""
+"""Pages of who may follow, and of whom and what one does not want to read: settings, follow requests, mute, languages."""
 
 from collections.abc import Callable
 from typing import Any
@@ -15,11 +15,18 @@ from apps.accounts.forms import form_page
 from apps.accounts.models import User
 from apps.accounts.queries import user_by_handle
 from apps.accounts.visitors import MemberVisit, SeeOther, next_address, page, signed_in_only
-from apps.graph.actions import mute_user
-from apps.graph.forms import MuteForm, PrivacyForm
-from apps.graph.relationships import blocked_page, muted_page, requests_count, requests_page
+from apps.graph.actions import follow_user, mute_user
+from apps.graph.forms import LanguagesForm, MuteForm, PrivacyForm
+from apps.graph.relationships import (
+    blocked_page,
+    muted_page,
+    relationships,
+    requests_count,
+    requests_page,
+)
 from apps.graph.request_actions import approve_request, reject_request
 from apps.paging import Cursor
+from apps.refusals import NotFound
 
 ANSWERS: dict[str, Callable[[User, User], None]] = {
     "approve": approve_request,
@@ -95,6 +102,26 @@ def mute(request: MemberVisit, handle: str) -> HttpResponseBase:
             return SeeOther(back)
     context = {"person": other, "back": back, "form": form, "no_fab": True}
     return form_page(request, "graph/mute.html", context, form)
+
+
+@page
+@signed_in_only
+def languages(request: MemberVisit, handle: str) -> HttpResponseBase:
+    """In which languages the viewer wants the posts of somebody they follow, or have asked to."""
+    other = user_by_handle(handle)
+    standing = relationships(request.user.pk, [other.pk])[0]
+    if not (standing.following or standing.requested):
+        raise NotFound(_("You don't follow this account."))
+    form = LanguagesForm(
+        request.POST if request.method == "POST" else None, chosen=standing.languages
+    )
+    # no box at all is an answer too: all languages
+    if request.method == "POST" and form.is_valid():
+        follow_user(request.user, other, languages=form.cleaned_data["languages"])
+        messages.success(request, _("Saved."))
+        return SeeOther(other.url)
+    context = {"person": other, "form": form, "no_fab": True}
+    return form_page(request, "graph/languages.html", context, form)
 
 
 def _settings(request: MemberVisit, template: str, **context: Any) -> HttpResponse:

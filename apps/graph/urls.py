@@ -9,6 +9,7 @@ pages: list[URLPattern] = [
     path("@<str:handle>/following", views.following, name="following"),
     path("@<str:handle>/block", views.block, name="block"),
     path("@<str:handle>/mute", privacy_views.mute, name="mute"),
+    path("@<str:handle>/languages", privacy_views.languages, name="languages"),
     *[path(f"@<str:handle>/{verb}", views.act, {"verb": verb}, name=verb) for verb in views.ACTS],
     path("follow_requests", privacy_views.follow_requests, name="follow_requests"),
     *[

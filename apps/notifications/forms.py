@@ -3,7 +3,7 @@
 from django import forms
 from django.utils.translation import gettext_lazy as _
 
-from apps.notifications.models import NotificationKind
+from apps.notifications.models import NotificationKind, Verdict
 
 SENTENCES = {
     NotificationKind.FOLLOW: _("Somebody follows you"),
@@ -17,6 +17,34 @@ SENTENCES = {
     NotificationKind.EDIT: _("A post that you reposted was edited"),
     NotificationKind.POLL: _("A poll has ended that you asked or voted in"),
 }
+
+
+VERDICTS = [
+    (Verdict.ACCEPT.value, _("Show them")),
+    (Verdict.FILTER.value, _("Hold them back, and let me look")),
+    (Verdict.DROP.value, _("Hide them")),
+]
+
+
+class PolicyForm(forms.Form):
+    """What becomes of notifications that somebody did not ask for; what is not said stays."""
+
+    for_not_following = forms.ChoiceField(
+        label=_("By people you don't follow"), choices=VERDICTS, required=False
+    )
+    for_not_followers = forms.ChoiceField(
+        label=_("By people who don't follow you"), choices=VERDICTS, required=False
+    )
+    for_new_accounts = forms.ChoiceField(
+        label=_("By accounts that are less than 30 days old"), choices=VERDICTS, required=False
+    )
+    for_private_mentions = forms.ChoiceField(
+        label=_("Private mentions by people you don't follow"), choices=VERDICTS, required=False
+    )
+
+    def verdicts(self) -> dict[str, str]:
+        """What was said, by the policy's names."""
+        return {name: value for name, value in self.cleaned_data.items() if value}
 
 
 class KindsForm(forms.Form):

@@ -7,6 +7,17 @@ from apps.notifications import api, groups_api, policy_api, views
 pages: list[URLPattern] = [
     path("notifications", views.notifications, name="notifications"),
     path("settings/notifications", views.kinds, name="settings_notifications"),
+    path("notifications/requests", views.requests, name="held_notifications"),
+    path("notifications/requests/@<str:handle>", views.requests_of, name="held_notifications_of"),
+    *[
+        path(
+            f"notifications/requests/@<str:handle>/{verb}",
+            views.answer,
+            {"verb": verb},
+            name=f"{verb}_notifications",
+        )
+        for verb in views.ANSWERS
+    ],
     path("notifications/mentions", views.notifications, {"mentions": True}, name="mentions"),
 ]
 

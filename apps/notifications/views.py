@@ -2,27 +2,52 @@
 
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import Any
 
 from django.contrib import messages
 from django.http import HttpResponse, HttpResponseBase
 from django.shortcuts import render
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_safe
+from django.utils.translation import gettext_lazy
+from django.views.decorators.http import require_POST, require_safe
 
 from apps.accounts.forms import form_page
 from apps.accounts.models import User
+from apps.accounts.queries import user_by_handle
 from apps.accounts.visitors import MemberVisit, SeeOther, page, signed_in_only
-from apps.notifications.actions import choose_kinds, mark_read, wanted_kinds
-from apps.notifications.forms import KindsForm
+from apps.notifications.actions import (
+    accept_from,
+    change_policy,
+    choose_kinds,
+    dismiss_from,
+    mark_read,
+    wanted_kinds,
+)
+from apps.notifications.forms import KindsForm, PolicyForm
+from apps.notifications.held import CONDITIONS
 from apps.notifications.models import NotificationKind
-from apps.notifications.queries import NotificationItem, notifications_page
+from apps.notifications.queries import (
+    HeldBack,
+    NotificationItem,
+    held_back,
+    notifications_page,
+    policy_of,
+)
 from apps.paging import Cursor
+from apps.refusals import NotFound
 from apps.timeline.items import FeedItem
 
 MENTION_KINDS = [NotificationKind.MENTION, NotificationKind.REPLY, NotificationKind.QUOTE]
 # What many people do alike is one line.
 GROUPED = {NotificationKind.LIKE, NotificationKind.REPOST, NotificationKind.FOLLOW}
 FACES = 5
+HELD_SHOWN = 80  # accounts
+ROWS_SHOWN = 100  # of one account
+ANSWERS = {"accept": accept_from, "dismiss": dismiss_from}
+SAID = {
+    "accept": gettext_lazy("You are told what @%(handle)s does from now on."),
+    "dismiss": gettext_lazy("What was held back of @%(handle)s is gone."),
+}
 
 
 @dataclass(slots=True)
@@ -80,15 +105,56 @@ def grouped(items: list[NotificationItem]) -> list[Row]:
 @page
 @signed_in_only
 def kinds(request: MemberVisit) -> HttpResponseBase:
-    """Of what the viewer wants to be told."""
-    form = KindsForm(
-        request.POST if request.method == "POST" else None,
-        initial={"kinds": wanted_kinds(request.user)},
-    )
+    """Of what the viewer wants to be told, and by whom."""
+    sent = request.POST if request.method == "POST" else None
+    form = KindsForm(sent, initial={"kinds": wanted_kinds(request.user)})
+    said = policy_of(request.user)
+    policy = PolicyForm(sent, initial={name: getattr(said, name) for name in CONDITIONS})
     # no box at all is an answer too: the form says by itself that it was sent
-    if request.method == "POST" and form.is_valid():
+    if sent is not None and form.is_valid() and policy.is_valid():
         choose_kinds(request.user, form.cleaned_data["kinds"])
+        change_policy(request.user, **policy.verdicts())
         messages.success(request, _("Saved."))
         return SeeOther(request.path)
-    context = {"form": form, "here": "settings", "tab": "notifications", "no_fab": True}
-    return form_page(request, "notifications/settings.html", context, form)
+    context = {
+        "form": form,
+        "policy": policy,
+        "here": "settings",
+        "tab": "notifications",
+        "no_fab": True,
+    }
+    return form_page(request, "notifications/settings.html", context, form, policy)
+
+
+@require_safe
+@signed_in_only
+def requests(request: MemberVisit) -> HttpResponse:
+    """Whose notifications are held back, the newest first."""
+    return _held(request, held_back(request.user)[:HELD_SHOWN])
+
+
+@require_safe
+@signed_in_only
+def requests_of(request: MemberVisit, handle: str) -> HttpResponse:
+    """What is held back of one account."""
+    actor = user_by_handle(handle)
+    found = held_back(request.user, actor_id=actor.pk)
+    if not found:
+        raise NotFound(_("Nothing of this account is held back."))
+    rows = grouped(found[0].items[:ROWS_SHOWN])
+    return _held(request, found, rows=rows, actor=actor)
+
+
+@require_POST
+@signed_in_only
+def answer(request: MemberVisit, handle: str, verb: str) -> HttpResponseBase:
+    """Be told what an account does from now on, or forget what is held back of it."""
+    actor = user_by_handle(handle)
+    ANSWERS[verb](request.user, [actor.pk])
+    messages.success(request, SAID[verb] % {"handle": actor.handle})
+    return SeeOther("/notifications/requests")
+
+
+def _held(request: MemberVisit, held: list[HeldBack], **more: Any) -> HttpResponse:
+    context = {"held": held, "here": "notifications", **more}
+    return render(request, "notifications/requests.html", context)
