@@ -2,13 +2,16 @@
 
 from django.urls import URLPattern, path
 
-from apps.syndication import discovery, sitemaps, views
+from apps.syndication import discovery, previews, sitemaps, views
 from apps.syndication.formats import FORMS
+from apps.timeline import converters  # noqa: F401 -- makes `post` known in routes
 
 pages: list[URLPattern] = [
     *[path(f"@<str:handle>.{form}", views.account, {"form": form}) for form in FORMS],
     *[path(f"tags/<str:name>.{form}", views.tag, {"form": form}) for form in FORMS],
     *[path(f"public.{form}", views.everybody, {"form": form}) for form in FORMS],
+    path("@<str:handle>/<post:post_id>/card.png", previews.card, name="card"),
+    path("oembed", previews.oembed, name="oembed"),
     path("sitemap.xml", sitemaps.index, name="sitemap"),
     path("sitemap-pages.xml", sitemaps.pages, name="sitemap_pages"),
     path("sitemap-people-<int:number>.xml", sitemaps.accounts, name="sitemap_accounts"),

@@ -1,5 +1,7 @@
 """How post ids stand in addresses."""
 
+from django.urls import register_converter
+
 from apps.ids import parse_id
 
 
@@ -15,3 +17,6 @@ class PostIdConverter:
     def to_url(self, value: int) -> str:
         """The decimal text."""
         return str(value)
+
+
+register_converter(PostIdConverter, "post")

@@ -1,0 +1,209 @@
+"""Public posts for those who show links: a drawn picture, and oEmbed."""
+
+from io import BytesIO
+from pathlib import Path
+
+import pytest
+from django.test import Client
+from PIL import Image
+
+from apps.graph.actions import block_user
+from apps.posts.actions import delete_post
+from apps.posts.editing import edit_post
+from apps.syndication import cards
+from apps.syndication.cards import Card, card_file, drawn, font_of, shown, wrapped
+from tests.factories import publish, suspend
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(autouse=True)
+def kept(settings, tmp_path):
+    """The folder of what was drawn."""
+    private = {**settings.STORAGES["private"], "OPTIONS": {"location": str(tmp_path)}}
+    settings.STORAGES = {**settings.STORAGES, "private": private}
+    return tmp_path / "cards"
+
+
+def files(kept):
+    return sorted(path.name for path in Path(kept).rglob("*.png"))
+
+
+def card_of(text="Hello.", **more):
+    return Card(**{"handle": "alice", "name": "Alice Wen", "site": "Rill", "text": text, **more})
+
+
+class TestPicture:
+    def test_a_post_of_words_stands_for_itself(self, alice, page_of, settings):
+        post = publish(alice, "A long way up the river.")
+        address = f"/@alice/{post.pk}/card.png"
+        page = page_of(None).get(f"/@alice/{post.pk}").text
+        assert f'<meta property="og:image" content="{settings.SITE_URL}{address}">' in page
+        answer = Client().get(address)
+        assert (answer.status_code, answer["Content-Type"]) == (200, "image/png")
+        with Image.open(BytesIO(answer.content)) as picture:
+            assert picture.size == (1200, 630)
+
+    def test_it_is_drawn_once_and_not_sent_again(self, alice, kept, monkeypatch):
+        address = f"/@alice/{publish(alice).pk}/card.png"
+        first = Client().get(address)
+        monkeypatch.setattr(cards, "drawn", lambda _card: pytest.fail("drawn again"))
+        assert Client().get(address).content == first.content
+        known = Client().get(address, headers={"If-None-Match": first["ETag"]})
+        assert (known.status_code, known.content) == (304, b"")
+        assert len(files(kept)) == 1
+
+    def test_another_text_is_another_picture(self, alice):
+        post = publish(alice)
+        address = f"/@alice/{post.pk}/card.png"
+        first = Client().get(address)
+        edit_post(alice, post.pk, body="Something else.")
+        second = Client().get(address, headers={"If-None-Match": first["ETag"]})
+        assert second.status_code == 200
+        assert second.content != first.content
+
+    def test_a_warning_is_all_that_is_shown_of_what_it_warns_of(self, alice):
+        posts = [publish(alice, body, content_warning="Spiders") for body in ("One.", "Two.")]
+        tags = {Client().get(f"/@alice/{post.pk}/card.png")["ETag"] for post in posts}
+        assert len(tags) == 1
+
+    @pytest.mark.parametrize("visibility", ["unlisted", "followers", "mentioned"])
+    def test_only_public_posts_are_drawn(self, alice, bob, page_of, kept, visibility):
+        post = publish(alice, "@bob hello", visibility=visibility)
+        assert page_of(bob).get(f"/@alice/{post.pk}/card.png").status_code == 404
+        assert "card.png" not in page_of(bob).get(f"/@alice/{post.pk}").text
+        assert files(kept) == []
+
+    def test_what_is_gone_is_gone_at_once_though_a_picture_of_it_is_kept(self, alice, bob):
+        mine, theirs = publish(alice), publish(bob)
+        addresses = [f"/@alice/{mine.pk}/card.png", f"/@bob/{theirs.pk}/card.png"]
+        assert [Client().get(one).status_code for one in addresses] == [200, 200]
+        delete_post(mine.pk, by=alice)
+        suspend(bob)
+        assert [Client().get(one).status_code for one in addresses] == [404, 404]
+
+    def test_under_another_name_it_leads_to_its_own(self, alice, bob):
+        post = publish(alice)
+        answer = Client().get(f"/@bob/{post.pk}/card.png")
+        assert answer["Location"] == f"/@alice/{post.pk}/card.png"
+
+    def test_drawing_is_limited_and_looking_is_not(self, alice, settings):
+        addresses = [f"/@alice/{publish(alice, text).pk}/card.png" for text in ("One.", "Two.")]
+        settings.RATE_LIMITS = {**settings.RATE_LIMITS, "card": (1, 60)}
+        assert Client().get(addresses[0]).status_code == 200
+        refused = Client().get(addresses[1])
+        assert refused.status_code == 429
+        assert int(refused["Retry-After"]) > 0
+        assert Client().get(addresses[0]).status_code == 200
+
+    def test_one_is_drawn_at_a_time(self, alice, monkeypatch):
+        monkeypatch.setattr(cards, "WAIT_SECONDS", 0.01)
+        with cards._turn():
+            answer = Client().get(f"/@alice/{publish(alice).pk}/card.png")
+        assert answer.status_code == 503
+        assert Client().get(f"/@alice/{publish(alice).pk}/card.png").status_code == 200
+
+    def test_the_storage_is_bounded(self, kept, monkeypatch):
+        monkeypatch.setattr(cards, "SLOTS", 2)
+        for number in range(8):
+            card_file(card_of(f"number {number}"), before_drawing=lambda: None)
+        assert 1 <= len(files(kept)) <= 2
+
+
+class TestDrawing:
+    @pytest.mark.parametrize(
+        "text",
+        ["", " ", "\n" * 600, "x" * 600, "山" * 600, "\u0000\u200d\ufe0f", "👩‍👩‍👧" * 100, "مرحبا " * 90,
+         "e" + "\u0301" * 500, "a b " * 150, "\U0010fffd" * 9],
+    )  # fmt: skip
+    @pytest.mark.parametrize("name", ["Alice", "W" * 50, "👩‍👩‍👧", "\u202e"])
+    def test_any_text_gives_a_picture(self, text, name):
+        with Image.open(BytesIO(drawn(card_of(text, name=name)))) as picture:
+            assert picture.size == (1200, 630)
+
+    def test_lines_are_no_wider_than_there_is_room(self):
+        font = font_of(36)
+        lines = wrapped("A word and https://example.org/" + "a" * 200 + "\n\nmore", font, 500)
+        assert all(font.getlength(line) <= 500 for line in lines)
+        assert "".join(lines).replace(" ", "").endswith("more")
+
+    def test_a_text_that_the_font_does_not_know_is_left_out(self):
+        unknown = "\U000e0fff"
+        assert shown(f"Hello {unknown}there") == "Hello there"
+        assert shown(unknown * 5 + " a") == ""
+
+    def test_pillows_own_font_will_do(self, monkeypatch):
+        for kept in (cards._face, font_of, cards.is_known):
+            kept.cache_clear()
+        monkeypatch.setattr(cards, "FONTS", ())
+        try:
+            assert shown("Hello.") == "Hello."
+            assert drawn(card_of())[:4] == b"\x89PNG"
+        finally:
+            for kept in (cards._face, font_of, cards.is_known):
+                kept.cache_clear()
+
+
+class TestOembed:
+    def ask(self, url, **more):
+        return Client().get("/oembed", {"url": url, **more})
+
+    def test_a_page_names_it_and_it_gives_a_frame(self, alice, page_of, settings):
+        post = publish(alice, "Hello.")
+        page = page_of(None).get(f"/@alice/{post.pk}").text
+        address = page.split('type="application/json+oembed"')[1].split('href="')[1].split('"')[0]
+        answer = Client().get(address.removeprefix(settings.SITE_URL))
+        assert answer["Access-Control-Allow-Origin"] == "*"
+        body = answer.json()
+        assert (body["type"], body["version"], body["width"], body["height"]) == (
+            "rich",
+            "1.0",
+            540,
+            400,
+        )
+        assert body["author_url"] == f"{settings.SITE_URL}/@alice"
+        assert f'src="{settings.SITE_URL}/@alice/{post.pk}/embed"' in body["html"]
+        assert Client().get(f"/@alice/{post.pk}/embed").status_code == 200
+
+    def test_names_cannot_break_out_of_the_frame(self, alice, settings):
+        alice.display_name = '"><script>alert(1)</script>'
+        alice.save()
+        post = publish(alice)
+        html = self.ask(f"{settings.SITE_URL}/@alice/{post.pk}").json()["html"]
+        assert "<script" not in html
+        assert html.count(">") == 2
+
+    @pytest.mark.parametrize(
+        ("asked", "given"), [("300", 300), ("9999999", 540), ("1", 200), ("0", 200)]
+    )
+    def test_it_fits_into_what_was_asked_for(self, alice, settings, asked, given):
+        url = f"{settings.SITE_URL}/@alice/{publish(alice).pk}"
+        assert self.ask(url, maxwidth=asked).json()["width"] == given
+        assert self.ask(url, maxheight=asked).json()["height"] == min(given, 400)
+
+    @pytest.mark.parametrize("size", ["x", "-1", "1.5", "٣"])
+    def test_a_size_that_is_none(self, alice, settings, size):
+        url = f"{settings.SITE_URL}/@alice/{publish(alice).pk}"
+        assert self.ask(url, maxwidth=size).status_code == 400
+
+    @pytest.mark.parametrize("visibility", ["unlisted", "followers", "mentioned"])
+    def test_only_public_posts(self, alice, bob, settings, visibility):
+        post = publish(alice, "@bob hello", visibility=visibility)
+        assert self.ask(f"{settings.SITE_URL}/@alice/{post.pk}").status_code == 404
+
+    def test_what_is_no_address_of_a_post_here(self, alice, bob, settings):
+        post, site = publish(alice), settings.SITE_URL
+        assert self.ask("").status_code == 400
+        assert self.ask("x" * 501).status_code == 400
+        for url in (
+            f"https://elsewhere.example/@alice/{post.pk}", f"{site}/@bob/{post.pk}", f"{site}/@alice", f"{site}/@alice/{post.pk}x",
+            f"{site}/@alice/{'9' * 19}", f"{site}/@alice/0", f"{site}/@alice/{post.pk}?a=1", f"/@alice/{post.pk}",
+        ):  # fmt: skip
+            assert self.ask(url).status_code == 404, url
+        block_user(alice, bob)  # visitors see it all the same
+        assert self.ask(f"{site}/@alice/{post.pk}").status_code == 200
+
+    def test_json_is_all_there_is(self, alice, settings):
+        url = f"{settings.SITE_URL}/@alice/{publish(alice).pk}"
+        assert self.ask(url, format="xml").status_code == 501
+        assert Client().post("/oembed", {"url": url}).status_code == 405
