@@ -87,6 +87,11 @@ def manifest(_request: HttpRequest) -> JsonResponse:
         "background_color": "#F5F2EC",
         "theme_color": "#B3331B",
         "icons": [{**mark, "purpose": "any"}, *map(_icon, (192, 512))],
+        "share_target": {
+            "action": reverse("compose"),
+            "method": "GET",
+            "params": {"title": "title", "text": "text", "url": "url"},
+        },
         "shortcuts": [
             {"name": _("New post"), "url": reverse("compose")},
             {"name": _("Notifications"), "url": reverse("notifications")},

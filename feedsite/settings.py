@@ -273,6 +273,7 @@ RATE_LIMITS = {
     "log_in": (env.int("LIMIT_LOG_IN", 10), 300),  # failures per address and handle
     "publish": (env.int("LIMIT_PUBLISH", 300), 300),  # per author
     "search": (env.int("LIMIT_SEARCH", 120), 60),  # per account, or per address
+    "card": (env.int("LIMIT_CARD", 60), 60),  # pictures of posts that are drawn, per address
     "upload": (env.int("LIMIT_UPLOAD", 60), 1800),  # pictures, per author
     "follow": (env.int("LIMIT_FOLLOW", 400), 3600),  # per account
     "report": (env.int("LIMIT_REPORT", 30), 3600),  # per account
@@ -281,6 +282,9 @@ RATE_LIMITS = {
     "register_application": (env.int("LIMIT_REGISTER_APPLICATION", 60), 1800),  # per address
 }
 POST_MAX_CHARACTERS = 500
+CARD_FONT = env.str(
+    "CARD_FONT", ""
+)  # a file, for pictures of posts; else one that knows Chinese, where it is found
 PICTURE_MAX_BYTES = 16 * 1024 * 1024  # of an uploaded picture
 EXPORT_KEEP_DAYS = env.int("EXPORT_KEEP_DAYS", 7)  # an archive of one's own data
 EXPORT_MEGABYTES_MOST = env.int("EXPORT_MEGABYTES_MOST", 4096)  # of pictures in it

@@ -14,6 +14,7 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
+from django.utils.translation import override
 
 from apps.accounts.models import User
 from apps.events import leases
@@ -23,11 +24,15 @@ from apps.posts.actions import publish_post
 from apps.posts.attachments import reserve
 from apps.posts.audience import audience
 from apps.posts.drafts import Draft, checked, invalid
-from apps.posts.models import Attachment, ScheduledPost
-from apps.refusals import NotFound, TooMany
+from apps.posts.models import Attachment, Post, ScheduledPost
+from apps.refusals import Invalid, NotAllowed, NotFound, TooMany
 
 EARLIEST = timedelta(minutes=5)
 LATEST = timedelta(days=366)
+FAILED_SHOWN = 50
+REFUSALS = {
+    one.__name__ for one in (Invalid, NotAllowed, NotFound)
+}  # what an author can do something about
 
 
 def schedule_post(
@@ -77,7 +82,7 @@ def scheduled_post(author: User, number: int) -> ScheduledPost:
     """One that waits; NotFound."""
     found = _waiting(author).filter(pk=number).first()
     if found is None:
-        raise NotFound(_("There is no such scheduled post."))
+        raise _not_there()
     return found
 
 
@@ -85,7 +90,7 @@ def reschedule(author: User, number: int, at: datetime) -> ScheduledPost:
     """Another time for one that waits; NotFound, Invalid."""
     _check_time(at)
     if not _waiting(author).filter(pk=number).update(scheduled_at=at, due_at=at):
-        raise NotFound(_("There is no such scheduled post."))
+        raise _not_there()
     return scheduled_post(author, number)
 
 
@@ -93,7 +98,65 @@ def cancel(author: User, number: int) -> None:
     """Forget one that waits; NotFound when it has been published or is being published."""
     deleted, _by_model = _waiting(author).filter(pk=number).delete()
     if not deleted:
-        raise NotFound(_("There is no such scheduled post."))
+        raise _not_there()
+
+
+def failed_posts(author: User) -> list[ScheduledPost]:
+    """What could not be published, the last made first; at most 50."""
+    rows = _failed(author).prefetch_related("attachments").order_by("-pk")
+    return list(rows[:FAILED_SHOWN])
+
+
+def failed_post(author: User, number: int) -> ScheduledPost:
+    """One that could not be published; NotFound."""
+    found = _failed(author).filter(pk=number).first()
+    if found is None:
+        raise _not_there()
+    return found
+
+
+def why_not(row: ScheduledPost) -> str:
+    """Why a post could not be published, in the reader's language."""
+    kind, _colon, message = row.last_error.partition(": ")
+    if kind in REFUSALS:
+        return _(message)  # kept as it is written in the code
+    return _("Something went wrong on our side. Nothing is lost: try it again.")
+
+
+def try_again(author: User, number: int) -> None:
+    """Give one that could not be published five more tries, now; NotFound."""
+    if not leases.revive_dead(ScheduledPost, pk=number, author=author):
+        raise _not_there()
+
+
+def give_up(author: User, number: int) -> None:
+    """Forget one that could not be published; NotFound."""
+    deleted, _by_model = _failed(author).filter(pk=number).delete()
+    if not deleted:
+        raise _not_there()
+
+
+def publish_instead(
+    author: User,
+    number: int,
+    draft: Draft,
+    *,
+    at: datetime | None = None,
+    idempotency_key: str = "",
+    told_by: Sequence[str] = (),
+) -> Post | ScheduledPost:
+    """Publish what became of a post that could not be published, or keep it until its time; the old one is forgotten.
+
+    All of it or nothing: what is refused leaves the old one as it was. NotFound, and whatever publishing refuses.
+    """
+    with transaction.atomic():
+        Attachment.objects.filter(scheduled=failed_post(author, number)).update(
+            scheduled=None, created_at=timezone.now()
+        )
+        give_up(author, number)
+        if at is None:
+            return publish_post(author, draft, idempotency_key=idempotency_key, told_by=told_by)
+        return schedule_post(author, draft, at, idempotency_key=idempotency_key, told_by=told_by)
 
 
 def publish_due(*, limit: int) -> int:
@@ -115,11 +178,9 @@ def discard_dead(numbers: Sequence[int]) -> int:
 
 
 def _publish(row: ScheduledPost) -> None:
-    author = User.objects.filter(pk=row.author_id, is_active=True, suspended_at=None).first()
-    if author is None:
-        raise NotFound(_("This account is suspended."))
     try:
-        with transaction.atomic():
+        with override(None), transaction.atomic():  # a refusal is translated when it is read
+            author = _author_of(row)
             Attachment.objects.filter(scheduled=row).update(scheduled=None)
             draft = Draft.restored(row.draft)
             post = publish_post(author, draft, idempotency_key=f"scheduled:{row.pk}")
@@ -128,9 +189,24 @@ def _publish(row: ScheduledPost) -> None:
     ScheduledPost.objects.filter(pk=row.pk).update(post=post)
 
 
+def _author_of(row: ScheduledPost) -> User:
+    author = User.objects.filter(pk=row.author_id, is_active=True, suspended_at=None).first()
+    if author is None:
+        raise NotFound(_("This account is suspended."))
+    return author
+
+
 def _waiting(author: User) -> QuerySet[ScheduledPost]:
     # one that has been claimed is on its way: it can be neither moved nor taken back
     return ScheduledPost.objects.filter(author=author, state=leases.State.PENDING, attempts=0)
+
+
+def _failed(author: User) -> QuerySet[ScheduledPost]:
+    return ScheduledPost.objects.filter(author=author, state=leases.State.DEAD)
+
+
+def _not_there() -> NotFound:
+    return NotFound(_("There is no such scheduled post."))
 
 
 def _check_time(at: datetime) -> None:

@@ -1,6 +1,6 @@
 """HTML input of posts. What is allowed is decided by the actions; forms only read and show."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 from uuid import uuid4
@@ -11,7 +11,7 @@ from django.utils.translation import get_language
 from django.utils.translation import gettext_lazy as _
 
 from apps.accounts.models import User
-from apps.accounts.scripts import language_by_script
+from apps.accounts.scripts import WRITTEN, language_by_script
 from apps.accounts.widgets import KeptSelect
 from apps.graph.circle_queries import CircleChoice
 from apps.ids import parse_id
@@ -26,11 +26,7 @@ from apps.posts.models import Visibility
 from apps.timeline.items import circle_label
 from apps.timeline.picture_forms import Shown, file_names
 
-LANGUAGES = [
-    ("", _("Detect")), ("zh", "中文"), ("en", "English"), ("ar", "العربية"), ("de", "Deutsch"), ("es", "Español"),
-    ("fr", "Français"), ("hi", "हिन्दी"), ("id", "Indonesia"), ("it", "Italiano"), ("ja", "日本語"), ("ko", "한국어"),
-    ("pt", "Português"), ("ru", "Русский"), ("tr", "Türkçe"), ("uk", "Українська"), ("vi", "Tiếng Việt"),
-]  # fmt: skip
+LANGUAGES = [("", _("Detect")), *WRITTEN]
 # The names under which `posts` refuses.
 FIELD_NAMES = {
     "status": "body",
@@ -45,6 +41,7 @@ POLL_TIMES = [
 POLL_TIME = 86_400
 OPTIONS = [f"option_{number}" for number in range(1, POLL_OPTIONS[1] + 1)]
 LOCAL_TIME = "%Y-%m-%dT%H:%M"  # as browsers send it
+MAX_NUMBER = 2**63 - 1
 OFFSET_MOST = 14 * 60  # minutes between a time zone and UTC
 HOME_COMPOSER = "composer"  # the name of the one on the home page, for scripts
 CIRCLE_PREFIX = "circle:"  # and the circle's id: one choice among the visibilities
@@ -125,12 +122,13 @@ class MomentForm(forms.Form):
 
 
 class ComposeForm(EditForm, MomentForm):
-    """A new post; `reply_to` and `quote` are post ids."""
+    """A new post; `reply_to` and `quote` are post ids, `instead_of` the number of one that could not be published."""
 
     visibility = AudienceField(widget=KeptSelect)
     reply_to = forms.CharField(required=False)
     quote = forms.CharField(required=False)
     idempotency_key = forms.CharField(required=False, max_length=200)
+    instead_of = forms.IntegerField(required=False, min_value=1, max_value=MAX_NUMBER)
     option_1, option_2, option_3, option_4 = (
         forms.CharField(
             required=False,
@@ -176,6 +174,29 @@ class ComposeForm(EditForm, MomentForm):
     def clean_quote(self) -> int | None:
         """The id of the quoted post."""
         return _post_id(self.cleaned_data["quote"])
+
+    @classmethod
+    def initial_of(cls, draft: Draft, circle_ids: Collection[int]) -> dict[str, Any]:
+        """The fields of a draft. One for a circle that cannot be posted to any more is for nobody but those it names."""
+        asked = {
+            name: getattr(draft, name)
+            for name in ("body", "content_warning", "language", "sensitive")
+        }
+        asked |= {"reply_to": str(draft.reply_to_id or ""), "quote": str(draft.quote_of_id or "")}
+        asked["visibility"] = draft.visibility
+        if draft.circle_id is not None:
+            is_there = draft.circle_id in circle_ids
+            asked["visibility"] = (
+                f"{CIRCLE_PREFIX}{draft.circle_id}" if is_there else Visibility.MENTIONED.value
+            )
+        if poll := draft.poll:
+            asked |= dict(zip(OPTIONS, poll.options, strict=False))
+            asked |= {
+                "poll_seconds": poll.seconds,
+                "poll_multiple": poll.multiple,
+                "poll_hidden": poll.hide_totals,
+            }
+        return asked
 
     @property
     def options(self) -> list[forms.BoundField]:

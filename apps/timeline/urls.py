@@ -1,7 +1,8 @@
 """Routes of the timeline app: pages for people, endpoints for programs."""
 
-from django.urls import URLPattern, path, register_converter
+from django.urls import URLPattern, path
 
+from apps.timeline import converters  # noqa: F401 -- makes `post` known in routes
 from apps.timeline.api import (
     history,
     media,
@@ -12,10 +13,7 @@ from apps.timeline.api import (
     statuses,
     timelines,
 )
-from apps.timeline.converters import PostIdConverter
 from apps.timeline.views import acting, around, composing, reading, waiting, writing
-
-register_converter(PostIdConverter, "post")
 
 pages: list[URLPattern] = [
     path("", reading.front, name="front"),
@@ -34,6 +32,9 @@ pages: list[URLPattern] = [
     path("scheduled", waiting.scheduled, name="scheduled"),
     path("scheduled/<int:number>/move", waiting.move, name="move_scheduled"),
     path("scheduled/<int:number>/cancel", waiting.cancel_one, name="cancel_scheduled"),
+    path("scheduled/<int:number>/edit", waiting.rewrite, name="rewrite_scheduled"),
+    path("scheduled/<int:number>/retry", waiting.retry, name="retry_scheduled"),
+    path("scheduled/<int:number>/discard", waiting.discard, name="discard_scheduled"),
     path("posts/<post:post_id>/edit", writing.edit, name="edit_post"),
     path("posts/<post:post_id>/delete", writing.delete, name="delete_post"),
     *[

@@ -265,6 +265,30 @@ document.addEventListener("focusin", (event) => {
   if (post) for (const other of articles()) other.tabIndex = other === post ? 0 : -1;
 });
 
+// --- offline: said at the top; what would need the site waits until it is there again ------------------------
+
+const strip = document.createElement("p");
+strip.className = "end-of-list";
+strip.textContent = words.offline;
+
+function reach() {
+  if (navigator.onLine) strip.remove();
+  else document.getElementById("main")?.prepend(strip);
+}
+
+addEventListener("online", reach);
+addEventListener("offline", () => {
+  reach();
+  say(words.offline);
+});
+reach();
+document.addEventListener("submit", (event) => {
+  if (navigator.onLine || event.target.method === "dialog") return;
+  event.preventDefault();
+  event.stopImmediatePropagation();
+  say(words.offline);
+}, true);
+
 // --- small things ------------------------------------------------------------------------------------
 
 document.addEventListener("click", async (event) => {

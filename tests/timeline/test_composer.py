@@ -385,3 +385,28 @@ class TestAtHome:
         deliver()
         news = browser.get(f"/home/new?last_id={old.pk}", headers={"HX-Request": "true"})
         assert news.status_code == 204
+
+
+class TestShared:
+    """What another program of a device hands over."""
+
+    @pytest.mark.parametrize(
+        ("asked", "body"),
+        [
+            ({"title": "A page", "url": "https://example.org/a"}, "A page\nhttps://example.org/a"),
+            ({"text": "See https://example.org", "url": "https://example.org"}, "See https://example.org"),
+            ({"title": "Tea", "text": "Tea is good", "url": ""}, "Tea is good"),
+            ({"text": "<script>"}, "&lt;script&gt;"),
+            ({"text": "x" * 11000}, "x" * 10000),
+            ({"to": "bob", "text": "no"}, "@bob "),
+        ],
+    )  # fmt: skip
+    def test_it_stands_in_the_composer(self, alice, page_of, asked, body):
+        page = page_of(alice).get("/compose", asked).text
+        field = page.split('<textarea name="body"')[1].split(">", 1)[1].split("</textarea>")[0]
+        assert field.strip("\r\n").replace("&#x27;", "'") == body
+
+    def test_the_manifest_says_so(self, client, db):
+        target = client.get("/manifest.webmanifest").json()["share_target"]
+        assert (target["action"], target["method"]) == ("/compose", "GET")
+        assert set(target["params"]) == {"title", "text", "url"}

@@ -18,7 +18,8 @@ from apps.paging import Cursor
 from apps.posts.actions import publish_post
 from apps.posts.models import Post, ScheduledPost
 from apps.posts.repeats import Request, made_before
-from apps.posts.scheduled import schedule_post
+from apps.posts.scheduled import publish_instead, schedule_post
+from apps.posts.text import RAW_MAX_CHARACTERS
 from apps.posts.uploads import uploaded_picture, withdraw_picture
 from apps.refusals import NotFound, Refusal, TooMany
 from apps.timeline.fanout import push_own
@@ -45,18 +46,20 @@ def compose(request: MemberVisit) -> HttpResponse:
     asked = {name: request.GET.get(name, "") for name in ("reply_to", "quote")}
     if request.GET.get("to"):
         asked["body"] = f"@{request.GET['to'][:100]} "
-    parent = _item_of(request, asked["reply_to"])
+    elif shared := _shared(request):
+        asked["body"] = shared
+    parent = item_of(request, asked["reply_to"])
     initial = {**asked, **_answer_to(parent, request.user.pk)} if parent else asked
-    return _composer(request, _form(request, initial=initial), Settled())
+    return composer(request, form_of(request, initial=initial), Settled())
 
 
 @require_POST
 @signed_in_only
 def publish(request: MemberVisit) -> HttpResponseBase:
     """Publish, or keep until its time; when that is refused, all that was written and uploaded stays in the form."""
-    form, said = _form(request, request.POST), PictureForm.of(request)
+    form, said = form_of(request, request.POST), PictureForm.of(request)
     if "remove" in request.POST:
-        return _composer(request, form, settle(request.user, _withdrawn(request, said)))
+        return composer(request, form, settle(request.user, _withdrawn(request, said)))
     pictures = None
     try:
         made = _made_before(request, form, said) if form.is_valid() else None
@@ -64,9 +67,9 @@ def publish(request: MemberVisit) -> HttpResponseBase:
             pictures = settle(request.user, said)
             pictures.insist()
             if not form.is_valid():
-                return _composer(request, form, pictures, status=422)
+                return composer(request, form, pictures, status=422)
             if _should_ask(request, pictures):
-                return _composer(request, form, pictures, status=422, asks=True)
+                return composer(request, form, pictures, status=422, asks=True)
             made = _publish(request, form, said, pictures)
     except Refusal as refusal:
         show_refusal(form, refusal, FIELD_NAMES)
@@ -74,7 +77,7 @@ def publish(request: MemberVisit) -> HttpResponseBase:
         status = (
             422 if request.htmx else refusal.status
         )  # the one refusal that takes a form's place
-        return _with_wait(_composer(request, form, kept, status=status), refusal)
+        return _with_wait(composer(request, form, kept, status=status), refusal)
     return _done(request, made)
 
 
@@ -102,6 +105,17 @@ def uploaded(request: MemberVisit, number: int) -> HttpResponse:
     return render(request, "timeline/_upload.html", {"one": Shown.of(found)})
 
 
+def _shared(request: MemberVisit) -> str:
+    """What another program of a device hands over, each part once; the author shortens it."""
+    parts = [request.GET.get(name, "").strip() for name in ("title", "text", "url")]
+    said = [
+        part
+        for place, part in enumerate(parts)
+        if part and part not in "\n".join(parts[place + 1 :])
+    ]
+    return "\n".join(said)[:RAW_MAX_CHARACTERS]
+
+
 def _key(form: ComposeForm) -> str:
     key: str = form.cleaned_data["idempotency_key"]
     return key
@@ -115,12 +129,17 @@ def _made_before(request: MemberVisit, form: ComposeForm, said: PictureForm) -> 
 
 def _publish(request: MemberVisit, form: ComposeForm, said: PictureForm, pictures: Settled) -> Made:
     draft = form.draft().with_pictures(pictures.ids)
-    key, told_by = _key(form), said.identity
-    if form.at is not None:
-        return schedule_post(request.user, draft, form.at, idempotency_key=key, told_by=told_by)
-    post = publish_post(request.user, draft, idempotency_key=key, told_by=told_by)
-    push_own(post)
-    return post
+    once: dict[str, Any] = {"idempotency_key": _key(form), "told_by": said.identity}
+    made: Made
+    if (failed := form.cleaned_data["instead_of"]) is not None:
+        made = publish_instead(request.user, failed, draft, at=form.at, **once)
+    elif form.at is not None:
+        made = schedule_post(request.user, draft, form.at, **once)
+    else:
+        made = publish_post(request.user, draft, **once)
+    if isinstance(made, Post):
+        push_own(made)
+    return made
 
 
 def _done(request: MemberVisit, made: Made) -> HttpResponseBase:
@@ -142,7 +161,7 @@ def _put_in(request: MemberVisit, made: Post, said: dict[str, str]) -> HttpRespo
     item, back = one_item(request.user.pk, made.pk), request.htmx.current_url_abs_path or "/"
     card = {"item": item, "way_back": back.partition("#")[0]}
     if _inline_id(request) == HOME_COMPOSER:
-        form = _form(request)
+        form = form_of(request)
         form.fields["body"].widget.attrs["autofocus"] = True  # who writes goes on writing
         context = {**card, "inline": HOME_COMPOSER, **composer_context(form)}
         response = reswap(render(request, "timeline/_posted.html", context), "afterbegin")
@@ -168,11 +187,13 @@ def _withdrawn(request: MemberVisit, said: PictureForm) -> PictureForm:
     number = named.get(request.POST["remove"])
     if number is None:
         return said
-    withdraw_picture(request.user, number)
+    if not request.POST.get("instead_of"):  # then it is the old post's until the new one is there
+        withdraw_picture(request.user, number)
     return said.without(number)
 
 
-def _form(request: MemberVisit, *args: Any, **kwargs: Any) -> ComposeForm:
+def form_of(request: MemberVisit, *args: Any, **kwargs: Any) -> ComposeForm:
+    """The composer's form for who asks, with the circles they may post to."""
     circles = circles_to_post_to(request.user.pk)
     auto_id = f"{_inline_id(request)}_%s" if request.htmx else "id_%s"
     return ComposeForm(*args, author=request.user, circles=circles, auto_id=auto_id, **kwargs)
@@ -192,17 +213,19 @@ def _with_wait(response: HttpResponse, refusal: Refusal) -> HttpResponse:
     return response
 
 
-def _composer(
+def composer(
     request: MemberVisit,
     form: ComposeForm,
     pictures: Settled,
     *,
     status: int = 200,
     asks: bool = False,
+    note: str = "",
 ) -> HttpResponse:
+    """The composer: a page, or for htmx the form alone. `asks`: for descriptions of pictures; `note` is said above it."""
     strict = status == 200
-    parent = _item_of(request, form["reply_to"].value(), strict=strict)
-    quoted = _item_of(request, form["quote"].value(), strict=strict)
+    parent = item_of(request, form["reply_to"].value(), strict=strict)
+    quoted = item_of(request, form["quote"].value(), strict=strict)
     if parent is not None and parent.post.circle_id is not None:
         form.answer_in_circle(parent.post.circle_id, parent.circle_name)
     if parent:
@@ -214,6 +237,7 @@ def _composer(
         "no_fab": True,
         "missing": _missing(pictures) if asks else "",
         "inline": inline,
+        "note": note,
         **composer_context(form, [Shown.of(row) for row in pictures.rows]),
     }
     return render(request, TEMPLATES.get(inline, REPLY), context, status=status)
@@ -227,7 +251,7 @@ def _missing(pictures: Settled) -> str:
     ) % {"count": pictures.undescribed}
 
 
-def _item_of(request: MemberVisit, text: str | None, *, strict: bool = True) -> FeedItem | None:
+def item_of(request: MemberVisit, text: str | None, *, strict: bool = True) -> FeedItem | None:
     """The post of an id in a query or a form; when not strict, None for one that is gone."""
     if not text:
         return None

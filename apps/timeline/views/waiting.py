@@ -1,4 +1,4 @@
-"""Posts that wait for their time: seen, moved, taken back."""
+"""Posts that wait for their time: seen, moved, taken back; and those that could not be published: tried again, rewritten."""
 
 from dataclasses import dataclass
 
@@ -9,13 +9,28 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
 from apps.accounts.visitors import MemberVisit, SeeOther, signed_in_only
+from apps.graph.circle_queries import circles_to_post_to
 from apps.paging import Cursor
 from apps.posts.content import Picture
 from apps.posts.drafts import Draft
 from apps.posts.models import ScheduledPost
-from apps.posts.scheduled import cancel, reschedule, scheduled_posts
+from apps.posts.scheduled import (
+    cancel,
+    failed_post,
+    failed_posts,
+    give_up,
+    reschedule,
+    scheduled_posts,
+    try_again,
+    why_not,
+)
+from apps.posts.uploads import uploaded_pictures
 from apps.refusals import Invalid
-from apps.timeline.forms import MomentForm
+from apps.timeline.forms import ComposeForm, MomentForm
+from apps.timeline.picture_forms import Settled
+from apps.timeline.views.composing import composer, form_of, item_of
+
+LINKS = ("reply_to", "quote")  # what a post may be about
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,10 +53,13 @@ class Waiting:
 @require_safe
 @signed_in_only
 def scheduled(request: MemberVisit) -> HttpResponse:
-    """What waits, the last made first."""
-    page = scheduled_posts(request.user, Cursor.from_query(request.GET))
+    """What waits, the last made first; above it what could not be published, and why."""
+    cursor = Cursor.from_query(request.GET)
+    page = scheduled_posts(request.user, cursor)
     shown = page.mapped([Waiting.of(row) for row in page.items])
+    failed = failed_posts(request.user) if cursor == Cursor() else []
     context = {"page": shown, "here": "scheduled", "feed_url": request.path}
+    context["failed"] = [(Waiting.of(row), why_not(row)) for row in failed]
     return render(request, "timeline/scheduled.html", context)
 
 
@@ -59,6 +77,42 @@ def move(request: MemberVisit, number: int) -> HttpResponseBase:
         messages.error(request, refusal.message)
     else:
         messages.success(request, _("Saved."))
+    return SeeOther("/scheduled")
+
+
+@require_safe
+@signed_in_only
+def rewrite(request: MemberVisit, number: int) -> HttpResponse:
+    """The composer with a post that could not be published. What it answered or quoted and is gone, it does without."""
+    draft = Draft.restored(failed_post(request.user, number).draft)
+    circle_ids = {circle.id for circle in circles_to_post_to(request.user.pk)}
+    initial = {**ComposeForm.initial_of(draft, circle_ids), "instead_of": number}
+    gone = [one for one in LINKS if initial[one] and not _is_there(request, initial[one])]
+    form = form_of(request, initial={**initial, **dict.fromkeys(gone, "")})
+    note = _("What this post was about is not there any more. It will stand on its own.")
+    pictures = Settled(uploaded_pictures(request.user, draft.media_ids))
+    return composer(request, form, pictures, note=note if gone else "")
+
+
+def _is_there(request: MemberVisit, post_id: str) -> bool:
+    return item_of(request, post_id, strict=False) is not None
+
+
+@require_POST
+@signed_in_only
+def retry(request: MemberVisit, number: int) -> HttpResponseBase:
+    """Try to publish it once more."""
+    try_again(request.user, number)
+    messages.success(request, _("It is tried again in a moment."))
+    return SeeOther("/scheduled")
+
+
+@require_POST
+@signed_in_only
+def discard(request: MemberVisit, number: int) -> HttpResponseBase:
+    """Give up a post that could not be published."""
+    give_up(request.user, number)
+    messages.success(request, _("Deleted."))
     return SeeOther("/scheduled")
 
 
