@@ -3,7 +3,7 @@
 from pathlib import PurePosixPath
 from posixpath import normpath
 
-from django.core.exceptions import SuspiciousFileOperation
+from django.core.exceptions import SuspiciousOperation
 from django.core.files.storage import default_storage
 from django.http import FileResponse, Http404, HttpRequest
 from django.views.decorators.http import require_safe
@@ -27,7 +27,7 @@ def media_file(request: HttpRequest, name: str) -> FileResponse:
         raise Http404
     try:
         stored = default_storage.open(name)
-    except (FileNotFoundError, IsADirectoryError, SuspiciousFileOperation):
+    except (FileNotFoundError, IsADirectoryError, SuspiciousOperation):
         raise Http404 from None
     response = FileResponse(stored, content_type=kind)
     response.headers["Cache-Control"] = (

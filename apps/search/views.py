@@ -20,13 +20,14 @@ from apps.tags.queries import known, tags_beginning, trending
 from apps.timeline.sifting import sifted
 
 KINDS = ("", "accounts", "hashtags", "statuses")
+GROUPS = ("people", "tags", "posts")
 FEW, MANY = 3, 40
 TRENDING_POSTS = 10
 
 
 @require_safe
 def search(request: Visit) -> HttpResponse:
-    """What was found in three groups, or more of one of them."""
+    """What was found in three groups, or more of one of them; for htmx only that."""
     text = request.GET.get("q", "").strip()[:TEXT_MAX_CHARACTERS]
     kind = request.GET.get("type", "")
     context: dict[str, Any] = {"q": text, "kind": kind if kind in KINDS else ""}
@@ -36,6 +37,9 @@ def search(request: Visit) -> HttpResponse:
         context |= _found(request, viewer, text, context["kind"])
     else:
         context |= _trends(viewer)
+    if request.htmx:  # while somebody types
+        context["number"] = sum(len(context.get(name) or ()) for name in GROUPS)
+        return render(request, "search/_typed.html", context)
     return render(request, "search/search.html", {"here": "search", "no_fab": True, **context})
 
 
@@ -67,7 +71,7 @@ def _found(request: Visit, viewer: User | None, text: str, kind: str) -> dict[st
         pasted = post_at(viewer, text)
         page = posts_found(viewer, wish(text), Cursor.from_query(request.GET))
         found |= {"posts": [pasted] if pasted else page.items, "older": page.older}
-    return {**found, "nothing": not any(found.get(name) for name in ("people", "tags", "posts"))}
+    return {**found, "nothing": not any(found.get(name) for name in GROUPS)}
 
 
 def _trends(viewer: User | None) -> dict[str, Any]:

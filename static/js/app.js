@@ -3,7 +3,7 @@
 const words = document.getElementById("words")?.dataset ?? {};
 const live = document.getElementById("live");
 const help = document.getElementById("help");
-const feed = document.getElementById("feed");
+let feed = document.getElementById("feed"); // what is found while somebody types brings another one
 const compactNumber = new Intl.NumberFormat(document.documentElement.lang, { notation: "compact", roundingMode: "trunc" });
 
 // --- toasts --------------------------------------------------------------------------------------
@@ -142,6 +142,7 @@ document.addEventListener("htmx:load", (event) => {
 });
 
 document.addEventListener("htmx:afterSwap", (event) => {
+  feed = document.getElementById("feed");
   if (!feed?.contains(event.detail.target)) return;
   const source = event.detail.requestConfig.elt;
   if (source.matches(".replies")) {

@@ -153,7 +153,10 @@ class Composer {
   restore() {
     const said = this.key && stored(this.key);
     const fresh = !this.form.querySelector(".errorlist, [data-picture]") && (this.nudge?.hidden ?? true);
-    if (!said || !fresh || said.body === this.area.defaultValue && !said.pictures?.length) return;
+    const given = this.area.defaultValue;
+    if (!said || !fresh || said.body === given && !said.pictures?.length) return;
+    // what was handed over stands below what was written before; an answer's draft names whom it answers already
+    if (given && !this.form.elements.reply_to && !said.body.includes(given.trim())) said.body += `\n\n${given}`;
     const before = this.fields().map((field) => [field, field.value]);
     for (const field of this.fields()) {
       field.value = said[field.name] ?? "";

@@ -190,3 +190,19 @@ def test_what_was_written_before_the_index_is_indexed_by_itself_once(alice, monk
     assert indexing.index_older_posts() == 2  # a release with another form of the words
     walk = IndexWalk.objects.get()
     assert (walk.version, walk.after, walk.finished_at) == (2, old[1], None)
+
+
+def test_what_is_found_while_somebody_types(alice, bob, page_of):
+    post = publish(alice, "A cup of #tea.")
+    deliver()
+    browser, htmx = page_of(bob), {"HX-Request": "true"}
+    part = browser.get("/search?q=tea", headers=htmx).text
+    assert "<html" not in part
+    assert f'id="p{post.pk}"' in part
+    assert "2 results" in part
+    assert 'hx-swap-oob="true"' in part.split('id="kinds"')[1].split(">")[0]
+    assert f'value="/search?q=tea#p{post.pk}"' in part
+    assert "Nothing was found." in browser.get("/search?q=zzz", headers=htmx).text
+    page = browser.get("/search?q=tea").text
+    assert "hx-swap-oob" not in page
+    assert f'id="p{post.pk}"' in page

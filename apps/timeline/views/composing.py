@@ -108,11 +108,8 @@ def uploaded(request: MemberVisit, number: int) -> HttpResponse:
 def _shared(request: MemberVisit) -> str:
     """What another program of a device hands over, each part once; the author shortens it."""
     parts = [request.GET.get(name, "").strip() for name in ("title", "text", "url")]
-    said = [
-        part
-        for place, part in enumerate(parts)
-        if part and part not in "\n".join(parts[place + 1 :])
-    ]
+    parts = list(dict.fromkeys(filter(None, parts)))
+    said = [part for part in parts if not any(part in one for one in parts if one != part)]
     return "\n".join(said)[:RAW_MAX_CHARACTERS]
 
 
