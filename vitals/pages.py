@@ -42,6 +42,7 @@ PAGES = (
     Page("conversations", "conversations/list.html", "/conversations"),
     Page("notifications", "notifications/list.html", "/notifications"),
     Page("mentions", "notifications/list.html", "/notifications/mentions"),
+    Page("held-back", "notifications/requests.html", "/notifications/requests"),
     Page("bookmarks", "timeline/bookmarks.html", "/bookmarks"),
     Page("lists", "lists/index.html", "/lists"),
     Page("list", "timeline/list.html", "/lists/{list}"),
@@ -59,6 +60,7 @@ PAGES = (
     Page("following", "graph/people.html", "/@{author}/following"),
     Page("block", "graph/block.html", "/@{author}/block"),
     Page("mute", "graph/mute.html", "/@{author}/mute"),
+    Page("languages", "graph/languages.html", "/@{author}/languages"),
     Page("report", "moderation/report.html", "/@{author}/report?post={post}"),
     Page("requests", "graph/requests.html", "/follow_requests"),
     Page("settings-profile", "accounts/settings_profile.html", "/settings/profile"),
@@ -98,7 +100,7 @@ PAGES = (
 )  # fmt: skip
 # What no address of its own leads to.
 ELSEWHERE = {
-    "bare.html", "base.html", "confirm.html", "accounts/entry.html", "accounts/settings.html",  # the frames of others
+    "bare.html", "base.html", "fragment.html", "confirm.html", "accounts/entry.html", "accounts/settings.html",  # the frames of others
     "oauth/code.html",  # answers a form; drawn like oauth/authorize.html
 }  # fmt: skip
 
