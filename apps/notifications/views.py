@@ -14,7 +14,7 @@ from django.views.decorators.http import require_POST, require_safe
 from apps.accounts.forms import form_page
 from apps.accounts.models import User
 from apps.accounts.queries import user_by_handle
-from apps.accounts.visitors import MemberVisit, SeeOther, page, signed_in_only
+from apps.accounts.visitors import MemberVisit, SeeOther, next_address, page, signed_in_only
 from apps.notifications.actions import (
     accept_from,
     change_policy,
@@ -30,6 +30,7 @@ from apps.notifications.queries import (
     HeldBack,
     NotificationItem,
     held_back,
+    latest_notification_id,
     notifications_page,
     policy_of,
 )
@@ -88,6 +89,14 @@ def notifications(request: MemberVisit, *, mentions: bool = False) -> HttpRespon
     }
     template = "notifications/_page.html" if request.htmx else "notifications/list.html"
     return render(request, template, {**context, "feed_url": request.path})
+
+
+@require_POST
+@signed_in_only
+def read_all(request: MemberVisit) -> HttpResponseBase:
+    """Say that all of it has been read."""
+    mark_read(request.user, latest_notification_id(request.user))
+    return SeeOther(next_address(request, "/notifications"))
 
 
 def grouped(items: list[NotificationItem]) -> list[Row]:

@@ -2,10 +2,11 @@
 
 export async function ask(link, { words, say, renumber }) {
   const answer = await fetch(link.href, { headers: { "HX-Request": "true" } }).catch(() => null);
-  if (!answer?.ok) return location.assign(link.href);
   const dialog = document.createElement("dialog");
-  dialog.innerHTML = await answer.text();
-  dialog.replaceChildren(dialog.querySelector(".confirm"));
+  dialog.innerHTML = answer?.ok ? await answer.text() : "";
+  const question = dialog.querySelector(".confirm");
+  if (!question) return location.assign(link.href); // its page says what is wrong
+  dialog.replaceChildren(question);
   dialog.setAttribute("aria-labelledby", "question");
   const form = dialog.querySelector("form");
   form.action = link.href;

@@ -100,3 +100,18 @@ def test_what_a_suspended_account_did_is_not_shown(alice, bob, page_of):
     page = page_of(alice).get("/notifications").text
     assert "/@bob" not in page
     assert "/@carol" in page
+
+
+def test_one_button_says_that_all_has_been_read(alice, bob, page_of):
+    post, browser = publish(alice), page_of(alice)
+    like_post(bob, post.pk)
+    publish(bob, "@alice look", reply_to_id=post.pk)
+    deliver()
+    page = browser.get("/notifications/mentions").text  # which marks nothing
+    assert "Mark all as read" in page
+    answer = browser.post("/notifications/read", {"next": "/notifications/mentions"})
+    assert (answer.status_code, answer["Location"]) == (303, "/notifications/mentions")
+    assert unread_count(alice) == 0
+    assert "Mark all as read" not in browser.get("/notifications/mentions").text
+    assert browser.get("/notifications/read").status_code == 405
+    assert Client().post("/notifications/read")["Location"].startswith("/login")
