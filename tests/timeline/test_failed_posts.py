@@ -56,11 +56,10 @@ def fields_of(page):
     """What the composer on a page would send."""
     page = page.split('<form class="composer')[1].split("</form>")[0]
     found = dict(re.findall(r'<input type="hidden" name="([a-z_]+)" value="([^"]*)"', page))
-    body = re.search(r'<textarea name="body"[^>]*>\s*([^<]*)</textarea>', page)
-    chosen = re.search(
-        r'<select name="visibility".*?<option value="([^"]+)" selected', page, re.DOTALL
-    )
-    return {**found, "body": body[1], "visibility": chosen[1], "without_alt": "1"}
+    [body] = re.findall(r'<textarea name="body"[^>]*>\s*([^<]*)</textarea>', page)
+    menu = page.split('<select name="visibility"')[1].split("</select>")[0]
+    [chosen] = re.findall(r'<option value="([^"]+)" selected', menu)
+    return {**found, "body": body, "visibility": chosen, "without_alt": "1"}
 
 
 @pytest.mark.parametrize(
