@@ -1,12 +1,19 @@
 """Entry point of `./run bench`."""
 
 import argparse
+import os
 import sys
+import time
+import traceback
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console
 
 from bench import caches, report, site, timeline
+from bench.measure import Spread
+from bench.progress import OvertimeError, bar, within
+from bench.report import Line
 from bench.servers import site_servers
 from runner.services.memcached import TESTS
 
@@ -19,8 +26,11 @@ examples:
   ./run bench caches --no-write          look, and leave docs/bench/ as it is
   ./run bench timeline                   delivery and home timelines
   ./run bench timeline --only fanout     one post to 100,000 followers through real workers
-  ./run bench                            pages over HTTP beside a naive site and what the machine can do; needs wrk
+  ./run bench                            pages over HTTP beside a naive site and what the machine can do, in
+                                         less than 15 minutes; needs wrk
+  ./run bench site --graph FILE          the same with another follow graph than the one that is made
 """
+LONGEST_SECONDS = 3600  # of a part that does not say it
 
 
 def main(command_line: list[str]) -> int:
@@ -32,16 +42,45 @@ def main(command_line: list[str]) -> int:
     if not chosen:
         console.print(f"There is no part {options.only!r}: {', '.join(suite.PARTS)}.")
         return 2
-    with site_servers(getattr(suite, "LAYERS", TESTS)) as (services, directory):
-        lines = []
-        for part in chosen:
-            with console.status(f"Measuring {part}"):
-                lines += suite.run(part, directory)
+    if options.graph:
+        os.environ[site.GRAPH] = str(options.graph.resolve())
+    if said := getattr(suite, "lacks", str)():
+        console.print(said)
+        return 2
+    with site_servers(
+        getattr(suite, "LAYERS", TESTS), forced_to_disk=getattr(suite, "FORCED_TO_DISK", False)
+    ) as (services, directory):
+        lines = _measured(console, suite, chosen, directory)
         report.show(console, lines)
         if options.write and options.only is None:
             for place in report.write(options.directory, options.suite, lines, services.describe()):
                 console.print(f"wrote {place}")
     return 1 if any(line.passed is False for line in lines) else 0
+
+
+def _measured(console: Console, suite: Any, chosen: list[str], directory: Path) -> list[Line]:
+    """The lines of all parts. One that fails or takes too long is a line that falls short; the others go on."""
+    lines: list[Line] = []
+    longest = getattr(suite, "SECONDS", {})
+    with bar(console, chosen) as begin:
+        for part in chosen:
+            begin(part)
+            more = getattr(suite, "DATA_SECONDS", 0) if part == chosen[0] else 0
+            began = time.monotonic()
+            try:
+                with within(longest.get(part, LONGEST_SECONDS) + more):
+                    lines += suite.run(part, directory)
+            except OvertimeError as error:
+                lines.append(_not_measured(part, str(error)))
+            except Exception as error:  # noqa: BLE001 -- what the others found is not lost with it
+                console.print(traceback.format_exc(), markup=False)
+                lines.append(_not_measured(part, f"{type(error).__name__}: {error}"))
+            console.print(f"{part}: {time.monotonic() - began:.0f} s")
+    return lines
+
+
+def _not_measured(part: str, reason: str) -> Line:
+    return Line(f"part {part}", "", Spread.exact(0), bar="is measured", passed=False, note=reason)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -58,6 +97,10 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--directory", type=Path, default=ROOT / "docs" / "bench", metavar="DIR",
         help="where JSON and SVG go (default: docs/bench)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--graph", type=Path, metavar="FILE",
+        help="site: an edge list, follower and followee a line (default: one made in the shape of a real one)",
     )  # fmt: skip
     parser.add_argument("--no-write", dest="write", action="store_false", help="only print")
     return parser

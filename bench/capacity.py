@@ -1,8 +1,8 @@
 """`./run capacity`: what a population needs, from what one page, one post and one entry were measured to cost.
 
 The costs of pages come from docs/bench/site.json, the bytes from the suites `caches` and `timeline`; each line says which. The
-reckoning is straight: rate times cost, over how far a core should be used. What it says of real loads, the part `mix` of the
-suite `site` holds against what they took.
+reckoning is straight: rate times cost, over how far a core should be used. The part `mix` of the suite `site` puts two real
+loads on a site and notes what they took; the same reckoning foretells them here, and the error is printed.
 """
 
 import argparse
@@ -27,6 +27,11 @@ ROW = 600  # of a post in PostgreSQL, with its indexes and counts
 DELIVERED = 80_000  # live followers a second that one worker and its share of a Redis serve
 WINDOW_DAYS, COUNTER_DAYS, CONTENT_DAYS, MARK_DAYS = 3, 60, 7, 90
 GIB = 2**30
+LOADS = "cores at"  # the lines of real loads begin so
+
+
+class MissingError(Exception):
+    """Nothing was measured yet."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,13 +85,48 @@ class Need:
     by: str
 
 
+@dataclass(frozen=True, slots=True)
+class Check:
+    """A real load: requests a second, and the cores that it was foretold to take and took."""
+
+    load: str
+    foretold: float
+    measured: float
+
+    @property
+    def error(self) -> float:
+        """How far off, as a share of what was measured."""
+        return self.foretold / self.measured - 1
+
+
 def costs(place: Path = MEASURED) -> Costs:
-    """As they were last measured."""
-    lines = {line["what"]: line for line in json.loads(place.read_text())["lines"]}
-    page = lines["home API, processor time a page"]
-    web, stores = page["note"].split(" + ")[0].split()[-1], page["note"].split(" + ")[1].split()[0]
-    publish = next(line["note"] for what, line in lines.items() if what.startswith("cores at"))
-    return Costs(float(web), float(stores), float(publish.rsplit(" ms", 1)[0].split()[-1]))
+    """As they were last measured. Raises MissingError when they were not."""
+    page = _figures(place, "home API, processor time a page")
+    mixed = _figures(place, LOADS)
+    if not page or not mixed:
+        raise MissingError
+    _what, one = page[0]
+    return Costs(one["web ms"], one["stores ms"], mixed[-1][1]["publication ms"])
+
+
+def checks(place: Path = MEASURED) -> list[Check]:
+    """The real loads that were measured."""
+    return [
+        Check(what.removesuffix(", foretold"), one["foretold cores"], one["measured cores"])
+        for what, one in _figures(place, LOADS)
+    ]
+
+
+def _figures(place: Path, name: str) -> list[tuple[str, dict[str, float]]]:
+    """The figures of the lines whose names begin so."""
+    if not place.exists():
+        return []
+    lines = json.loads(place.read_text())["lines"]
+    return [
+        (line["what"], line["figures"])
+        for line in lines
+        if line["what"].startswith(name) and line["figures"]
+    ]
 
 
 def needs(people: Population, cost: Costs) -> Iterator[Need]:
@@ -199,12 +239,20 @@ def main(command_line: list[str]) -> int:
     """Print the table; 2 when nothing was measured yet."""
     options = _parser().parse_args(command_line)
     console = Console()
-    if not MEASURED.exists():
+    try:
+        cost = costs()
+    except MissingError:
         console.print("Nothing was measured yet: ./run bench")
         return 2
     table = Table("what", "needed", "by")
-    for need in needs(Population(**vars(options)), costs()):
+    for need in needs(Population(**vars(options)), cost):
         table.add_row(need.what, f"{need.amount:,.1f} {need.unit}", need.by)
+    console.print(table)
+    table = Table("checked against a real load", "foretold", "measured", "off by")
+    for one in checks():
+        table.add_row(
+            one.load, f"{one.foretold:.3f} cores", f"{one.measured:.3f} cores", f"{one.error:+.0%}"
+        )
     console.print(table)
     return 0
 

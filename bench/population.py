@@ -1,5 +1,8 @@
 """People and posts of benchmarks, made in bulk by PostgreSQL itself: a million posts in half a minute."""
 
+import random
+from collections.abc import Sequence
+
 from django.db import connection
 
 from apps.accounts.bulk import make_accounts
@@ -7,6 +10,9 @@ from apps.accounts.models import User, UserCounts
 from apps.accounts.queries import user_by_handle
 from apps.ids import EPOCH
 
+ROWS = 100_000  # of one statement
+
+# In the order of time, as a site that is used has them.
 _POSTS = """
 INSERT INTO posts_post (id, author_id, kind, body, content_warning, language, visibility, thread_id, version, created_at)
 SELECT id, author_id, 'text', 'A post of some words, as people write them, number ' || n, '', 'en', 'public', id, 1,
@@ -14,42 +20,61 @@ SELECT id, author_id, 'text', 'A post of some words, as people write them, numbe
 FROM (
     SELECT ((second - %(epoch)s) << 28 | author_id) << 4 AS id, *
     FROM (
-        SELECT u.id AS author_id, n, %(begin)s + n * %(apart)s + u.id %% %(apart)s AS second
-        FROM accounts_user u, generate_series(1, %(each)s) AS n WHERE u.handle LIKE %(handles)s
+        SELECT author_id, n, %(begin)s + n * %(apart)s + author_id %% %(apart)s AS second
+        FROM unnest(%(authors)s::bigint[]) AS author_id, generate_series(%(first)s, %(last)s) AS n
     ) AS written
 ) AS numbered
+ORDER BY id
+"""
+_COUNT = """
+UPDATE accounts_usercounts c
+SET posts = c.posts + %(each)s, revision = c.revision + 1, outbox_revision = c.outbox_revision + 1,
+    last_post_id = (SELECT max(id) FROM posts_post WHERE author_id = c.user_id)
+WHERE user_id = ANY(%(authors)s)
 """
 _FOLLOW = """
-INSERT INTO {table} (owner_id, {other}_id, created_at)
-SELECT {columns}, now() FROM accounts_user WHERE handle LIKE %s ORDER BY md5(handle || %s) LIMIT %s
+INSERT INTO graph_followee (owner_id, followee_id, created_at) SELECT %(reader)s, unnest(%(authors)s::bigint[]), now();
+INSERT INTO graph_follower (owner_id, follower_id, created_at) SELECT unnest(%(authors)s::bigint[]), %(reader)s, now();
+UPDATE accounts_usercounts
+SET followers = followers + 1, followers_revision = followers_revision + 1, revision = revision + 1
+WHERE user_id = ANY(%(authors)s)
 """
+
+
+def add_posts(authors: Sequence[int], numbers: range, *, begin: int, apart: int) -> None:
+    """Posts of accounts: each writes those of the numbers, one in `apart` seconds from `begin` on."""
+    step = max(ROWS // len(authors), 1)
+    with connection.cursor() as sql:
+        for first in range(numbers.start, numbers.stop, step):
+            last = min(first + step, numbers.stop) - 1
+            values = {"epoch": EPOCH, "begin": begin, "apart": apart, "first": first, "last": last}
+            sql.execute(_POSTS, {**values, "authors": list(authors)})
+        sql.execute(_COUNT, {"each": len(numbers), "authors": list(authors)})
 
 
 def write_posts(handles: str, authors: int, each: int, *, begin: int, apart: int) -> None:
     """New accounts whose handles begin alike, each with so many posts, one in `apart` seconds from `begin` on."""
     make_accounts([f"{handles}{number}" for number in range(authors)])
-    values: dict[str, int | str] = {
-        "epoch": EPOCH,
-        "begin": begin,
-        "apart": apart,
-        "each": each,
-        "handles": f"{handles}%",
-    }
-    with connection.cursor() as sql:
-        sql.execute(_POSTS, values)
+    add_posts(_ids(handles), range(1, each + 1), begin=begin, apart=apart)
 
 
-def make_reader(handle: str, followees: str, most: int | None = None) -> User:
-    """An account that follows those whose handles begin alike: all, or `most` of them, not the same as the next reader."""
+def make_reader(handle: str, followees: str) -> User:
+    """A new account that follows all those whose handles begin alike."""
+    return make_follower(handle, _ids(followees))
+
+
+def make_follower(handle: str, authors: Sequence[int], most: int | None = None) -> User:
+    """A new account that follows some accounts: all, or `most` of them, not the same as the next one."""
     make_accounts([handle])
-    reader, followed = user_by_handle(handle), 0
+    reader = user_by_handle(handle)
+    followed = list(authors) if most is None else random.Random(handle).sample(list(authors), most)
     with connection.cursor() as sql:
-        for table, other, columns in (
-            ("graph_followee", "followee", "%s, id"),
-            ("graph_follower", "follower", "id, %s"),
-        ):
-            statement = _FOLLOW.format(table=table, other=other, columns=columns)
-            sql.execute(statement, [reader.pk, f"{followees}%", handle, most])
-            followed = sql.rowcount
-    UserCounts.objects.filter(pk=reader.pk).update(following=followed, graph_revision=1)
+        for statement in _FOLLOW.split(";"):
+            sql.execute(statement, {"reader": reader.pk, "authors": followed})
+    UserCounts.objects.filter(pk=reader.pk).update(following=len(followed), graph_revision=1)
     return user_by_handle(handle)
+
+
+def _ids(handles: str) -> list[int]:
+    found = User.objects.filter(handle__startswith=handles).order_by("pk")
+    return list(found.values_list("pk", flat=True))

@@ -7,8 +7,10 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import django
+from django.conf import settings
 from django.core.management import call_command
 
+from runner.services import postgres
 from runner.services.debian import find_memcached
 from runner.services.group import Services, throwaway_services
 from runner.services.memcached import TESTS, Layer, Memcached
@@ -25,21 +27,32 @@ SETTINGS = {
 }
 
 
-_stores: list[int] = []
+_stores: list[tuple[str, int]] = []
 
 
-def store_pids() -> list[int]:
-    """The processes of PostgreSQL, Redis and Memcached, in no order."""
-    return list(_stores)
+def store_pids() -> dict[str, list[int]]:
+    """The processes of PostgreSQL, Redis and Memcached, by the name of the program."""
+    found: dict[str, list[int]] = {}
+    for name, pid in _stores:
+        found.setdefault(name.split()[0], []).append(pid)
+    return found
 
 
 @contextmanager
-def site_servers(layers: Sequence[Layer] = TESTS) -> Iterator[tuple[Services, Path]]:
-    """PostgreSQL, Redis and the layers of Memcached in a directory that goes away, with Django set up and migrated."""
+def site_servers(
+    layers: Sequence[Layer] = TESTS, *, forced_to_disk: bool = False
+) -> Iterator[tuple[Services, Path]]:
+    """PostgreSQL, Redis and the layers of Memcached in a directory that goes away, with Django set up and migrated.
+
+    `forced_to_disk`: what PostgreSQL has said is done is on the disk, as it is on a site.
+    """
+    options = {} if forced_to_disk else postgres.THROWAWAY
     with ExitStack() as stack:
         directory = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="feedsite-bench-")))
-        services = stack.enter_context(throwaway_services(directory, layers))
-        _stores.extend(service.child.pid for service in services.all() if service.child)
+        services = stack.enter_context(throwaway_services(directory, layers, options))
+        _stores.extend(
+            (service.name, service.child.pid) for service in services.all() if service.child
+        )
         stack.callback(_stores.clear)
         places = {"MEDIA_ROOT": str(directory / "media"), "STATIC_ROOT": str(directory / "static")}
         os.environ.update({**SETTINGS, **places, **services.settings()})
@@ -62,3 +75,9 @@ def memcached_nodes(directory: Path, labels: list[str]) -> Iterator[list[Memcach
             node.start()
             stack.callback(node.stop)
         yield nodes
+
+
+def memcached_addresses() -> list[str]:
+    """All nodes of the site's, whatever their layer."""
+    groups = [settings.MEMCACHED_URLS, settings.MEMCACHED_BACKUP_URLS, *settings.MEMCACHED_L1_URLS]
+    return [address for group in groups for address in group]

@@ -6,12 +6,33 @@ from pathlib import Path
 from bench.report import Line
 from runner.services.memcached import SITE
 
+GRAPH = "BENCH_GRAPH"  # the setting that names an edge list: two numbers a line, plain or gzipped
 LAYERS = SITE  # of Memcached: as `./run` has them
-# In the order of the table: part -> module with a `run`, which gets a directory for the files of its processes.
-PARTS = {"pages": "pages", "growth": "growth", "mix": "mix", "profile": "profile"}
+FORCED_TO_DISK = True  # what is published is on the disk before it is answered, as on a site
+# In this order, since the first writes the posts and the last leaves deliveries behind: part -> module with a `run`, which gets
+# a directory for the files of its processes.
+PARTS = {
+    "growth": "growth",
+    "pages": "pages",
+    "mix": "mix",
+    "profile": "profile",
+    "publish": "publish",
+}
+# The longest that each may take, 13 minutes in all; what is not done by then is said to be not done.
+SECONDS = {"growth": 240, "pages": 240, "mix": 120, "profile": 60, "publish": 120}
+DATA_SECONDS = 120  # more for the part that comes first, and so makes the data
 
 
 def run(part: str, directory: Path) -> list[Line]:
     """Measure one part. Its module is imported here: it may import models, which need Django set up."""
     found: list[Line] = import_module(f"bench.site.{PARTS[part]}").run(directory)
     return found
+
+
+def lacks() -> str:
+    """What this machine has not that the suite needs; nothing when all is there."""
+    load, clock = (import_module(f"bench.site.{name}") for name in ("load", "clock"))
+    if not clock.is_measured():
+        return "This suite reads processor time from /proc: it needs Linux. Nothing was measured."
+    said: str = load.lacks()
+    return said

@@ -3,6 +3,7 @@
 It says what a page costs whoever else is at work on the machine; requests a second say that of an idle one only.
 """
 
+import contextlib
 import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -21,11 +22,30 @@ def seconds_below(root: int) -> float:
     return seconds_of([root]) - _ticks(root, ended=False) / TICKS
 
 
+def megabytes_of(pids: Iterable[int]) -> float:
+    """Memory of some processes and all below them; what they share is divided among them."""
+    return sum(_kilobytes(pid) for root in pids for pid in _tree(root)) / 1024
+
+
+def is_measured() -> bool:
+    """Whether this machine counts so."""
+    return (PROC / "self" / "stat").exists()
+
+
+def _kilobytes(pid: int) -> int:
+    with contextlib.suppress(OSError):
+        for line in (PROC / str(pid) / "smaps_rollup").read_text().splitlines():
+            if line.startswith("Pss:"):
+                return int(line.split()[1])
+    return 0
+
+
 def _tree(root: int) -> Iterator[int]:
     yield root
     for task in (PROC / str(root) / "task").glob("*/children"):
-        for child in task.read_text().split():
-            yield from _tree(int(child))
+        with contextlib.suppress(OSError):  # it has ended meanwhile
+            for child in task.read_text().split():
+                yield from _tree(int(child))
 
 
 def _ticks(pid: int, *, ended: bool = True) -> int:

@@ -1,95 +1,174 @@
-"""What a home page costs as everything grows: with the followees, and with the depth in the timeline. In one process, warm."""
+"""What a home page costs as everything grows: the posts of all, the followees, the depth. Over HTTP, one request at a time."""
 
 import random
-import time
-from collections.abc import Callable
+from base64 import b64encode
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
-from typing import Any
-
-from django.db import connection
+from urllib.parse import urlencode
 
 from apps.accounts.models import User
 from apps.graph.models import Followee
-from apps.paging import Cursor
 from apps.posts.models import Post
-from apps.timeline.home import home_timeline
-from bench.measure import Spread, compare
-from bench.population import make_reader
+from bench.measure import Spread
+from bench.progress import doing
 from bench.report import Line
-from bench.site.world import world
+from bench.site.systems import HOME, naive_headers, naive_site, our_site
+from bench.site.visitor import Visitor, bearer, in_turn, percentile
+from bench.site.world import FOLLOWEES as FOLLOWED
+from bench.site.world import Readers, make_readers, people, world, write_crowd
 
-FOLLOWEES = (50, 500, 5000)
-GROWTH_MOST, DEPTH_MOST = 1.3, 2.0
-DEPTH, DEEP_FOLLOWEES, DEEP_PAGES = 100_000, 500, 60
+POSTS = (10_000, 100_000, 1_000_000)
+FOLLOWEES = (50, 500, 2000, 5000)
+DEPTHS = (1, 100, 1000, 10_000, 100_000)
+DEEP_PAGES, PAGE = 80, 20
+GROWTH_MOST, DEPTH_MOST, POSTS_MOST = 1.3, 2.0, 1.3
+WARM = 3
+OURS, NAIVE, NAIVE_QUIET = "feedsite", "naive DRF pull", "naive DRF pull, quiet followees"
+Ask = Callable[[], float]  # milliseconds
+Curve = dict[int, list[float]]  # milliseconds at each size
 
 
-def run(_directory: Path) -> list[Line]:
-    """Both."""
-    world()
-    return [_by_followees(), _by_depth()]
+def run(directory: Path) -> list[Line]:
+    """All three; the posts are written meanwhile."""
+    with ExitStack() as stack:
+        ours = Visitor(stack.enter_context(our_site(directory)).port)
+        people()
+        naive = Visitor(stack.enter_context(naive_site(directory)).port)
+        lines = [_by_posts(ours, naive)]
+        world()
+        lines += [_by_followees(ours, naive), _by_depth(ours, naive)]
+    for line, visitor in ((line, one) for line in lines for one in (ours, naive)):
+        if visitor.errors:
+            raise RuntimeError(f"{line.what}: {visitor.errors} errors")
+    return lines
 
 
-def _by_followees() -> Line:
-    readers = {most: make_reader(f"grown{most}", "%x", most) for most in FOLLOWEES}
-    ways: dict[str, Callable[[], object]] = {
-        f"{most:,} followees": _first_page(reader) for most, reader in readers.items()
-    }
-    for way in ways.values():
-        for _warm in range(3):
-            way()
-    taken = {name: _milliseconds(one) for name, one in compare(ways).items()}
-    (_name, least), *_between, (name, most) = taken.items()
-    times = most.median / least.median
-    return Line(
-        f"home page, warm; {name}",
-        "ms",
-        most,
-        {one: spread for one, spread in taken.items() if one != name},
-        f"at most {GROWTH_MOST} times {FOLLOWEES[0]} followees",
-        times <= GROWTH_MOST,
-        f"{times:.2f} times",
+def _by_posts(ours: Visitor, naive: Visitor) -> Line:
+    here = people()
+    curves: dict[str, Curve] = {OURS: {}, NAIVE: {}, NAIVE_QUIET: {}}
+    for posts in POSTS:
+        write_crowd(posts)
+        busy = make_readers(f"grown{posts}x", here.crowd, FOLLOWED, 1)
+        quiet = make_readers(f"silent{posts}x", here.quiet, FOLLOWED, 1)
+        doing(f"a page among {posts:,} posts")
+        ways = {
+            OURS: _home(ours, busy),
+            NAIVE: _naive(naive, busy),
+            NAIVE_QUIET: _naive(naive, quiet),
+        }
+        for name, taken in _warmed(ways).items():
+            curves[name][posts] = taken
+    return _line(
+        "home page as posts grow", "posts written since by all", curves, POSTS_MOST, bar=""
     )
 
 
-def _by_depth() -> Line:
-    reader = make_reader("deep", "crowdx", DEEP_FOLLOWEES)
-    followees = Followee.objects.filter(owner=reader).values("followee")
-    posts = Post.objects.filter(author__in=followees).order_by("-pk").values_list("pk", flat=True)
-    with connection.cursor() as sql:
-        sql.execute("ANALYZE graph_followee")
-    deep = list(posts[DEPTH : DEPTH + 20 * DEEP_PAGES : 20])
-    first = _first_page(reader)
-    for _warm in range(3):
+def _by_followees(ours: Visitor, naive: Visitor) -> Line:
+    authors = people().authors
+    random.Random(1).shuffle(authors)
+    ways: dict[str, Ask] = {}
+    for most in FOLLOWEES:
+        doing(f"a page of {most:,} followees")
+        readers = make_readers(f"following{most}x", authors, most, 1)
+        ways[f"{OURS} {most}"] = _home(ours, readers)
+        ways[f"{NAIVE} {most}"] = _naive(naive, readers)
+    taken = _warmed(ways)
+    curves = {name: {most: taken[f"{name} {most}"] for most in FOLLOWEES} for name in (OURS, NAIVE)}
+    bar = f"at most {GROWTH_MOST} times the page of {FOLLOWEES[0]} followees"
+    return _line("home page, warm, as followees grow", "followees", curves, GROWTH_MOST, bar=bar)
+
+
+def _by_depth(ours: Visitor, naive: Visitor) -> Line:
+    doing("pages deep down")
+    reader = make_readers("deep", people().crowd, FOLLOWED, 1)
+    ids = _timeline(reader.users[0])
+    header, naive_header = bearer(reader.tokens[0]), naive_headers(reader.users)[0]
+    first = _home(ours, reader)
+    for _warm in range(WARM):
         first()
-    random.Random(1).shuffle(deep)
-    taken: dict[str, list[float]] = {"first": [], "deep": []}
-    for max_id in deep:  # in turn, each deep page once: nobody has read it before
-        taken["first"].append(_seconds(first))
-        taken["deep"].append(_seconds(partial(home_timeline, reader, Cursor(max_id=max_id))))
-    first_p95, deep_p95 = (sorted(one)[int(len(one) * 0.95)] * 1000 for one in taken.values())
-    times = deep_p95 / first_p95
-    return Line(
-        f"home page {DEPTH:,} posts down, p95",
-        "ms",
-        Spread.exact(deep_p95),
-        {"page 1, p95": Spread.exact(first_p95)},
-        f"at most {DEPTH_MOST:g} times page 1",
-        times <= DEPTH_MOST,
-        f"{times:.2f} times; medians {Spread.of(taken['deep']).median * 1000:.2f} and"
-        f" {Spread.of(taken['first']).median * 1000:.2f} ms",
+    curves: dict[str, Curve] = {name: {depth: [] for depth in DEPTHS} for name in (OURS, NAIVE)}
+    starts = list(range(DEEP_PAGES))
+    random.Random(1).shuffle(starts)
+    for start in starts:  # in turn, each deep page once: nobody has read it before
+        for depth in DEPTHS:
+            max_id = ids[depth - 1 + start * PAGE] if depth > 1 else None
+            curves[OURS][depth].append(ours.ask(_below(HOME, max_id, "max_id"), header))
+            curves[NAIVE][depth].append(naive.ask(_naive_below(max_id), naive_header))
+    return _line(
+        "home page as one pages down, p95",
+        "posts down",
+        curves,
+        DEPTH_MOST,
+        bar=f"at {DEPTHS[-1]:,} at most {DEPTH_MOST:g} times page 1",
+        of=partial(percentile, percent=95),
     )
 
 
-def _first_page(reader: User) -> Callable[[], Any]:
-    return lambda: home_timeline(reader, Cursor()).items
+def _line(
+    what: str,
+    axis: str,
+    curves: Mapping[str, Curve],
+    most: float,
+    *,
+    bar: str,
+    of: Callable[[list[float]], float] | None = None,
+) -> Line:
+    """What the largest size costs; the others beside it."""
+    value = of or (lambda taken: Spread.of(taken).median)
+    ours = curves[OURS]
+    sizes = list(ours)
+    times = value(ours[sizes[-1]]) / value(ours[sizes[0]])
+    others = {f"{OURS}, {size:,}": Spread.exact(value(ours[size])) for size in sizes[:-1]}
+    others |= {
+        f"{name}, {sizes[-1]:,}": Spread.exact(value(curve[sizes[-1]]))
+        for name, curve in curves.items()
+        if name != OURS
+    }
+    return Line(
+        f"{what}: {sizes[-1]:,}",
+        "ms",
+        Spread.exact(value(ours[sizes[-1]])) if of else Spread.of(ours[sizes[-1]]),
+        others,
+        bar,
+        times <= most if bar else None,
+        f"{times:.2f} times",
+        axis=axis,
+        growth={
+            name: [(float(size), round(value(taken), 3)) for size, taken in curve.items()]
+            for name, curve in curves.items()
+        },
+    )
 
 
-def _seconds(work: Callable[[], object]) -> float:
-    begin = time.perf_counter()
-    work()
-    return time.perf_counter() - begin
+def _warmed(ways: Mapping[str, Ask]) -> dict[str, list[float]]:
+    for way in ways.values():
+        for _warm in range(WARM):
+            way()
+    return in_turn(ways)
 
 
-def _milliseconds(taken: Spread) -> Spread:
-    return Spread(taken.median / 1000, taken.low / 1000, taken.high / 1000)
+def _home(ours: Visitor, readers: Readers) -> Ask:
+    return partial(ours.ask, HOME, bearer(readers.tokens[0]))
+
+
+def _naive(naive: Visitor, readers: Readers) -> Ask:
+    return partial(naive.ask, "/home", naive_headers(readers.users)[0])
+
+
+def _below(path: str, place: object, name: str) -> str:
+    return path if place is None else f"{path}?{urlencode({name: place})}"
+
+
+def _naive_below(max_id: int | None) -> str:
+    """As the cursor of Django REST framework says it."""
+    place = None if max_id is None else b64encode(urlencode({"p": max_id}).encode()).decode()
+    return _below("/home", place, "cursor")
+
+
+def _timeline(reader: User) -> list[int]:
+    """The ids of a reader's timeline as far down as pages are read."""
+    followees = Followee.objects.filter(owner=reader).values_list("followee", flat=True)
+    posts = Post.objects.filter(author__in=list(followees)).order_by("-pk")
+    return list(posts.values_list("pk", flat=True)[: DEPTHS[-1] + (DEEP_PAGES + 1) * PAGE])

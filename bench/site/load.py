@@ -46,12 +46,9 @@ class Load:
         return self.requests / self.seconds
 
 
-def program() -> Path:
-    """Where wrk is; SystemExit with what to do when it is nowhere."""
-    found = on_path("wrk")
-    if found is None:
-        raise SystemExit(MISSING)
-    return found
+def lacks() -> str:
+    """What to do when wrk is nowhere; nothing when it is there."""
+    return "" if on_path("wrk") else MISSING
 
 
 def put_load(
@@ -66,7 +63,7 @@ def put_load(
     lines = directory / f"asks-{port}.txt"
     lines.write_text("".join(f"{ask.line}\n" for ask in asks))
     command = [
-        str(program()), "-t1", f"-c{connections}", f"-d{seconds:.0f}s", "--timeout", "20s", "-s", str(SCRIPT),
+        "wrk", "-t1", f"-c{connections}", f"-d{seconds:.0f}s", "--timeout", "20s", "-s", str(SCRIPT),
         f"http://127.0.0.1:{port}", "--", str(lines), "localhost",
     ]  # fmt: skip
     done = subprocess.run(command, capture_output=True, text=True, check=True)  # noqa: S603 -- our own

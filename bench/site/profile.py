@@ -8,19 +8,25 @@ import cProfile
 import pstats
 from collections import defaultdict
 from collections.abc import Callable, Iterator
+from http import HTTPStatus
 from io import BytesIO
 from pathlib import Path
 from typing import Any
 
 from django.conf import settings
 from django.core.handlers.wsgi import WSGIHandler
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 from bench.measure import Spread
+from bench.progress import doing
 from bench.report import Line
-from bench.site.pages import HOME
-from bench.site.world import world
+from bench.site import trips
+from bench.site.systems import HOME
+from bench.site.visitor import Header, bearer
+from bench.site.world import World, world
 
-REQUESTS, WARM = 200, 80
+REQUESTS, WARM, WARM_PAGES = 200, 80, 3
 UNLIMITED = (10**9, 60)
 # The first that a file's path contains says what it is for.
 PURPOSES = {
@@ -60,11 +66,47 @@ OTHER = "Python's library and the rest"
 
 
 def run(_directory: Path) -> list[Line]:
-    """One line for each purpose, the largest first."""
+    """What pages ask for; then one line for each purpose, the largest first."""
     here = world()
     settings.RATE_LIMITS = dict.fromkeys(settings.RATE_LIMITS, UNLIMITED)
     handler = WSGIHandler()
-    asks = [_ask(handler, token) for token in here.busy]
+    doing("what pages ask for")
+    asked = [_asked(handler, *page) for page in _pages(here)]
+    doing("one home request")
+    return [*asked, *_shares([_ask(handler, HOME, bearer(token)) for token in here.busy.tokens])]
+
+
+def _pages(here: World) -> list[tuple[str, str, Header]]:
+    token, cookie = bearer(here.busy.tokens[0]), ("Cookie", f"sessionid={here.cookies[0]}")
+    return [
+        ("home API", HOME, token),
+        ("home HTML", "/", cookie),
+        ("profile HTML", here.author.url, cookie),
+        ("thread HTML", f"{here.author.url}/{here.post.pk}", cookie),
+    ]
+
+
+def _asked(handler: WSGIHandler, name: str, path: str, header: Header) -> Line:
+    """What a warm page asks of PostgreSQL and of the caches."""
+    ask = _ask(handler, path, header)
+    for _warm in range(WARM_PAGES):
+        ask()
+    with CaptureQueriesContext(connection) as queries, trips.counted() as found:
+        ask()
+    return Line(
+        f"{name}: round trips to the caches",
+        "",
+        Spread.exact(found.trips),
+        note=f"{len(queries)} SQL statements",
+        figures={
+            "SQL statements": len(queries),
+            "round trips": found.trips,
+            "requests to caches": found.sent,
+        },
+    )
+
+
+def _shares(asks: list[Callable[[], None]]) -> list[Line]:
     for number in range(WARM):
         asks[number % len(asks)]()
     profile = cProfile.Profile()
@@ -103,15 +145,19 @@ def _purpose(place: str) -> str:
     return next((purpose for part, purpose in PURPOSES.items() if part in place), OTHER)
 
 
-def _ask(handler: WSGIHandler, token: str) -> Callable[[], None]:
+def _ask(handler: WSGIHandler, path: str, header: Header) -> Callable[[], None]:
+    name = f"HTTP_{header[0].upper()}"
+
     def ask() -> None:
         environ = {
-            "REQUEST_METHOD": "GET", "PATH_INFO": HOME, "QUERY_STRING": "", "SERVER_NAME": "localhost", "SERVER_PORT": "80",
+            "REQUEST_METHOD": "GET", "PATH_INFO": path, "QUERY_STRING": "", "SERVER_NAME": "localhost", "SERVER_PORT": "80",
             "HTTP_HOST": "localhost", "REMOTE_ADDR": "127.0.0.1", "SERVER_PROTOCOL": "HTTP/1.1", "HTTP_ACCEPT": "*/*",
-            "HTTP_AUTHORIZATION": f"Bearer {token}", "wsgi.input": BytesIO(), "wsgi.url_scheme": "http",
+            name: header[1], "wsgi.input": BytesIO(), "wsgi.url_scheme": "http",
         }  # fmt: skip
         answer: Any = handler(environ, lambda _status, _headers, _error=None: lambda _data: None)
         list(answer)
         answer.close()
+        if answer.status_code != HTTPStatus.OK:
+            raise RuntimeError(f"{path} answers {answer.status_code}")
 
     return ask

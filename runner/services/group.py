@@ -91,13 +91,17 @@ def plan_services(
 
 
 @contextmanager
-def throwaway_services(directory: Path, layers: Sequence[Layer] = TESTS) -> Iterator[Services]:
-    """Servers for tests, in a directory of the caller's: quick, and nothing is forced to the disk."""
+def throwaway_services(
+    directory: Path,
+    layers: Sequence[Layer] = TESTS,
+    options: Mapping[str, str] = postgres.THROWAWAY,
+) -> Iterator[Services]:
+    """Servers for tests, in a directory of the caller's: quick, and nothing is forced to the disk unless `options` say so."""
     log = directory / "log"
     log.mkdir(exist_ok=True)
     program = find_memcached(directory / "memcached")
     services = Services(
-        postgres=Postgres(directory / "postgres", directory, log, options=postgres.THROWAWAY),
+        postgres=Postgres(directory / "postgres", directory, log, options=options),
         redis=Redis(directory / "redis", directory, log, keep=redis.NOTHING_KEPT),
         tiers=Tiers(program, layers, directory, log) if program else None,
     )

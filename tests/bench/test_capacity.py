@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from bench.capacity import GIB, Costs, Population, costs, needs
+from bench.capacity import GIB, Costs, MissingError, Population, checks, costs, needs
 
 PEOPLE = Population(users=1_000_000, active=0.2, followees=200, posts=1, reads=86.4, peak=3)
 COST = Costs(page_web=1.2, page_stores=0.6, publish=12)
@@ -28,14 +28,22 @@ def test_ten_times_the_users_need_ten_times_as_much():
     assert all(large[what] == pytest.approx(10 * amount) for what, amount in small.items())
 
 
+def line(what, **figures):
+    return {"what": what, "figures": {name.replace("_", " "): one for name, one in figures.items()}}
+
+
 def test_costs_are_those_that_were_measured(tmp_path):
-    lines = [
-        {"what": "home API, processor time a page", "note": "1.25 + 0.50 ms (web + stores)"},
-        {
-            "what": "cores at 100 requests/s, foretold",
-            "note": "off by +3%; a read takes 1.75 ms of processor time, a publication with its delivery 11.5 ms",
-        },
-    ]
     place = tmp_path / "site.json"
-    place.write_text(json.dumps({"lines": lines}))
+    loads = [
+        line("cores at 50 requests/s, foretold", publication_ms=11.5, foretold_cores=0.1, measured_cores=0.125),
+        line("cores at 100 requests/s, foretold", publication_ms=11.5, foretold_cores=0.2, measured_cores=0.2),
+    ]  # fmt: skip
+    page = line("home API, processor time a page", web_ms=1.25, stores_ms=0.5)
+    place.write_text(json.dumps({"lines": [page, *loads, line("home API")]}))
     assert costs(place) == Costs(1.25, 0.5, 11.5)
+    assert [one.error for one in checks(place)] == pytest.approx([-0.2, 0])
+
+
+def test_without_a_measurement_nothing_is_reckoned(tmp_path):
+    with pytest.raises(MissingError):
+        costs(tmp_path / "site.json")

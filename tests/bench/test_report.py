@@ -22,10 +22,30 @@ def test_the_files_hold_every_line(tmp_path):
     plot = ElementTree.fromstring(places[1].read_text())
     texts = [node.text for node in plot.iter("{http://www.w3.org/2000/svg}text")]
     assert "SADD <one by one>" in texts
-    assert texts.count("feedsite") == 3
+    assert texts.count("feedsite") == 2  # a line alone compares nothing
     table = places[2].read_text()
     assert table.count("\n| ") == len(LINES) + 1
     assert "falls short" in table
+
+
+def test_what_grows_is_a_plot_of_curves(tmp_path):
+    curves = {"feedsite": [(10, 1.5), (1000, 2.0)], "naive": [(10, 3.0), (1000, 300.0)]}
+    line = Line("a page", "ms", Spread.exact(2), axis="posts", growth=curves)
+    place = write(tmp_path, "site", [line], "Redis 7")[-1]
+    assert place.name == "site-growth.svg"
+    plot = ElementTree.fromstring(place.read_text())
+    lines = list(plot.iter("{http://www.w3.org/2000/svg}polyline"))
+    heights = [[float(point.split(",")[1]) for point in one.get("points").split()] for one in lines]
+    assert heights[0][0] > heights[0][1] > heights[1][1]  # more is higher
+
+
+def test_lines_with_the_same_figures_are_a_table_of_their_own(tmp_path):
+    lines = [
+        Line(f"page {n}", "ms", Spread.exact(n), figures={"SQL": n, "bytes": 9}) for n in (1, 2)
+    ]
+    table = write(tmp_path, "site", lines, "Redis 7")[2].read_text()
+    assert "| | SQL | bytes |" in table
+    assert "| page 2 | 2 | 9 |" in table
 
 
 def test_the_table_says_what_falls_short(capsys):

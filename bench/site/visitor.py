@@ -1,0 +1,72 @@
+"""Who asks one request after the other over connections that stay open, one for each thread, and counts the milliseconds."""
+
+import json
+import threading
+import time
+from collections.abc import Callable, Mapping
+from http import HTTPStatus
+from http.client import HTTPConnection
+
+ROUNDS, TURN_SECONDS = 7, 0.15
+SECONDS = 20  # the longest wait for an answer
+Header = tuple[str, str]
+
+
+class Visitor:
+    """A program that asks a server on this machine."""
+
+    def __init__(self, port: int) -> None:
+        self.port = port
+        self.errors = 0
+        self._local = threading.local()
+
+    def ask(
+        self,
+        path: str,
+        header: Header,
+        body: Mapping[str, str] | None = None,
+        *,
+        due: float | None = None,
+    ) -> float:
+        """Milliseconds from when the request was due, now by default, until its answer was there. A body is posted."""
+        begin = time.perf_counter() if due is None else due
+        connection: HTTPConnection | None = getattr(self._local, "connection", None)
+        if connection is None:
+            connection = HTTPConnection("127.0.0.1", self.port, timeout=SECONDS)
+            self._local.connection = connection
+        headers = {header[0]: header[1], "Host": "localhost"}
+        if body is None:
+            connection.request("GET", path, headers=headers)
+        else:
+            headers["Content-Type"] = "application/json"
+            connection.request("POST", path, json.dumps(body), headers)
+        answer = connection.getresponse()
+        answer.read()
+        if answer.status != HTTPStatus.OK:
+            self.errors += 1
+        return (time.perf_counter() - begin) * 1000
+
+
+def bearer(token: str) -> Header:
+    """As our API wants a token."""
+    return "Authorization", f"Bearer {token}"
+
+
+def in_turn(
+    ways: Mapping[str, Callable[[], float]], *, rounds: int = ROUNDS, seconds: float = TURN_SECONDS
+) -> dict[str, list[float]]:
+    """What each way says it took; all of them in turn, each again and again for so long, at least once."""
+    taken: dict[str, list[float]] = {name: [] for name in ways}
+    for _round in range(rounds):
+        for name, way in ways.items():
+            end = time.perf_counter() + seconds
+            taken[name].append(way())
+            while time.perf_counter() < end:
+                taken[name].append(way())
+    return taken
+
+
+def percentile(values: list[float], percent: int) -> float:
+    """Of at least one value."""
+    ordered = sorted(values)
+    return ordered[min(len(ordered) * percent // 100, len(ordered) - 1)]
