@@ -44,12 +44,12 @@ def main(command_line: list[str]) -> int:
         return 2
     if options.graph:
         os.environ[site.GRAPH] = str(options.graph.resolve())
-    if said := getattr(suite, "lacks", str)():
-        console.print(said)
-        return 2
     with site_servers(
         getattr(suite, "LAYERS", TESTS), forced_to_disk=getattr(suite, "FORCED_TO_DISK", False)
     ) as (services, directory):
+        if said := suite.lacks(directory) if suite is site else "":
+            console.print(said)
+            return 2
         lines = _measured(console, suite, chosen, directory)
         report.show(console, lines)
         if options.write and options.only is None:

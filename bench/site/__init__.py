@@ -29,10 +29,13 @@ def run(part: str, directory: Path) -> list[Line]:
     return found
 
 
-def lacks() -> str:
+def lacks(directory: Path) -> str:
     """What this machine has not that the suite needs; nothing when all is there."""
-    load, clock = (import_module(f"bench.site.{name}") for name in ("load", "clock"))
+    load, clock, stores = (
+        import_module(f"bench.site.{name}") for name in ("load", "clock", "stores")
+    )
     if not clock.is_measured():
         return "This suite reads processor time from /proc: it needs Linux. Nothing was measured."
-    said: str = load.lacks()
-    return said
+    if not stores.has_memcached():
+        return "This suite needs Memcached (Debian, Ubuntu: apt install memcached). Nothing was measured."
+    return "" if load.program(directory) else str(load.MISSING)

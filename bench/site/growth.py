@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
+from statistics import median
 from urllib.parse import urlencode
 
 from apps.accounts.models import User
@@ -102,7 +103,7 @@ def _by_depth(ours: Visitor, naive: Visitor) -> Line:
         curves,
         DEPTH_MOST,
         bar=f"at {DEPTHS[-1]:,} at most {DEPTH_MOST:g} times page 1",
-        of=partial(percentile, percent=95),
+        value=partial(percentile, percent=95),
     )
 
 
@@ -113,10 +114,9 @@ def _line(
     most: float,
     *,
     bar: str,
-    of: Callable[[list[float]], float] | None = None,
+    value: Callable[[list[float]], float] = median,
 ) -> Line:
     """What the largest size costs; the others beside it."""
-    value = of or (lambda taken: Spread.of(taken).median)
     ours = curves[OURS]
     sizes = list(ours)
     times = value(ours[sizes[-1]]) / value(ours[sizes[0]])
@@ -129,7 +129,7 @@ def _line(
     return Line(
         f"{what}: {sizes[-1]:,}",
         "ms",
-        Spread.exact(value(ours[sizes[-1]])) if of else Spread.of(ours[sizes[-1]]),
+        Spread.of(ours[sizes[-1]]) if value is median else Spread.exact(value(ours[sizes[-1]])),
         others,
         bar,
         times <= most if bar else None,

@@ -1,12 +1,15 @@
 """Load by wrk: so many connections that always ask, each for one of some requests at random."""
 
 import json
+import os
 import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
-from runner.services.binaries import on_path
+from runner.services.debian import find_program
+from runner.services.memcached import library_path
 
 CONNECTIONS = 8
 SCRIPT = Path(__file__).with_name("load.lua")
@@ -46,9 +49,10 @@ class Load:
         return self.requests / self.seconds
 
 
-def lacks() -> str:
-    """What to do when wrk is nowhere; nothing when it is there."""
-    return "" if on_path("wrk") else MISSING
+@cache
+def program(directory: Path) -> Path | None:
+    """wrk: the one that is installed, else Debian's, unpacked below a directory; None when there is neither."""
+    return find_program("wrk", directory / "wrk")
 
 
 def put_load(
@@ -62,11 +66,17 @@ def put_load(
     """Ask a server on this machine for so long, to the whole second."""
     lines = directory / f"asks-{port}.txt"
     lines.write_text("".join(f"{ask.line}\n" for ask in asks))
+    wrk = program(directory)
+    if wrk is None:
+        raise RuntimeError(MISSING)
     command = [
-        "wrk", "-t1", f"-c{connections}", f"-d{seconds:.0f}s", "--timeout", "20s", "-s", str(SCRIPT),
+        str(wrk), "-t1", f"-c{connections}", f"-d{seconds:.0f}s", "--timeout", "20s", "-s", str(SCRIPT),
         f"http://127.0.0.1:{port}", "--", str(lines), "localhost",
     ]  # fmt: skip
-    done = subprocess.run(command, capture_output=True, text=True, check=True)  # noqa: S603 -- our own
+    environment = dict(os.environ)
+    if libraries := library_path(wrk):
+        environment["LD_LIBRARY_PATH"] = libraries
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)  # noqa: S603 -- our own
     said = json.loads(done.stdout.strip().splitlines()[-1])
     return Load(
         requests=said["requests"],

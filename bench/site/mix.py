@@ -157,8 +157,7 @@ def _paced(port: int, cast: _Cast, seconds: int, rate: int) -> _Mixed:
             else:
                 header = bearer(dice.choice(cast.readers))
                 reads.append(threads.submit(visitor.ask, HOME, header, due=due))
-    taken = ([one.result() for one in asked] for asked in (reads, writes))
-    return _Mixed(*taken, visitor.errors)
+    return _Mixed([one.result() for one in reads], [one.result() for one in writes], visitor.errors)
 
 
 def _mix_line(mixed: _Mixed) -> Line:

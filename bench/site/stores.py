@@ -53,6 +53,11 @@ def look() -> Counted:
     return Counted(statements, commands, found, missed, gets, hits)
 
 
+def has_memcached() -> bool:
+    """Whether there is any."""
+    return bool(memcached_addresses())
+
+
 def sizes() -> dict[str, float]:
     """Megabytes of what the stores keep."""
     client: Any = timelines()

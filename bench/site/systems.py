@@ -7,7 +7,7 @@ import sys
 import time
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cache
 from pathlib import Path
 
@@ -140,8 +140,9 @@ class System:
     def figures(self) -> dict[str, float]:
         """All that there is to say of it."""
         middle = sorted(self.loads, key=lambda one: one.p50)[len(self.loads) // 2]
-        total = {
-            name: sum(getattr(one, name) for one in self.counted) for name in Counted.__slots__
+        total: dict[str, int] = {
+            one.name: sum(getattr(counted, one.name) for counted in self.counted)
+            for one in fields(Counted)
         }
         hits = Counted(**total).hit_rate
         return {

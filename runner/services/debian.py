@@ -1,4 +1,4 @@
-"""Memcached without root: its Debian package, downloaded and unpacked into the data directory.
+"""Memcached and other programs without root: their Debian packages, downloaded and unpacked into a directory.
 
 Tried once, quietly and within a bounded time; a failure is remembered for a day.
 """
@@ -20,12 +20,17 @@ RETRY_AFTER_SECONDS = 24 * 3600
 
 def find_memcached(directory: Path) -> Path | None:
     """The installed Memcached, else the one unpacked in `directory`, else a new download; None when none can be had."""
-    installed = on_path("memcached")
+    return find_program("memcached", directory)
+
+
+def find_program(name: str, directory: Path) -> Path | None:
+    """The same for any program that is the only one of a package, and named like it."""
+    installed = on_path(name)
     if installed is not None and version(installed):
         return installed
-    unpacked = directory / "usr" / "bin" / "memcached"
+    unpacked = directory / "usr" / "bin" / name
     if not unpacked.exists() and not _failed_lately(directory):
-        _fetch(directory)
+        _fetch(name, directory)
     return unpacked if unpacked.exists() else None
 
 
@@ -35,16 +40,16 @@ def _failed_lately(directory: Path) -> bool:
     return False
 
 
-def _fetch(directory: Path) -> None:
+def _fetch(name: str, directory: Path) -> None:
     """Leave an unpacked package in `directory`, or a note that it could not be had."""
     work = directory.with_name(directory.name + "-work")
     shutil.rmtree(work, ignore_errors=True)
     try:
         for part in ("lists/partial", "cache/archives/partial", "root"):
             (work / part).mkdir(parents=True)
-        _download(work, time.monotonic() + LIMIT_SECONDS)
+        _download(name, work, time.monotonic() + LIMIT_SECONDS)
         (work / "root" / "unpacked").touch()
-        program = work / "root" / "usr" / "bin" / "memcached"
+        program = work / "root" / "usr" / "bin" / name
         if not version(program, library_path=library_path(program)):
             raise FileNotFoundError(program)
         shutil.rmtree(directory, ignore_errors=True)
@@ -56,15 +61,15 @@ def _fetch(directory: Path) -> None:
         shutil.rmtree(work, ignore_errors=True)
 
 
-def _download(work: Path, deadline: float) -> None:
-    """Fetch and unpack memcached and the libraries the system lacks. Raises OSError or SubprocessError."""
+def _download(name: str, work: Path, deadline: float) -> None:
+    """Fetch and unpack a package and the libraries the system lacks. Raises OSError or SubprocessError."""
     private = [
         "-o", f"Dir::State::lists={work}/lists", "-o", f"Dir::Cache={work}/cache", "-o", "Debug::NoLocking=true",
         "-o", "APT::Sandbox::User=", "-o", "Acquire::Retries=0", "-o", "Acquire::http::Timeout=5", "-o", "Acquire::Languages=none",
     ]  # fmt: skip
     _call(["apt-get", *private, "update"], work, deadline)
-    _call(["apt-get", *private, "download", "memcached"], work, deadline)
-    package = next(work.glob("memcached_*.deb"))
+    _call(["apt-get", *private, "download", name], work, deadline)
+    package = next(work.glob(f"{name}_*.deb"))
     depends = _call(["dpkg-deb", "-f", str(package), "Depends"], work, deadline)
     libraries = [name for name in re.findall(r"\blib[a-z0-9.+-]+", depends) if not _installed(name)]
     if libraries:

@@ -13,7 +13,7 @@ def not_installed(monkeypatch):
 
 
 def failing(calls):
-    def download(_work, _deadline):
+    def download(_name, _work, _deadline):
         calls.append(1)
         raise subprocess.CalledProcessError(100, "apt-get")
 
@@ -58,7 +58,7 @@ def test_an_unpacked_package_is_used_without_asking_again(place, monkeypatch):
 
 
 def test_a_program_that_cannot_run_counts_as_missing(place, monkeypatch):
-    def download(work, _deadline):
+    def download(_name, work, _deadline):
         broken = work / "root" / "usr" / "bin" / "memcached"
         broken.parent.mkdir(parents=True)
         broken.write_text("not a program")
