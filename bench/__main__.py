@@ -53,7 +53,10 @@ def main(command_line: list[str]) -> int:
         lines = _measured(console, suite, chosen, directory)
         report.show(console, lines)
         if options.write and options.only is None:
-            for place in report.write(options.directory, options.suite, lines, services.describe()):
+            said = services.describe() + (
+                f"; follow graph: {site.people()}" if suite is site else ""
+            )
+            for place in report.write(options.directory, options.suite, lines, said):
                 console.print(f"wrote {place}")
     return 1 if any(line.passed is False for line in lines) else 0
 
@@ -76,7 +79,7 @@ def _measured(console: Console, suite: Any, chosen: list[str], directory: Path) 
                 console.print(traceback.format_exc(), markup=False)
                 lines.append(_not_measured(part, f"{type(error).__name__}: {error}"))
             console.print(f"{part}: {time.monotonic() - began:.0f} s")
-    return lines
+    return sorted(lines, key=lambda line: not line.bar)  # those that have to reach something first
 
 
 def _not_measured(part: str, reason: str) -> Line:

@@ -69,7 +69,9 @@ def write(directory: Path, suite: str, lines: Sequence[Line], servers: str) -> l
     places = [directory / f"{suite}.{kind}" for kind in ("json", "svg", "md")]
     places[0].write_text(json.dumps(data, indent=1, ensure_ascii=False) + "\n")
     compared = [
-        (f"{line.what} ({line.unit})", line.ours, line.others) for line in lines if line.others
+        (f"{line.what} ({line.unit})", line.ours, line.others)
+        for line in lines
+        if line.others and not line.growth
     ]
     places[1].write_text(draw(compared))
     places[2].write_text(_markdown(suite, lines, servers))

@@ -29,6 +29,11 @@ def run(part: str, directory: Path) -> list[Line]:
     return found
 
 
+def people() -> str:
+    """Who follows whom in this run."""
+    return str(import_module("bench.site.world").people().graph)
+
+
 def lacks(directory: Path) -> str:
     """What this machine has not that the suite needs; nothing when all is there."""
     load, clock, stores = (
