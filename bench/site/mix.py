@@ -23,8 +23,7 @@ from bench.site.clock import seconds_below
 from bench.site.systems import HOME, our_site
 from bench.site.visitor import Visitor, bearer, percentile
 from bench.site.world import World, world
-from bench.timeline.workers import workers
-from runner.programs import QUEUES
+from bench.timeline.workers import BULK, workers
 
 RATE, SECONDS, WARM_SECONDS, READS_A_WRITE = 100, 30, 5, 100
 THREADS = 32
@@ -33,6 +32,7 @@ HITS_LEAST = 0.99
 WRITERS = 100  # the most followed
 PUBLISHES, READS = 60, 300
 IDLE_SECONDS, SETTLE_SECONDS = 3, 1
+QUEUES = ("sweep,default,fanout", BULK)  # of a worker each, as in docker-compose.yml
 STATUSES = "/api/v1/statuses"
 STATUS = {"status": "A few words among many."}
 T = TypeVar("T")
@@ -58,7 +58,7 @@ def run(directory: Path) -> list[Line]:
     cast = _cast(world())
     with ExitStack() as stack:
         port = stack.enter_context(our_site(directory)).port
-        stack.enter_context(workers(directory, QUEUES))
+        stack.enter_context(workers(directory, *QUEUES))
         doing("warming")
         _paced(port, cast, WARM_SECONDS, RATE)
         doing(f"{RATE // 2} requests/s")

@@ -7,12 +7,11 @@ from pathlib import Path
 from bench.measure import Spread
 from bench.progress import doing
 from bench.report import Line
-from bench.site.mix import STATUS, STATUSES
+from bench.site.mix import QUEUES, STATUS, STATUSES
 from bench.site.systems import our_site
 from bench.site.visitor import Visitor, bearer, percentile
 from bench.site.world import analyse, author_with, world
 from bench.timeline.workers import workers
-from runner.programs import QUEUES
 
 FOLLOWERS = (10, 1000, 10_000, 100_000, 250_000)
 ROUNDS, WARM = 50, 3
@@ -31,7 +30,7 @@ def run(directory: Path) -> list[Line]:
     own.mkdir()
     with ExitStack() as stack:
         visitor = Visitor(stack.enter_context(our_site(directory)).port)
-        stack.enter_context(workers(own, QUEUES))
+        stack.enter_context(workers(own, *QUEUES))
         ways = {
             most: partial(visitor.ask, STATUSES, bearer(token), STATUS)
             for most, (_author, token) in authors.items()
