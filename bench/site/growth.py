@@ -1,9 +1,9 @@
-"""What a home page costs as everything grows: the posts of all, the followees, the depth. Over HTTP, one request at a time."""
+"""What a home page costs as followees grow, and as one pages down. Over HTTP, one request at a time."""
 
 import random
 from base64 import b64encode
-from collections.abc import Callable, Mapping
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
 from statistics import median
@@ -18,52 +18,34 @@ from bench.report import Line
 from bench.site.systems import HOME, naive_headers, naive_site, our_site
 from bench.site.visitor import Visitor, bearer, in_turn, percentile
 from bench.site.world import FOLLOWEES as FOLLOWED
-from bench.site.world import Readers, make_readers, people, world, write_crowd
+from bench.site.world import Readers, make_readers, people, world
 
-POSTS = (10_000, 100_000, 1_000_000)
 FOLLOWEES = (50, 500, 2000, 5000)
 DEPTHS = (1, 100, 1000, 10_000, 100_000)
 DEEP_PAGES, PAGE = 80, 20
-GROWTH_MOST, DEPTH_MOST, POSTS_MOST = 1.3, 2.0, 1.3
+GROWTH_MOST, DEPTH_MOST = 1.3, 2.0
 WARM = 3
-OURS, NAIVE, NAIVE_QUIET = "feedsite", "naive DRF pull", "naive DRF pull, quiet followees"
+OURS, NAIVE = "feedsite", "naive DRF pull"
 Ask = Callable[[], float]  # milliseconds
 Curve = dict[int, list[float]]  # milliseconds at each size
 
 
 def run(directory: Path) -> list[Line]:
-    """All three; the posts are written meanwhile."""
+    """Followees, then depth."""
+    world()
+    with visitors(directory) as (ours, naive):
+        return [_by_followees(ours, naive), _by_depth(ours, naive)]
+
+
+@contextmanager
+def visitors(directory: Path) -> Iterator[tuple[Visitor, Visitor]]:
+    """Who asks our site, and who asks the naive one. RuntimeError at the end when they were answered with errors."""
     with ExitStack() as stack:
         ours = Visitor(stack.enter_context(our_site(directory)).port)
-        people()
         naive = Visitor(stack.enter_context(naive_site(directory)).port)
-        lines = [_by_posts(ours, naive)]
-        world()
-        lines += [_by_followees(ours, naive), _by_depth(ours, naive)]
-    for line, visitor in ((line, one) for line in lines for one in (ours, naive)):
-        if visitor.errors:
-            raise RuntimeError(f"{line.what}: {visitor.errors} errors")
-    return lines
-
-
-def _by_posts(ours: Visitor, naive: Visitor) -> Line:
-    here = people()
-    curves: dict[str, Curve] = {OURS: {}, NAIVE: {}, NAIVE_QUIET: {}}
-    for posts in POSTS:
-        write_crowd(posts)
-        busy = make_readers(f"grown{posts}x", here.crowd, FOLLOWED, 1)
-        quiet = make_readers(f"silent{posts}x", here.quiet, FOLLOWED, 1)
-        doing(f"a page among {posts:,} posts")
-        ways = {
-            OURS: _home(ours, busy),
-            NAIVE: _naive(naive, busy),
-            NAIVE_QUIET: _naive(naive, quiet),
-        }
-        for name, taken in _warmed(ways).items():
-            curves[name][posts] = taken
-    return _line(
-        "home page as posts grow", "posts written since by all", curves, POSTS_MOST, bar=""
-    )
+        yield ours, naive
+        if ours.errors or naive.errors:
+            raise RuntimeError(f"{ours.errors} errors of ours, {naive.errors} of the naive site")
 
 
 def _by_followees(ours: Visitor, naive: Visitor) -> Line:
@@ -73,12 +55,12 @@ def _by_followees(ours: Visitor, naive: Visitor) -> Line:
     for most in FOLLOWEES:
         doing(f"a page of {most:,} followees")
         readers = make_readers(f"following{most}x", authors, most, 1)
-        ways[f"{OURS} {most}"] = _home(ours, readers)
-        ways[f"{NAIVE} {most}"] = _naive(naive, readers)
-    taken = _warmed(ways)
+        ways[f"{OURS} {most}"] = home(ours, readers)
+        ways[f"{NAIVE} {most}"] = naive_home(naive, readers)
+    taken = warmed(ways)
     curves = {name: {most: taken[f"{name} {most}"] for most in FOLLOWEES} for name in (OURS, NAIVE)}
     bar = f"at most {GROWTH_MOST} times the page of {FOLLOWEES[0]} followees"
-    return _line("home page, warm, as followees grow", "followees", curves, GROWTH_MOST, bar=bar)
+    return line_of("home page, warm, as followees grow", "followees", curves, GROWTH_MOST, bar=bar)
 
 
 def _by_depth(ours: Visitor, naive: Visitor) -> Line:
@@ -86,7 +68,7 @@ def _by_depth(ours: Visitor, naive: Visitor) -> Line:
     reader = make_readers("deep", people().crowd, FOLLOWED, 1)
     ids = _timeline(reader.users[0])
     header, naive_header = bearer(reader.tokens[0]), naive_headers(reader.users)[0]
-    first = _home(ours, reader)
+    first = home(ours, reader)
     for _warm in range(WARM):
         first()
     curves: dict[str, Curve] = {name: {depth: [] for depth in DEPTHS} for name in (OURS, NAIVE)}
@@ -97,7 +79,7 @@ def _by_depth(ours: Visitor, naive: Visitor) -> Line:
             max_id = ids[depth - 1 + start * PAGE] if depth > 1 else None
             curves[OURS][depth].append(ours.ask(_below(HOME, max_id, "max_id"), header))
             curves[NAIVE][depth].append(naive.ask(_naive_below(max_id), naive_header))
-    return _line(
+    return line_of(
         "home page as one pages down, p95",
         "posts down",
         curves,
@@ -107,13 +89,13 @@ def _by_depth(ours: Visitor, naive: Visitor) -> Line:
     )
 
 
-def _line(
+def line_of(
     what: str,
     axis: str,
     curves: Mapping[str, Curve],
-    most: float,
+    most: float = 0,
     *,
-    bar: str,
+    bar: str = "",
     value: Callable[[list[float]], float] = median,
 ) -> Line:
     """What the largest size costs; the others beside it."""
@@ -142,18 +124,19 @@ def _line(
     )
 
 
-def _warmed(ways: Mapping[str, Ask]) -> dict[str, list[float]]:
-    for way in ways.values():
-        for _warm in range(WARM):
-            way()
+def warmed(ways: Mapping[str, Ask]) -> dict[str, list[float]]:
+    """Milliseconds of all ways in turn, after some that do not count."""
+    in_turn(ways, rounds=WARM, seconds=0)
     return in_turn(ways)
 
 
-def _home(ours: Visitor, readers: Readers) -> Ask:
+def home(ours: Visitor, readers: Readers) -> Ask:
+    """The first page of the first reader."""
     return partial(ours.ask, HOME, bearer(readers.tokens[0]))
 
 
-def _naive(naive: Visitor, readers: Readers) -> Ask:
+def naive_home(naive: Visitor, readers: Readers) -> Ask:
+    """The same of the naive site."""
     return partial(naive.ask, "/home", naive_headers(readers.users)[0])
 
 

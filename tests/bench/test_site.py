@@ -88,3 +88,12 @@ def test_ways_are_asked_in_turn_and_each_at_least_once():
     assert order == ["a", "b"] * 3
     assert taken == {"a": [1.0] * 3, "b": [1.0] * 3}
     assert percentile([float(n) for n in range(100)], 95) == 95
+
+
+def test_who_is_slow_is_not_asked_again():
+    order = []
+    ways = {
+        name: lambda name=name: order.append(name) or {"a": 1.0, "b": 2e3}[name] for name in "ab"
+    }
+    in_turn(ways, rounds=3, seconds=0)
+    assert order == ["a", "b", "a", "a"]
