@@ -58,7 +58,8 @@ def run(directory: Path) -> list[Line]:
     cast = _cast(world())
     with ExitStack() as stack:
         port = stack.enter_context(our_site(directory)).port
-        stack.enter_context(workers(directory, *QUEUES))
+        for queues in QUEUES:
+            stack.enter_context(workers(directory, queues))
         doing("warming")
         _paced(port, cast, WARM_SECONDS, RATE)
         doing(f"{RATE // 2} requests/s")

@@ -30,7 +30,8 @@ def run(directory: Path) -> list[Line]:
     own.mkdir()
     with ExitStack() as stack:
         visitor = Visitor(stack.enter_context(our_site(directory)).port)
-        stack.enter_context(workers(own, *QUEUES))
+        for queues in QUEUES:
+            stack.enter_context(workers(own, queues))
         ways = {
             most: partial(visitor.ask, STATUSES, bearer(token), STATUS)
             for most, (_author, token) in authors.items()

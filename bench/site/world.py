@@ -141,7 +141,11 @@ def make_readers(handle: str, authors: list[int], followees: int, most: int = RE
 def author_with(handle: str, followers: list[int]) -> tuple[User, str]:
     """A new account with so many followers, none of them here; and its token."""
     author = make_follower(handle, [])
-    values = {"author": author.pk, "followers": followers, "most": len(followers)}
+    values: dict[str, int | list[int]] = {
+        "author": author.pk,
+        "followers": followers,
+        "most": len(followers),
+    }
     with connection.cursor() as sql:
         for statement in _FOLLOWED.split(";"):
             sql.execute(statement, values)

@@ -29,13 +29,15 @@ def test_the_files_hold_every_line(tmp_path):
 
 
 def test_what_grows_is_a_plot_of_curves(tmp_path):
-    curves = {"feedsite": [(10, 1.5), (1000, 2.0)], "naive": [(10, 3.0), (1000, 300.0)]}
+    curves = {"feedsite": [(10.0, 1.5), (1000.0, 2.0)], "naive": [(10.0, 3.0), (1000.0, 300.0)]}
     line = Line("a page", "ms", Spread.exact(2), axis="posts", growth=curves)
     place = write(tmp_path, "site", [line], "Redis 7")[-1]
     assert place.name == "site-growth.svg"
     plot = ElementTree.fromstring(place.read_text())
     lines = list(plot.iter("{http://www.w3.org/2000/svg}polyline"))
-    heights = [[float(point.split(",")[1]) for point in one.get("points").split()] for one in lines]
+    heights = [
+        [float(point.split(",")[1]) for point in one.attrib["points"].split()] for one in lines
+    ]
     assert heights[0][0] > heights[0][1] > heights[1][1]  # more is higher
 
 

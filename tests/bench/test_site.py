@@ -81,10 +81,17 @@ def test_what_is_sent_before_an_answer_is_read_is_one_trip():
     assert (found.trips, found.sent) == (2, 4)
 
 
+def way(order, name, milliseconds):
+    def ask():
+        order.append(name)
+        return milliseconds
+
+    return ask
+
+
 def test_ways_are_asked_in_turn_and_each_at_least_once():
     order = []
-    ways = {name: lambda name=name: order.append(name) or 1.0 for name in "ab"}
-    taken = in_turn(ways, rounds=3, seconds=0)
+    taken = in_turn({name: way(order, name, 1.0) for name in "ab"}, rounds=3, seconds=0)
     assert order == ["a", "b"] * 3
     assert taken == {"a": [1.0] * 3, "b": [1.0] * 3}
     assert percentile([float(n) for n in range(100)], 95) == 95
@@ -92,8 +99,5 @@ def test_ways_are_asked_in_turn_and_each_at_least_once():
 
 def test_who_is_slow_is_not_asked_again():
     order = []
-    ways = {
-        name: lambda name=name: order.append(name) or {"a": 1.0, "b": 2e3}[name] for name in "ab"
-    }
-    in_turn(ways, rounds=3, seconds=0)
+    in_turn({"a": way(order, "a", 1.0), "b": way(order, "b", 2e3)}, rounds=3, seconds=0)
     assert order == ["a", "b", "a", "a"]
