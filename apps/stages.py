@@ -25,14 +25,21 @@ def traced() -> Iterator[Stages]:
         _stages.reset(token)
 
 
-@contextmanager
-def stage(name: str) -> Iterator[None]:
+class stage:  # noqa: N801 -- used like a function; a generator would take three times as many calls, ten times a page
     """Count the time inside as that of a stage."""
-    began = perf_counter()
-    try:
-        yield
-    finally:
-        spend(name, perf_counter() - began)
+
+    __slots__ = ("_began", "_name")
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __enter__(self) -> None:
+        """It begins."""
+        self._began = perf_counter()
+
+    def __exit__(self, *_error: object) -> None:
+        """It ends."""
+        spend(self._name, perf_counter() - self._began)
 
 
 def spend(name: str, seconds: float) -> None:

@@ -5,6 +5,7 @@ from typing import Any
 from django.conf import settings
 from django.http import HttpRequest
 
+from apps.accounts.models import Theme
 from apps.accounts.visitors import viewer_of
 from apps.budget import missing
 from apps.caches.servers import are_left_alone
@@ -20,5 +21,11 @@ def site(request: HttpRequest) -> dict[str, Any]:
         "viewer": viewer,
         "is_partial": bool(missing()),
         "is_slow": are_left_alone(),
-        "theme": viewer.theme if viewer else request.COOKIES.get("theme", "auto"),
+        "theme": viewer.theme if viewer else _theme_of(request),
     }
+
+
+def _theme_of(request: HttpRequest) -> str:
+    """What a visitor chose; pages are kept under it, so it is not whatever a cookie says."""
+    chosen = request.COOKIES.get("theme", "")
+    return chosen if chosen in Theme.values else Theme.AUTO

@@ -17,6 +17,11 @@ class PooledConnection(psycopg.Connection[Any]):
 
     _asked_at = 0.0
 
+    def set_autocommit(self, value: bool) -> None:  # noqa: FBT001 -- the library's own interface
+        """As the library does it; Django asks for it before every use, and it is so already."""
+        if value != self.autocommit:
+            super().set_autocommit(value)
+
     def execute(self, query: Any, *args: Any, **options: Any) -> psycopg.Cursor[Any]:
         """As the library does it; the pool's empty question is left out when it was answered a moment ago."""
         if query != "":

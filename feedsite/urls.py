@@ -50,43 +50,13 @@ api_docs = csp_update({"style-src": ["'unsafe-inline'"]})(
 )
 
 urlpatterns = [
-    path("healthz/live", health.live),
-    path("healthz/ready", health.ready),
-    path("media/<path:name>", media.media_file),
-    path("admin/", admin.site.urls),
-    path("", include(oauth_protocol)),
-    path("", include(plain.pages)),
-    path(
-        "",
-        include(
-            [
-                *syndication_pages,
-                *account_pages,
-                *oauth_pages,
-                *notification_pages,
-                *conversation_pages,
-                *streaming_pages,
-                *timeline_pages,
-                *graph_pages,
-                *list_pages,
-                *filter_pages,
-                *search_pages,
-                *tag_pages,
-                *announcement_pages,
-                *moderation_pages,
-                *audit_pages,
-                *personal_pages,
-                *ranking_pages,
-            ]
-        ),
-    ),
-    path(".well-known/nodeinfo", instance.nodeinfo_links),
-    path("nodeinfo/2.0", instance.nodeinfo),
+    # The API first, and in it what is asked most: Django tries one after the other, 200 of them were 5 % of a home API request.
     path("api/v2/instance", instance.instance),
     path(
         "api/v1/",
         include(
             [
+                *timeline_endpoints,
                 path("instance", instance.instance_v1),
                 path("custom_emojis", instance.custom_emojis),
                 *search_endpoints,
@@ -96,7 +66,6 @@ urlpatterns = [
                 *list_endpoints,
                 *filter_endpoints,
                 *tag_endpoints,
-                *timeline_endpoints,
                 *notification_endpoints,
                 *announcement_endpoints,
                 *conversation_endpoints,
@@ -118,6 +87,38 @@ urlpatterns = [
     # what Mastodon has no word for
     path("api/x/", include([*timeline_extensions, *ranking_endpoints, *audit_endpoints])),
     path("api/x/topology", operations.topology),
+    path("healthz/live", health.live),
+    path("healthz/ready", health.ready),
+    path("media/<path:name>", media.media_file),
+    path("admin/", admin.site.urls),
+    path("", include(oauth_protocol)),
+    path("", include(plain.pages)),
+    path(
+        "",
+        include(
+            [
+                *syndication_pages,  # their names are longer than those of pages
+                *timeline_pages,
+                *account_pages,
+                *oauth_pages,
+                *notification_pages,
+                *conversation_pages,
+                *streaming_pages,
+                *graph_pages,
+                *list_pages,
+                *filter_pages,
+                *search_pages,
+                *tag_pages,
+                *announcement_pages,
+                *moderation_pages,
+                *audit_pages,
+                *personal_pages,
+                *ranking_pages,
+            ]
+        ),
+    ),
+    path(".well-known/nodeinfo", instance.nodeinfo_links),
+    path("nodeinfo/2.0", instance.nodeinfo),
     path("api/schema", SpectacularAPIView.as_view(), name="schema"),
     path("api/docs", api_docs, name="docs"),
 ]

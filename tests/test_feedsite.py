@@ -364,3 +364,15 @@ def test_a_stored_picture_can_be_kept_for_a_year_and_runs_nothing(client, settin
     assert "sandbox" in answer.headers["Content-Security-Policy"]
     assert b"".join(answer.streaming_content).startswith(b"\x89PNG")
     answer.close()
+
+
+# --- what programs have no use for ------------------------------------------------------------------
+
+
+def test_a_session_means_nothing_to_the_api(bob, page_of, django_assert_num_queries):
+    browser = page_of(bob)
+    assert browser.get("/home").status_code == 200
+    with django_assert_num_queries(0):
+        answer = browser.get("/api/v1/timelines/home")
+    assert answer.status_code == 401
+    assert browser.post("/api/v1/statuses", {"status": "Hello."}).status_code == 401

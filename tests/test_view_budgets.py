@@ -34,8 +34,8 @@ BUDGETS = {
     "/api/v1/timelines/home": Budget(1, 3, 6_000, 4_000),
     "/api/v1/accounts/{author}/statuses": Budget(4, 4, 6_000, 4_000),
     "/api/v1/statuses/{post}/context": Budget(4, 4, 6_000, 4_000),
-    # and the session's user, the circles to post to, the badge, whom to follow
-    "/": Budget(4, 4, 6_000, 12_000),
+    # and the session's user, the badge, whom to follow; a trip for the session
+    "/": Budget(3, 4, 6_000, 12_000),
     "/@alice": Budget(9, 5, 6_000, 12_000),
     "/@alice/{post}": Budget(12, 8, 8_000, 8_000),
 }

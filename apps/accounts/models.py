@@ -237,6 +237,8 @@ class UserCounts(models.Model):
     filters = models.PositiveIntegerField(default=0, db_default=0)
     holds_notifications = models.BooleanField(default=False, db_default=False)
     choosy_follows = models.PositiveIntegerField(default=0, db_default=0)  # of some languages only
+    # ever made a circle, or was put into one; not known of accounts that are older than this
+    knows_circles = models.BooleanField(default=False, db_default=True)
 
     class Meta:
         verbose_name = verbose_name_plural = _("user counts")

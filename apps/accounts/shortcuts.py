@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any
 
 from django.utils.translation import gettext_lazy as _
@@ -59,11 +60,15 @@ SWAPPED = {"bookmark": ("B",), "repost": ("b",)}  # as Mastodon has them
 
 def shortcuts_of(viewer: User | None) -> list[Shortcut]:
     """The table as a viewer wants it; empty when they want none."""
-    wish = viewer.keys if viewer else Keys.ON
+    return list(_table(viewer.keys if viewer else Keys.ON))
+
+
+@cache
+def _table(wish: str) -> tuple[Shortcut, ...]:
     if wish == Keys.OFF:
-        return []
+        return ()
     swapped = SWAPPED if wish == Keys.MASTODON else {}
-    return [replace(one, keys=swapped.get(one.act, one.keys)) for one in SHORTCUTS]
+    return tuple(replace(one, keys=swapped.get(one.act, one.keys)) for one in SHORTCUTS)
 
 
 def acts_of(viewer: User | None) -> dict[str, str]:

@@ -48,13 +48,10 @@ def read_together(
 
     The key `beside` them is read first: in a cluster, where there are no transactions, it is rather older than newer.
     """
-    pipeline = at_one_moment()
-    pipeline.get(beside)
-    for windows in kinds:
-        windows.ask(pipeline, reader_id, newest=newest, count=count)
+    asked = [one for kind in kinds for one in kind.ask(reader_id, newest=newest, count=count)]
     try:
         with stage("inbox"), stage("windows"):
-            first, *answers = pipeline.execute()
+            first, *answers = at_one_moment([("GET", beside), *asked])
     except RedisError:
         return Together([None] * len(kinds), answered=False)
     pairs = zip(answers[::2], answers[1::2], strict=True)
@@ -71,13 +68,14 @@ def read_up_together(
     beside: str,
 ) -> Together:
     """The same range of several windows of one reader, as `Windows.read_up`, in one round trip."""
-    pipeline = at_one_moment()
-    pipeline.get(beside)
-    for windows in kinds:
-        windows.ask_up(pipeline, reader_id, oldest=oldest, newest=newest, count=count)
+    asked = [
+        one
+        for kind in kinds
+        for one in kind.ask_up(reader_id, oldest=oldest, newest=newest, count=count)
+    ]
     try:
         with stage("inbox"), stage("windows"):
-            first, *answers = pipeline.execute()
+            first, *answers = at_one_moment([("GET", beside), *asked])
     except RedisError:
         return Together([None] * len(kinds), answered=False)
     triples = zip(answers[::3], answers[1::3], answers[2::3], strict=True)

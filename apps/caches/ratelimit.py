@@ -3,9 +3,8 @@
 import hashlib
 import math
 from dataclasses import dataclass
-from typing import cast
 
-from apps.caches.redisclients import Departure, call
+from apps.caches.redisclients import call, trip
 from apps.caches.servers import RedisError, limits
 
 _COUNT = """
@@ -35,15 +34,9 @@ def count(name: str, subject: str, *, limit: int, seconds: int, cost: int = 1) -
     Cost 0 only looks. When Redis is down it is allowed: a limit protects, it is not an authorization.
     """
     key = f"limit:{name}:{hashlib.blake2b(subject.encode(), digest_size=12).hexdigest()}"
-    departure = Departure(limits(), [call(_COUNT, [key], [cost, seconds])])
     try:
-        answer = departure.land()[0]
-    except RedisError as error:
-        answer = error
-    finally:
-        departure.discard()
-    if isinstance(answer, Exception):
+        used, milliseconds = trip(limits(), [call(_COUNT, [key], [cost, seconds])])[0]
+    except RedisError:
         return Verdict(allowed=True, remaining=limit, resets_in=seconds)
-    used, milliseconds = cast("tuple[int, int]", answer)
     allowed = used <= limit if cost else used < limit
     return Verdict(allowed, remaining=max(limit - used, 0), resets_in=max(milliseconds, 0) / 1000)

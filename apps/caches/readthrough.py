@@ -1,7 +1,6 @@
 """Read through the tiers: ask for many, load what is missing, store it."""
 
 import random
-from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -239,8 +238,8 @@ class Filling(Generic[K, V]):
 
     def _count(self, missing: Collection[bytes]) -> None:
         """Each key once: what it was found as in the end, or why it was not."""
-        outcomes = Counter(self.of_no_use.get(raw, stats.MISS) for raw in missing)
-        outcomes[stats.HIT] = len(self.found)
-        outcomes[stats.NEGATIVE] = len(self.absent)
-        for outcome, number in outcomes.items():
-            stats.count(self.kind.name, outcome, number)
+        name = self.kind.name
+        stats.count(name, stats.HIT, len(self.found))
+        stats.count(name, stats.NEGATIVE, len(self.absent))
+        for raw in missing:
+            stats.count(name, self.of_no_use.get(raw, stats.MISS))

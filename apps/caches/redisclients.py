@@ -184,11 +184,17 @@ def _digest_of(source: str) -> str:
 
 
 def trip(client: redis.Redis, commands: Sequence[Command]) -> list[Any]:
-    """The answers to commands sent together, in one round trip per server. Scripts that Redis forgot are sent again.
+    """The answers to commands sent together, in one round trip per server. RedisError when one of them failed; the others
+    may have been carried out."""
+    departure = Departure(client, commands)
+    try:
+        return unless_refused(departure.land())
+    finally:
+        departure.discard()
 
-    RedisError when one of them failed; the others may have been carried out.
-    """
-    answers = _with_scripts(client, commands, _send(client, commands))
+
+def unless_refused(answers: list[Any]) -> list[Any]:
+    """Answers as they are; the first error among them is raised."""
     for answer in answers:
         if isinstance(answer, Exception):
             raise answer
@@ -211,7 +217,7 @@ def _with_scripts(
 class Departure:
     """Commands that were sent to a server now, and are answered later, so that several servers can work at the same time.
 
-    Whoever made one lets it land, or discards it. A cluster is asked when its answers are waited for.
+    Whoever made one lets it land and discards it in the end. A cluster is asked when its answers are waited for.
     """
 
     def __init__(self, client: redis.Redis, commands: Sequence[Command]) -> None:
@@ -238,14 +244,10 @@ class Departure:
             raise self._error
         if self._connection is None:
             answers = _send(self._client, self._commands)
-            return _with_scripts(self._client, self._commands, answers)
-        try:
+        else:
             answers = self._answers()
-        except BaseException:
-            self.discard()
-            raise
-        self._client.connection_pool.release(self._connection)
-        self._connection = None
+            self._client.connection_pool.release(self._connection)
+            self._connection = None
         return _with_scripts(self._client, self._commands, answers)
 
     def _answers(self) -> list[Any]:
@@ -263,7 +265,7 @@ class Departure:
         return answers
 
     def discard(self) -> None:
-        """Close the connection: what nobody will read must not be read by its next user."""
+        """Close the connection unless it landed: what nobody will read must not be read by its next user."""
         if self._connection is not None:
             self._connection.disconnect()
             self._client.connection_pool.release(self._connection)

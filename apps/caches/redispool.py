@@ -43,7 +43,8 @@ class _Watched:
 class RedisConnections(redis.BlockingConnectionPool):
     """The connections to one Redis. One that does not answer costs a time-out, then it is left alone for a moment.
 
-    A page asks Redis several times: without this each of its questions would wait.
+    A page asks Redis several times: without this each of its questions would wait. They are lent out as the library does
+    it, without what that measures of itself: 5 % of a home API request.
     """
 
     def __init__(self, *args: Any, **options: Any) -> None:
@@ -51,18 +52,21 @@ class RedisConnections(redis.BlockingConnectionPool):
         self.breaker = Breaker(longest=LONGEST_PAUSE_SECONDS)
         self.connection_class = type("Watched", (_Watched, self.connection_class), {})
 
-    def get_connection(self, *args: Any, **options: Any) -> Any:
+    def get_connection(self, *_args: Any, **_options: Any) -> Any:
         """A connection; ConnectionError at once while the server is left alone."""
         if not self.breaker.allows():
             raise redis.ConnectionError("Redis did not answer a moment ago")
+        self._checkpid()
         try:
-            return super().get_connection(*args, **options)  # type: ignore[no-untyped-call]  # the library has no types here
-        except (redis.ConnectionError, redis.TimeoutError) as error:
-            if not isinstance(
-                error.__context__, Empty
-            ):  # all are in use: that says nothing about the server
-                self.breaker.fail()
+            connection = self.pool.get(timeout=self.timeout) or self.make_connection()  # type: ignore[no-untyped-call]  # the library has no types here
+        except Empty:
+            raise redis.ConnectionError("all connections are in use") from None
+        try:
+            _make_ready(connection)
+        except BaseException:
+            self.release(connection)
             raise
+        return connection
 
     def release(self, connection: Any) -> None:
         """Take a connection back, and learn from how it went."""
@@ -71,4 +75,22 @@ class RedisConnections(redis.BlockingConnectionPool):
             self.breaker.fail()
         elif not self.breaker.is_closed:
             self.breaker.succeed()
-        super().release(connection)  # type: ignore[no-untyped-call]  # the library has no types here
+        self._checkpid()
+        if self.owns_connection(connection):
+            self.pool.put_nowait(connection)
+        else:  # of the process that this one was forked from
+            connection.disconnect()
+
+
+def _make_ready(connection: Any) -> None:
+    """Connect, and once more when the server has closed the connection meanwhile, or left something to be read in it."""
+    for is_last in (False, True):
+        connection.connect()
+        try:
+            if not connection.can_read():
+                return
+        except (redis.ConnectionError, redis.TimeoutError, OSError):
+            if is_last:
+                raise
+        connection.disconnect()
+    raise redis.ConnectionError("there is something to be read before anything was asked")

@@ -23,9 +23,10 @@ SLACK_SECONDS = DAY  # a segment is kept a little longer than anybody asks for i
 CHUNKS_PER_TRIP = 500
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Marks:
-    """One kind of mark. `has_rows`: a row in the database stands behind each, so what is unknown can be asked there.
+    """One kind of mark; two are never the same. `has_rows`: a row in the database stands behind each, so what is unknown
+    can be asked there.
 
     Without rows the marks are all there is: what was lost, or is older than the horizon, counts as not marked.
     """

@@ -19,7 +19,7 @@ from typing import Any, cast
 
 from apps.caches import windowscripts
 from apps.caches.dump import sorted_set
-from apps.caches.redisclients import call, is_cluster, trip
+from apps.caches.redisclients import Command, call, is_cluster, trip, unless_refused
 from apps.caches.servers import RedisError, timelines
 from apps.ids import MAX_ID
 
@@ -66,38 +66,35 @@ class Windows:
 
         None when there is no window or Redis does not answer. Slides the life of the window.
         """
-        pipeline = at_one_moment()
-        self.ask(pipeline, reader_id, newest=newest, count=count)
         try:
-            return range_of(pipeline.execute(), oldest=oldest, count=count)
+            answers = at_one_moment(self.ask(reader_id, newest=newest, count=count))
         except RedisError:
             return None
+        return range_of(answers, oldest=oldest, count=count)
 
     def read_up(
         self, reader_id: int, *, oldest: int, newest: int | None, count: int
     ) -> WindowRange | None:
         """Up to `count` ids just above `oldest`, oldest first; complete only when the window reaches down to it."""
-        pipeline = at_one_moment()
-        self.ask_up(pipeline, reader_id, oldest=oldest, newest=newest, count=count)
+        asked = self.ask_up(reader_id, oldest=oldest, newest=newest, count=count)
         try:
-            return range_up_of(pipeline.execute(), oldest=oldest)
+            return range_up_of(at_one_moment(asked), oldest=oldest)
         except RedisError:
             return None
 
-    def ask(self, pipeline: Any, reader_id: int, *, newest: int | None, count: int) -> None:
-        """Queue the two commands of a read, whose answers `range_of` understands."""
+    def ask(self, reader_id: int, *, newest: int | None, count: int) -> list[Command]:
+        """The two commands of a read, whose answers `range_of` understands."""
         key = self._live(reader_id)
-        pipeline.expire(key, self.ttl_seconds)
-        pipeline.zrangebylex(key, _below(newest), "+", start=0, num=count + 1)
+        below = "ZRANGEBYLEX", key, _below(newest), "+", "LIMIT", 0, count + 1
+        return [("EXPIRE", key, self.ttl_seconds), below]
 
     def ask_up(
-        self, pipeline: Any, reader_id: int, *, oldest: int, newest: int | None, count: int
-    ) -> None:
-        """Queue the three commands of a read upwards, whose answers `range_up_of` understands."""
-        key = self._live(reader_id)
-        pipeline.expire(key, self.ttl_seconds)
-        pipeline.zrevrangebylex(key, f"({_member(oldest)}", _below(newest), start=0, num=count)
-        pipeline.zrange(key, -1, -1)
+        self, reader_id: int, *, oldest: int, newest: int | None, count: int
+    ) -> list[Command]:
+        """The three commands of a read upwards, whose answers `range_up_of` understands."""
+        key, above = self._live(reader_id), f"({_member(oldest)}"
+        asked = "ZREVRANGEBYLEX", key, above, _below(newest), "LIMIT", 0, count
+        return [("EXPIRE", key, self.ttl_seconds), asked, ("ZRANGE", key, -1, -1)]
 
     def push(
         self,
@@ -239,10 +236,13 @@ class Windows:
         return f"{self.name}:{{{reader_id}}}:lock"
 
 
-def at_one_moment() -> Any:
-    """A transaction. Not in a cluster, where it would fail while its slot moves: there the end of a window is read last,
-    so that one which is trimmed between two commands does not look as if it still reached down."""
-    return timelines().pipeline(transaction=not is_cluster(timelines()))
+def at_one_moment(commands: Sequence[Command]) -> list[Any]:
+    """The answers to commands in a transaction; RedisError when one failed. Without one in a cluster, where it would fail
+    while its slot moves: there the end of a window is read last, so that one which is trimmed between two commands does
+    not look as if it still reached down."""
+    if is_cluster(timelines()):
+        return trip(timelines(), commands)
+    return unless_refused(trip(timelines(), [("MULTI",), *commands, ("EXEC",)])[-1])
 
 
 def bury(post_id: int) -> None:

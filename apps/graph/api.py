@@ -1,6 +1,6 @@
 """The API's reads of the graph: how one stands to accounts, the lists of people, circles."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from drf_spectacular.utils import OpenApiParameter, extend_schema
@@ -80,7 +80,7 @@ def familiar_followers(request: Request) -> Response:
 @api_view(["GET"])
 def circles(request: Request) -> Response:
     """Own circles and shared ones, at most 200; they are made and filled on the settings pages."""
-    return Response([circle_json(circle) for circle in circles_to_post_to(viewer_of(request).pk)])
+    return Response([circle_json(circle) for circle in circles_to_post_to(viewer_of(request))])
 
 
 def _people(
@@ -109,9 +109,7 @@ following = _people("account_following", "Whom an account follows", following_pa
 endorsed = _people("account_endorsements", "Whom an account recommends", endorsed_page)
 
 
-def paged(
-    request: Request, page: Page[Any], body: list[dict[str, Any]] | dict[str, Any]
-) -> Response:
+def paged(request: Request, page: Page[Any], body: Sequence[Any] | dict[str, Any]) -> Response:
     """A list with its `Link` header."""
     link = link_header(request.build_absolute_uri(request.path), request.query_params, page)
     return Response(body, headers={"Link": link} if link else None)

@@ -31,6 +31,7 @@ def create_circle(owner: User, *, name: str, is_shared: bool = False) -> Circle:
     clean = _clean_name(owner, name)
     if Circle.objects.filter(owner=owner, deleted_at=None).count() >= MOST_CIRCLES:
         raise _invalid("name", _("At most %(count)d circles.") % {"count": MOST_CIRCLES})
+    _note_circles([owner.pk])
     return Circle.objects.create(owner=owner, name=clean, is_shared=is_shared)
 
 
@@ -71,6 +72,7 @@ def add_to_circle(owner: User, circle_id: int, people: Collection[User]) -> None
     if len(inside) + len(fresh) > MOST_MEMBERS:
         raise _invalid("handles", _("At most %(count)d members.") % {"count": MOST_MEMBERS})
     CircleMember.objects.bulk_create(CircleMember(circle=circle, member_id=pk) for pk in fresh)
+    _note_circles(fresh)
     _tell(circle_id, fresh)
 
 
@@ -117,6 +119,11 @@ def _tell(circle_id: int, user_ids: list[int]) -> None:
 def _lock(people: Collection[User]) -> None:
     ids = {person.pk for person in people}
     list(UserCounts.objects.select_for_update().filter(pk__in=ids).order_by("pk"))
+
+
+def _note_circles(user_ids: Collection[int]) -> None:
+    """From now on there may be circles to look up for these, whose counts rows are locked."""
+    UserCounts.objects.filter(pk__in=user_ids, knows_circles=False).update(knows_circles=True)
 
 
 def _locked(owner: User, circle_id: int) -> Circle:

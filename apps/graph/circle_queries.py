@@ -68,11 +68,16 @@ def _circles_to_post_to(user_id: int) -> QuerySet[Circle, Row]:
 _TO_POST_TO = Prepared(_circles_to_post_to, -1)  # on every page with a composer
 
 
-def circles_to_post_to(user_id: int) -> list[CircleChoice]:
-    """The circles that a user may post to: own ones first, then shared ones, by name; at most 200."""
+def circles_to_post_to(user: User) -> list[CircleChoice]:
+    """The circles that a user may post to: own ones first, then shared ones, by name; at most 200.
+
+    No query for those who never had to do with one.
+    """
+    if not user.counts.knows_circles:
+        return []
     found = [
-        CircleChoice(circle_id, name, is_shared, owner_id == user_id)
-        for circle_id, name, is_shared, owner_id in _TO_POST_TO.rows(user_id)
+        CircleChoice(circle_id, name, is_shared, owner_id == user.pk)
+        for circle_id, name, is_shared, owner_id in _TO_POST_TO.rows(user.pk)
     ]
     return sorted(found, key=lambda circle: not circle.is_own)
 

@@ -99,10 +99,10 @@ def block(request: MemberVisit, handle: str) -> HttpResponseBase:
 def _people(request: Visit, owner: User, page: Page[User], *, tab: str) -> HttpResponseBase:
     if not request.path.startswith(f"{owner.url}/"):
         return redirect(f"{owner.url}/{tab}", permanent=True)
-    related = exact_relations(
-        viewer_id_of(request), [owner.pk, *(person.pk for person in page.items)]
-    )
-    context = {"profile": owner, "page": page, "tab": tab, "here": "profile"}
+    viewer_id = viewer_id_of(request)
+    related = exact_relations(viewer_id, [owner.pk, *(person.pk for person in page.items)])
+    here = "profile" if viewer_id == owner.pk else ""
+    context = {"profile": owner, "page": page, "tab": tab, "here": here}
     context |= {"following": related.following, "followed_by": related.followed_by}
     context["requested"] = related.requested
     return render(request, "graph/people.html", context)

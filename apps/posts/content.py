@@ -152,12 +152,12 @@ class PostContent:
             application=Application(post.application, post.website) if post.application else None,
         )
 
-    @property
+    @cached_property
     def is_repost(self) -> bool:
         """A repost has no body of its own."""
         return self.kind == Kind.REPOST
 
-    @property
+    @cached_property
     def is_open(self) -> bool:
         """Public or unlisted: may be cached and reposted."""
         return self.visibility in OPEN

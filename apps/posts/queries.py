@@ -4,6 +4,7 @@ asks it for everything that caches must not decide.
 
 from collections.abc import Collection
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from django.db import connection
 from django.db.models import Exists, OuterRef, Q
@@ -30,8 +31,7 @@ WHERE post.id = ANY(ARRAY(
 Known = dict[int, PostContent]  # by post id
 
 
-@dataclass(frozen=True, slots=True)
-class Counts:
+class Counts(NamedTuple):
     """The counts of a post."""
 
     replies: int = 0

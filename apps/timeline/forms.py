@@ -1,8 +1,9 @@
 """HTML input of posts. What is allowed is decided by the actions; forms only read and show."""
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, Self
 from uuid import uuid4
 
 from django import forms
@@ -13,7 +14,7 @@ from django.utils.translation import gettext_lazy as _
 from apps.accounts.models import User
 from apps.accounts.scripts import WRITTEN, language_by_script
 from apps.accounts.widgets import KeptSelect
-from apps.graph.circle_queries import CircleChoice
+from apps.graph.circle_queries import CircleChoice, circles_to_post_to
 from apps.ids import parse_id
 from apps.posts.drafts import (
     CONTENT_WARNING_MAX_CHARACTERS,
@@ -74,6 +75,7 @@ class EditForm(forms.Form):
     )
     language = forms.ChoiceField(choices=LANGUAGES, required=False, widget=KeptSelect)
     sensitive = forms.BooleanField(required=False)
+    asks_for_alt = False  # whether it asks once for descriptions that are missing
 
     @property
     def written_language(self) -> str:
@@ -146,7 +148,7 @@ class ComposeForm(EditForm, MomentForm):
         self,
         data: Any = None,
         *,
-        author: User,
+        author: "User | Blank",
         circles: Sequence[CircleChoice] = (),
         initial: Mapping[str, Any] | None = None,
         auto_id: str = "id_%s",
@@ -158,6 +160,7 @@ class ComposeForm(EditForm, MomentForm):
             "sensitive": author.post_sensitive,
         }
         super().__init__(data, initial={**usual, **(initial or {})}, auto_id=auto_id)
+        self.asks_for_alt = author.asks_for_alt
         plain = [choice for choice in Visibility.choices if choice[0] != Visibility.CIRCLE]
         own = [(f"{CIRCLE_PREFIX}{circle.id}", circle_label(circle.name)) for circle in circles]
         self.fields["visibility"].choices = [*plain, *own]  # type: ignore[attr-defined]  # a ChoiceField has them
@@ -233,6 +236,33 @@ class ComposeForm(EditForm, MomentForm):
         return PollDraft(options, seconds, said["poll_multiple"], said["poll_hidden"])
 
 
+@dataclass(frozen=True, slots=True)
+class Blank:
+    """All that the empty composer of the home page depends on: who writes alike sees the same one, and so it can be kept."""
+
+    post_visibility: str
+    post_language: str
+    post_sensitive: bool
+    asks_for_alt: bool
+    circles: tuple[CircleChoice, ...]
+
+    @classmethod
+    def of(cls, author: User) -> Self:
+        """The empty composer of somebody; one query, of those who know circles."""
+        return cls(
+            author.post_visibility,
+            author.post_language,
+            author.post_sensitive,
+            author.asks_for_alt,
+            tuple(circles_to_post_to(author)),
+        )
+
+    def context(self) -> dict[str, Any]:
+        """What the composer's template needs."""
+        names = f"{HOME_COMPOSER}_%s"
+        return composer_context(ComposeForm(author=self, circles=self.circles, auto_id=names))
+
+
 def circle_id_of(text: str) -> int | None:
     """The circle that a choice of the composer stands for."""
     try:
@@ -244,14 +274,19 @@ def circle_id_of(text: str) -> int | None:
 
 
 def composer_context(form: EditForm, pictures: Sequence[Shown] = ()) -> dict[str, Any]:
-    """What the composer's template needs. The key makes two sends of one form one post."""
+    """What the composer's template needs."""
     return {
         "form": form,
         "most": settings.POST_MAX_CHARACTERS,
-        "idempotency_key": str(uuid4()),
+        "idempotency_key": new_key(),
         "pictures": pictures,
         "file_names": file_names(len(pictures)),
     }
+
+
+def new_key() -> str:
+    """Makes two sends of one form one post."""
+    return str(uuid4())
 
 
 def _post_id(text: str) -> int | None:

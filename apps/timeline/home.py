@@ -139,12 +139,13 @@ def _belongs(
     tags: Collection[str],
     languages: Mapping[int, Collection[str]],
 ) -> bool:
-    if item.author.pk in elsewhere:  # read in a list of their own
+    author_id = item.post.author_id
+    if author_id in elsewhere:  # read in a list of their own
         return False
     if is_unread(item, languages):
         return False
     # a window may still hold an author who is not followed any more; circles are for members, whom the gate checks
-    followed = item.author.pk == viewer_id or item.author.pk in relations.following
+    followed = author_id == viewer_id or author_id in relations.following
     circled = item.post.visibility == Visibility.CIRCLE
     found = followed or circled or _bears(item, tags)
     return found and wanted(item, relations)
@@ -152,9 +153,10 @@ def _belongs(
 
 def is_unread(item: FeedItem, languages: Mapping[int, Collection[str]]) -> bool:
     """Whether an item is in a language in which its author's posts are not wanted; what has none, or is a repost, never."""
-    wished, language = languages.get(item.author.pk), item.post.language.lower()
-    if not wished or not language or item.is_repost:
+    wished = languages.get(item.post.author_id)
+    if not wished or not item.post.language or item.is_repost:
         return False
+    language = item.post.language.lower()
     return language not in wished and language.partition("-")[0] not in wished
 
 

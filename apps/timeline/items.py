@@ -1,6 +1,7 @@
 """What a page is made of: posts with all that is needed to show them to one viewer."""
 
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from django.utils import timezone
 from django.utils.translation import gettext as _
@@ -13,8 +14,7 @@ from apps.posts.content import PostContent
 from apps.posts.queries import Counts
 
 
-@dataclass(frozen=True, slots=True)
-class ViewerFlags:
+class ViewerFlags(NamedTuple):
     """What the viewer did with a post, and whether it is the viewer's own."""
 
     liked: bool = False

@@ -3,6 +3,7 @@
 from itertools import zip_longest
 from typing import Any
 
+import orjson
 from django.conf import settings
 
 from apps.accounts.models import User
@@ -18,6 +19,7 @@ from apps.timeline.items import FeedItem
 from apps.timeline.schema import VISIBILITY_NAMES
 
 Json = dict[str, Any]
+VARIANTS = 8  # of a status that are kept
 
 
 def status_json(item: FeedItem) -> Json:
@@ -58,6 +60,32 @@ def status_json(item: FeedItem) -> Json:
             "reads_count": counts.reads if flags.own else None,
         },
     }
+
+
+def status_piece(item: FeedItem) -> Json | orjson.Fragment:
+    """The same for an answer that is written at once, as bytes where these are kept: beside the content, under all that
+    they depend on besides. Kept are the most frequent: posts that share and ask nothing, seen by all, caught by no filter.
+    """
+    post, author = item.post, item.author
+    is_plain = post.source_id is None and post.poll is None and not item.filtered
+    if not is_plain or not post.is_open or author.derived is None:
+        return status_json(item)
+    card = author.derived.setdefault("card", object())  # other bytes in the cache, another one
+    standing = author.counts
+    key = (
+        card,
+        (standing.followers, standing.following, standing.posts),
+        item.counts,
+        item.flags,
+        settings.SITE_URL,
+    )
+    pieces: dict[Any, orjson.Fragment] = post.derived.setdefault("pieces", {})
+    piece = pieces.get(key)
+    if piece is None:
+        if len(pieces) >= VARIANTS:
+            pieces.clear()
+        piece = pieces[key] = orjson.Fragment(orjson.dumps(status_json(item)))
+    return piece
 
 
 def _frame(post: PostContent) -> Json:

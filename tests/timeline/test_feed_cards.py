@@ -19,7 +19,7 @@ from tests.factories import deliver, make_user, publish
 
 pytestmark = pytest.mark.django_db
 
-KEPT = "{% load feed %}{% for item in items %}{% feed_card item forloop.counter %}{% endfor %}"
+KEPT = "{% load feed %}{% feed_cards items %}"
 PLAIN = '{% for item in items %}{% include "timeline/_card.html" with position=forloop.counter %}{% endfor %}'
 
 

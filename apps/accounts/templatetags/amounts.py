@@ -1,6 +1,7 @@
 """Numbers and times in few characters, in the reader's language."""
 
 from datetime import datetime
+from functools import cache
 
 from django import template
 from django.utils import timezone
@@ -10,6 +11,7 @@ from django.utils.translation import get_language, pgettext
 register = template.Library()
 
 MINUTE, HOUR, DAY = 60, 3600, 86400
+BADGE_MOST = 100
 _UNITS = {
     "en": ((10**9, "B"), (10**6, "M"), (10**3, "K")),
     "zh": ((10**8, "亿"), (10**4, "万")),
@@ -35,24 +37,37 @@ def exact(number: int) -> str:
 
 
 @register.filter
+def badge(number: int) -> str:
+    """How many are unread, in the little room of a menu; nothing for none."""
+    return "" if not number else str(number) if number < BADGE_MOST else f"{BADGE_MOST - 1}+"
+
+
+@register.filter
 def ago(moment: datetime) -> str:
     """now, 4m, 1h, yesterday, 18 Nov, 18 Nov 2025. The browser counts on with the same rules (app.js)."""
     now = timezone.now()
-    seconds = int((now - moment).total_seconds())
-    if seconds < MINUTE:
-        return pgettext("age of a post", "now")
-    if seconds < HOUR:
-        return pgettext("age of a post", "%(count)dm") % {"count": seconds // MINUTE}
-    if seconds < DAY:
-        return pgettext("age of a post", "%(count)dh") % {"count": seconds // HOUR}
+    seconds = max(int((now - moment).total_seconds()), 0)
     if seconds < 2 * DAY:
-        return pgettext("age of a post", "yesterday")
+        unit = MINUTE if seconds < HOUR else HOUR if seconds < DAY else DAY
+        return _recent(seconds // unit * unit, get_language())
     this_year = moment.year == now.year
     # Translators: Django date formats of a day of this year and of another year.
     return date_format(
         moment,
         pgettext("date format", "j M") if this_year else pgettext("date format", "j M Y"),
     )
+
+
+@cache
+def _recent(seconds: int, _language: str | None) -> str:
+    """The age of what is younger than two days, in whole minutes, hours or days."""
+    if seconds < MINUTE:
+        return pgettext("age of a post", "now")
+    if seconds < HOUR:
+        return pgettext("age of a post", "%(count)dm") % {"count": seconds // MINUTE}
+    if seconds < DAY:
+        return pgettext("age of a post", "%(count)dh") % {"count": seconds // HOUR}
+    return pgettext("age of a post", "yesterday")
 
 
 @register.filter

@@ -1,5 +1,6 @@
 """How people look: avatars and banners drawn from the handle, the language of a name."""
 
+from dataclasses import dataclass
 from zlib import crc32
 
 import regex
@@ -27,8 +28,19 @@ SIDES = {"xs": 24, "sm": 36, "": 44, "xl": 96}
 _GRAPHEME = regex.compile(r"\X")
 
 
+@dataclass(frozen=True, slots=True)
+class Looks:
+    """What pages show of an account, and nothing else of it."""
+
+    pk: int
+    handle: str
+    name: str
+    url: str
+    avatar_url: str
+
+
 @register.simple_tag
-def avatar(user: User, size: str = "") -> SafeString:
+def avatar(user: User | Looks, size: str = "") -> SafeString:
     """The user's picture, or one drawn from handle and name; decoration, the name stands beside it."""
     kind = f"avatar {size}".strip()
     if user.avatar_url:
@@ -74,7 +86,7 @@ def language_of(text: str) -> str:
 
 
 @register.simple_tag
-def name_of(user: User) -> SafeString:
+def name_of(user: User | Looks) -> SafeString:
     """A name as a run of its own: its direction and script do not leak into what stands around it."""
     language = language_of(user.name)
     attribute = format_html(' lang="{}"', language) if language else mark_safe("")

@@ -6,7 +6,8 @@ the token of its forms and its place in the feed, is put in anew. Restricted pos
 never kept. A page of 20 cards costs a tenth of what it costs to render them: docs/performance.md.
 """
 
-from typing import Any
+from collections.abc import Iterable
+from typing import Any, NamedTuple
 
 from django import template
 from django.template import Context, Engine
@@ -29,23 +30,45 @@ PLACES = (
 _PLACE = 'aria-posinset="%s"'
 
 
+class _Page(NamedTuple):
+    # what the cards of a page have in common
+    language: str | None
+    back: str
+    is_member: bool
+    token: str  # of their forms
+
+    @classmethod
+    def of(cls, context: Context) -> "_Page":
+        member = bool(context.get("viewer"))
+        token = str(context.get("csrf_token") or "") if member else ""
+        return cls(get_language(), way_back(context), member, token)
+
+
 @register.simple_tag(takes_context=True)
-def feed_card(context: Context, item: FeedItem, position: int) -> SafeString:
-    """The card of an item at its place in a feed, counted from 1; equal to what `timeline/_card.html` makes of it."""
-    like = max(place for place in PLACES if place <= position)
-    token = str(context.get("csrf_token") or "") if context.get("viewer") else ""
-    key = _key(context, item, like, has_token=bool(token))
+def feed_cards(context: Context, items: Iterable[FeedItem], above: int = 0) -> SafeString:
+    """The cards of a feed, with so many others above; equal to what `timeline/_card.html` makes of them."""
+    page, is_ranked = _Page.of(context), bool(context.get("reasons"))
+    cards = [
+        _rendered(context, item, position) if is_ranked else _card(context, page, item, position)
+        for position, item in enumerate(items, start=above + 1)
+    ]
+    return mark_safe("".join(cards))  # noqa: S308 -- cards of a template
+
+
+def _card(context: Context, page: _Page, item: FeedItem, position: int) -> str:
+    like = PLACES[-1] if position > PLACES[-1] else max(one for one in PLACES if one <= position)
+    key = _key(page, item, like)
     if key is None:
         return _rendered(context, item, position)
     cards: dict[Any, list[str]] = item.shown.post.derived.setdefault("cards", {})
     pieces = cards.get(key)
     if pieces is None:
         text = _rendered(context, item, like).replace(_PLACE % like, _PLACE % "")
-        pieces = text.split(token) if token else [text]
+        pieces = text.split(page.token) if page.token else [text]
         if len(cards) >= VARIANTS:
             cards.clear()
         cards[key] = pieces
-    return mark_safe(token.join(pieces).replace(_PLACE % "", _PLACE % position, 1))  # noqa: S308 -- a template's, and a token
+    return page.token.join(pieces).replace(_PLACE % "", _PLACE % position, 1)
 
 
 def _rendered(context: Context, item: FeedItem, position: int) -> SafeString:
@@ -54,12 +77,11 @@ def _rendered(context: Context, item: FeedItem, position: int) -> SafeString:
         return card.render(context)
 
 
-def _key(context: Context, item: FeedItem, like: int, *, has_token: bool) -> tuple[Any, ...] | None:
+def _key(page: _Page, item: FeedItem, like: int) -> tuple[Any, ...] | None:
     """All that a card depends on besides its content; None where it is not worth keeping, or may not be kept."""
     shown = item.shown
     post, counts = shown.post, shown.counts
     is_plain = post.poll is None and post.source_id is None and not shown.warnings
-    is_plain = is_plain and not context.get("reasons")  # why it is ranked where it is
     if not (is_plain and post.is_open and item.post.is_open):
         return None
     return (
@@ -72,13 +94,19 @@ def _key(context: Context, item: FeedItem, like: int, *, has_token: bool) -> tup
         shown.reply_to_handle,
         ago(post.created_at),
         post.edited_at and ago(post.edited_at),
-        get_language(),
-        way_back(context),
-        context.get("viewer") is not None,
-        has_token,
+        page.language,
+        page.back,
+        page.is_member,
+        bool(page.token),
         like,
     )
 
 
 def _looks(author: User) -> tuple[str, str, str]:
-    return author.handle, author.display_name, author.avatar.name or ""
+    shared = author.derived
+    if shared is None:
+        return author.handle, author.display_name, author.avatar.name or ""
+    known: tuple[str, str, str] | None = shared.get("looks")
+    if known is None:
+        known = shared["looks"] = author.handle, author.display_name, author.avatar.name or ""
+    return known

@@ -191,7 +191,7 @@ def _withdrawn(request: MemberVisit, said: PictureForm) -> PictureForm:
 
 def form_of(request: MemberVisit, *args: Any, **kwargs: Any) -> ComposeForm:
     """The composer's form for who asks, with the circles they may post to."""
-    circles = circles_to_post_to(request.user.pk)
+    circles = circles_to_post_to(request.user)
     auto_id = f"{_inline_id(request)}_%s" if request.htmx else "id_%s"
     return ComposeForm(*args, author=request.user, circles=circles, auto_id=auto_id, **kwargs)
 

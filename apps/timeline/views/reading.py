@@ -11,7 +11,6 @@ from apps.accounts.queries import user_by_handle
 from apps.accounts.visitors import MemberVisit, Visit, signed_in_only, viewer_id_of, viewer_of
 from apps.engagement.actions import read_post
 from apps.filters.models import FilterContext
-from apps.graph.circle_queries import circles_to_post_to
 from apps.graph.queries import exact_relations
 from apps.graph.relationships import relationships
 from apps.lists.queries import own_list
@@ -20,7 +19,7 @@ from apps.stages import stage
 from apps.tags.queries import known, tag_named
 from apps.timeline.bookmarks import bookmarks_timeline, favourites_timeline
 from apps.timeline.folding import rows_of
-from apps.timeline.forms import HOME_COMPOSER, ComposeForm, composer_context
+from apps.timeline.forms import HOME_COMPOSER, Blank, new_key
 from apps.timeline.home import home_timeline
 from apps.timeline.items import FeedItem
 from apps.timeline.listed import list_timeline
@@ -61,8 +60,6 @@ def home(request: MemberVisit) -> HttpResponse:
     """The viewer's home timeline."""
     cursor = Cursor.from_query(request.GET)
     page = home_timeline(request.user, cursor)
-    circles = circles_to_post_to(request.user.pk)
-    form = ComposeForm(author=request.user, circles=circles, auto_id=f"{HOME_COMPOSER}_%s")
     return _feed(
         request,
         "timeline/home.html",
@@ -73,7 +70,8 @@ def home(request: MemberVisit) -> HttpResponse:
         place=str(Place.of(page)),
         # where the newest posts stand, a new one is put above them; elsewhere the page is loaded anew
         inline=HOME_COMPOSER if page.items and cursor == Cursor() else "",
-        **composer_context(form),
+        blank=Blank.of(request.user),
+        idempotency_key=new_key(),
     )
 
 
@@ -159,7 +157,8 @@ def profile(request: Visit, handle: str, *, tab: str = "posts") -> HttpResponseB
     if tab == "posts" and cursor == Cursor():
         pinned = sifted(viewer_of(request), FilterContext.ACCOUNT, pinned_posts(owner, viewer_id))
         page = page.mapped([item for item in page.items if not item.post.pinned])
-    context = {"profile": owner, "here": "profile", "tab": tab, "feed_url": request.path}
+    here = "profile" if viewer_id == owner.pk else ""
+    context = {"profile": owner, "here": here, "tab": tab, "feed_url": request.path}
     context |= {"pinned": pinned}
     context |= _standing(viewer_id, owner)
     return _feed(request, "timeline/profile.html", page, sieve=FilterContext.ACCOUNT, **context)
@@ -194,6 +193,7 @@ def _feed(
     """The page around a feed, or for htmx only what comes next in it. `sieve`: where filters see it."""
     with stage("present"):
         context["page"] = sifted_page(viewer_of(request), sieve, page)
+        context["way_back"] = request.get_full_path()  # every card asks
         return render(request, "timeline/_page.html" if request.htmx else template, context)
 
 

@@ -85,7 +85,7 @@ def move(request: MemberVisit, number: int) -> HttpResponseBase:
 def rewrite(request: MemberVisit, number: int) -> HttpResponse:
     """The composer with a post that could not be published. What it answered or quoted and is gone, it does without."""
     draft = Draft.restored(failed_post(request.user, number).draft)
-    circle_ids = {circle.id for circle in circles_to_post_to(request.user.pk)}
+    circle_ids = {circle.id for circle in circles_to_post_to(request.user)}
     initial = {**ComposeForm.initial_of(draft, circle_ids), "instead_of": number}
     gone = [one for one in LINKS if initial[one] and not _is_there(request, initial[one])]
     form = form_of(request, initial={**initial, **dict.fromkeys(gone, "")})

@@ -1,0 +1,70 @@
+"""Kept statuses are what they would be made of now."""
+
+import orjson
+import pytest
+
+from apps.accounts.actions import update_profile
+from apps.accounts.queries import user_by_id
+from apps.caches.tiers import tiers
+from apps.engagement.actions import like_post
+from apps.graph.actions import follow_user
+from apps.paging import Cursor
+from apps.posts.actions import delete_post, repost
+from apps.posts.editing import edit_post
+from apps.timeline.home import home_timeline
+from apps.timeline.serializers import VARIANTS, status_json, status_piece
+from tests.factories import deliver, make_user, publish
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(autouse=True)
+def _needs_memcached():
+    if not tiers().ping():
+        pytest.skip("no memcached on this machine")
+
+
+def answered(viewer):
+    """A page as it is answered, and how many of its statuses were kept."""
+    for _warm in range(2):
+        items = home_timeline(user_by_id(viewer.pk), Cursor()).items
+    for _again in range(2):
+        pieces = [status_piece(item) for item in items]
+        body = orjson.loads(orjson.dumps(pieces))
+        assert body == [orjson.loads(orjson.dumps(status_json(item))) for item in items]
+    return body, sum(isinstance(piece, orjson.Fragment) for piece in pieces)
+
+
+def test_a_kept_status_is_what_it_would_be_now(alice, bob, carol):
+    follow_user(bob, carol)
+    plain = publish(alice, "Plain, with #tag and @bob.", content_warning="Spiders")
+    publish(alice, "For you.", visibility="followers")
+    publish(carol, quote_of_id=plain.pk)
+    publish(carol, "Yes.", reply_to_id=plain.pk)
+    repost(carol, publish(make_user("dora"), "Shared.").pk)
+    deliver()
+    body, kept = answered(bob)
+    assert (len(body), kept) == (5, 2)  # the plain one and the answer
+
+    like_post(bob, plain.pk)
+    follow_user(make_user(), alice)
+    update_profile(alice, display_name="Ali <b>")
+    edit_post(alice, plain.pk, body="Edited.")
+    (now,) = [one for one in answered(bob)[0] if one["id"] == str(plain.pk)]
+    assert (now["favourited"], now["favourites_count"]) == (True, 1)
+    assert (now["account"]["display_name"], now["account"]["followers_count"]) == ("Ali <b>", 2)
+    assert "Edited." in now["content"]
+
+
+def test_each_reader_has_their_own_marks(alice, bob, api_of):
+    readers = [make_user() for _ in range(VARIANTS + 2)]
+    for reader in readers:
+        follow_user(reader, alice)
+    post = publish(alice, "For all.")
+    deliver()
+    like_post(readers[3], post.pk)
+    for reader in [*readers, *readers]:
+        (status,) = api_of(reader).get("/api/v1/timelines/home").json()
+        assert status["favourited"] is (reader == readers[3])
+    delete_post(post.pk, by=alice)
+    assert api_of(bob).get("/api/v1/timelines/home").json() == []
