@@ -222,9 +222,8 @@ class UserCounts(models.Model):
     posts = models.PositiveIntegerField(_("posts"), default=0)
     last_post_id = models.BigIntegerField(default=0)
     revision = models.PositiveIntegerField(default=0, db_default=0)  # of these counts
-    graph_revision = models.PositiveIntegerField(
-        default=0, db_default=0
-    )  # of whom the user follows, blocks, mutes
+    # of whom the user follows, blocks, mutes
+    graph_revision = models.PositiveIntegerField(default=0, db_default=0)
     followers_revision = models.PositiveIntegerField(
         default=0, db_default=0
     )  # of who follows the user
@@ -237,8 +236,7 @@ class UserCounts(models.Model):
     filters = models.PositiveIntegerField(default=0, db_default=0)
     holds_notifications = models.BooleanField(default=False, db_default=False)
     choosy_follows = models.PositiveIntegerField(default=0, db_default=0)  # of some languages only
-    # ever made a circle, or was put into one; not known of accounts that are older than this
-    knows_circles = models.BooleanField(default=False, db_default=True)
+    knows_circles = models.BooleanField(default=False, db_default=True)  # or is older than this
 
     class Meta:
         verbose_name = verbose_name_plural = _("user counts")
