@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -15,6 +16,14 @@ ARGUMENTS = [
     "--disable-component-update", "--disable-sync",
 ]  # fmt: skip
 WAIT_MS = 15_000
+
+
+def version() -> str:
+    """What the browser calls itself; empty where there is none."""
+    if PROGRAM is None:
+        return ""
+    told = subprocess.run([PROGRAM, "--version"], capture_output=True, text=True, check=False)  # noqa: S603 -- found above
+    return told.stdout.strip()
 
 
 @contextmanager

@@ -5,11 +5,12 @@ from dataclasses import dataclass
 
 from bench.measure import Spread
 from vitals.look import Look
+from vitals.speed import Times
 
 KILOBYTE = 1024
 SCRIPT_KB, STYLE_KB, HTML_KB = 30.0, 8.0, 60.0
 REQUESTS = 12
-COLD_MS, WARM_MS = 1000.0, 300.0
+COLD_MS, WARM_MS, FIRST_BYTE_MS, PRESS_MS = 1000.0, 300.0, 100.0, 50.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,16 +45,29 @@ def lines_of(looks: Sequence[Look]) -> list[Line]:
     ]  # fmt: skip
 
 
-def lines_of_paints(paints: Mapping[str, tuple[Spread, Spread]]) -> list[Line]:
-    """The budgets of speed: the slowest page's median."""
-    lines = []
-    for which, (name, limit) in enumerate((("cold", COLD_MS), ("warm", WARM_MS))):
-        page, found = max(
-            ((page, spreads[which].median) for page, spreads in paints.items()),
-            key=lambda pair: pair[1],
-        )
-        lines.append(Line(f"largest paint (LCP), {name}", "ms", round(found), limit, page))
-    return lines
+def lines_of_times(times: Mapping[str, Times]) -> list[Line]:
+    """The budgets of speed: the slowest page's median, and the 95th percentile of all first bytes."""
+    bytes_ = sorted(one for page in times.values() for one in page.first_bytes)
+    return [
+        _slowest("largest paint (LCP), cold", {name: one.cold for name, one in times.items()}, COLD_MS),
+        _slowest("largest paint (LCP), warm", {name: one.warm for name, one in times.items()}, WARM_MS),
+        Line("first byte, 95th percentile", "ms", round(bytes_[int(len(bytes_) * 0.95)]), FIRST_BYTE_MS),
+    ]  # fmt: skip
+
+
+def line_of_presses(press: Spread) -> Line:
+    """The budget of a press, as far as the browser tells it: in steps of 8 ms."""
+    return Line("press of a like, to the next paint", "ms", round(press.median), PRESS_MS)
+
+
+def line_of_warmth(missed: int, said: str) -> Line:
+    """What the tests say that count a warm home page's SQL statements (0) and round trips (3 at most)."""
+    return Line("tests of a warm home: 0 SQL, 3 round trips at most", "failed", missed, None, said)
+
+
+def _slowest(what: str, spreads: Mapping[str, Spread], limit: float) -> Line:
+    page, spread = max(spreads.items(), key=lambda pair: pair[1].median)
+    return Line(what, "ms", round(spread.median), limit, page)
 
 
 def _total(what: str, looks: Sequence[Look], wrong: Callable[[Look], list[str]]) -> Line:

@@ -1,24 +1,36 @@
 """Every page of the site that people see. `tests/vitals` fails for a template that is missing here."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 
-VISITOR, MEMBER = "visitor", "member"
+VISITOR, MEMBER, NEWCOMER = "visitor", "member", "newcomer"
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """One address. Names in braces are replaced by what the stage has made (`vitals.stage`)."""
+    """One address. Names in braces are replaced by what the stage has made (`vitals.stage`).
+
+    `press` is clicked and `keys` are pressed before axe-core looks: a menu, a dialog, what a form leads to.
+    """
 
     name: str
     template: str
     address: str
     who: str = MEMBER
     status: int = 200
+    press: str = ""
+    keys: str = ""
 
 
 PAGES = (
     Page("home", "timeline/home.html", "/"),
+    Page("home-menu", "timeline/home.html", "/", press="#feed .more-menu"),
+    Page("home-picture", "timeline/home.html", "/", press="#feed .media a"),
+    Page("home-help", "timeline/home.html", "/", keys="?"),
+    Page("home-empty", "timeline/home.html", "/", NEWCOMER),
     Page("ranked", "ranking/ranked.html", "/ranked?why=1"),
+    Page("ranked-empty", "ranking/ranked.html", "/ranked", NEWCOMER),
     Page("landing", "timeline/landing.html", "/", VISITOR),
     Page("local", "timeline/public.html", "/public"),
     Page("local-visitor", "timeline/public.html", "/public", VISITOR),
@@ -26,6 +38,7 @@ PAGES = (
     Page("profile-own", "timeline/profile.html", "/@{viewer}"),
     Page("profile-visitor", "timeline/profile.html", "/@{author}", VISITOR),
     Page("profile-replies", "timeline/profile.html", "/@{author}/with_replies"),
+    Page("profile-pictures", "timeline/profile.html", "/@{author}/media"),
     Page("thread", "timeline/thread.html", "/@{author}/{post}"),
     Page("thread-own", "timeline/thread.html", "/@{viewer}/{own_post}"),
     Page("thread-visitor", "timeline/thread.html", "/@{author}/{post}", VISITOR),
@@ -37,18 +50,25 @@ PAGES = (
     Page("scheduled", "timeline/scheduled.html", "/scheduled"),
     Page("history", "timeline/history.html", "/@{viewer}/{own_post}/history"),
     Page("reactions", "timeline/reactions.html", "/@{author}/{post}/likes"),
+    Page("reposts", "timeline/reactions.html", "/@{author}/{post}/reposts"),
+    Page("quotes", "timeline/reactions.html", "/@{author}/{post}/quotes"),
     Page("embed", "timeline/embed.html", "/@{author}/{post}/embed", VISITOR),
     Page("likes", "timeline/likes.html", "/likes"),
     Page("conversations", "conversations/list.html", "/conversations"),
+    Page("conversations-empty", "conversations/list.html", "/conversations", NEWCOMER),
     Page("notifications", "notifications/list.html", "/notifications"),
     Page("mentions", "notifications/list.html", "/notifications/mentions"),
     Page("held-back", "notifications/requests.html", "/notifications/requests"),
+    Page("notifications-empty", "notifications/list.html", "/notifications", NEWCOMER),
     Page("bookmarks", "timeline/bookmarks.html", "/bookmarks"),
+    Page("bookmarks-empty", "timeline/bookmarks.html", "/bookmarks", NEWCOMER),
     Page("lists", "lists/index.html", "/lists"),
+    Page("lists-empty", "lists/index.html", "/lists", NEWCOMER),
     Page("list", "timeline/list.html", "/lists/{list}"),
     Page("list-edit", "lists/edit.html", "/lists/{list}/edit"),
     Page("list-delete", "lists/delete.html", "/lists/{list}/delete"),
     Page("search", "search/search.html", "/search?q={word}"),
+    Page("search-start", "search/search.html", "/search"),
     Page("search-nothing", "search/search.html", "/search?q=qqqzzzqqq"),
     Page("explore", "search/explore.html", "/explore"),
     Page("explore-visitor", "search/explore.html", "/explore", VISITOR),
@@ -83,8 +103,11 @@ PAGES = (
     Page("account-delete", "personal/delete.html", "/settings/delete"),
     Page("password-change", "accounts/password_change.html", "/password/change"),
     Page("consent", "oauth/authorize.html", "/oauth/authorize?{consent}"),
+    Page("consent-code", "oauth/code.html", "/oauth/authorize?{consent}", press="button[name=allow]"),
     Page("consent-wrong", "oauth/refused.html", "/oauth/authorize?client_id=0", status=400),
     Page("explain", "audit/home.html", "/explain"),
+    Page("explain-missing", "audit/home.html", "/explain?post={post}"),
+    Page("explain-empty", "audit/home.html", "/explain", NEWCOMER),
     Page("explain-post", "audit/explain.html", "/explain/{post}"),
     Page("about-api", "about_api.html", "/about/api", VISITOR),
     Page("privacy", "privacy.html", "/privacy", VISITOR),
@@ -97,15 +120,20 @@ PAGES = (
     Page("password-reset", "accounts/password_reset.html", "/password/reset", VISITOR),
     Page("password-new", "accounts/password_reset_confirm.html", "/password/reset/MQ/no-token", VISITOR),
     Page("missing", "error.html", "/nobody/here", status=404),
+    Page("wrong-method", "error.html", "/posts", status=405),
 )  # fmt: skip
 # What no address of its own leads to.
 ELSEWHERE = {
     "bare.html", "base.html", "fragment.html", "confirm.html", "accounts/entry.html", "accounts/settings.html",  # the frames of others
-    "oauth/code.html",  # answers a form; drawn like oauth/authorize.html
 }  # fmt: skip
 
 
-def named(names: list[str]) -> list[Page]:
-    """The pages of these names, all of them for none; KeyError for a name that does not exist."""
-    by_name = {page.name: page for page in PAGES}
-    return [by_name[name] for name in names] if names else list(PAGES)
+def named(names: Sequence[str]) -> list[Page]:
+    """The pages of these names or patterns (`settings-*`), all of them for none; KeyError for what fits no page."""
+    found: dict[str, Page] = {}
+    for name in names or ["*"]:
+        fitting = {page.name: page for page in PAGES if fnmatchcase(page.name, name)}
+        if not fitting:
+            raise KeyError(name)
+        found |= fitting
+    return list(found.values())

@@ -46,16 +46,24 @@ def findings(look: Look) -> list[str]:
 
 
 def verdict(line: Line) -> str:
-    """Kept or missed."""
-    return "kept" if line.kept else "missed"
+    """In the words of the benchmarks."""
+    return "pass" if line.kept else "falls short"
 
 
-def write(directory: Path, lines: Sequence[Line], looks: Sequence[Look]) -> list[Path]:
+def write(
+    directory: Path, lines: Sequence[Line], looks: Sequence[Look], *, minutes: float, browser: str
+) -> list[Path]:
     """Write `vitals.json`, `vitals.md` and `vitals.svg`; where they are."""
     directory.mkdir(parents=True, exist_ok=True)
     places = [directory / f"{NAME}.{ending}" for ending in ("json", "md", "svg")]
-    data = {"looks": len(looks), "pages": len({look.page.name for look in looks}),
-            "lines": [{**asdict(line), "kept": line.kept} for line in lines]}  # fmt: skip
+    data = {
+        "looks": len(looks),
+        "pages": sorted({look.page.name for look in looks}),
+        "minutes": round(minutes, 1),
+        "browser": browser,
+        "lines": [{**asdict(line), "kept": line.kept} for line in lines],
+        "findings": [f"{look.where}: {one}" for look in looks for one in findings(look)],
+    }
     places[0].write_text(json.dumps(data, indent=1, ensure_ascii=False) + "\n")
     places[1].write_text(_markdown(lines, looks))
     places[2].write_text(draw(lines))

@@ -1,6 +1,6 @@
 """Pictures of the pages, for the README and for looking at them with a critical eye."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from io import BytesIO
 from pathlib import Path
 
@@ -16,15 +16,23 @@ SHOWN = (
 )  # fmt: skip
 
 
-def shoot(scene: Scene, pages: Sequence[Page], directory: Path) -> list[Path]:
-    """`<page>-<theme>-<width>.png` of each page; where they are."""
+def shoot(
+    scene: Scene,
+    pages: Sequence[Page],
+    directory: Path,
+    *,
+    done: Callable[[], None] = lambda: None,
+) -> list[Path]:
+    """`<page>-<theme>-<width>.png` of each page; where they are. `done` hears of every page and width."""
     directory.mkdir(parents=True, exist_ok=True)
     made = []
     with chromium() as browser:
         for width in (390, 1280):
-            with scene.windows(browser, width=width) as people:
+            who = {page.who for page in pages}
+            with scene.windows(browser, who, width=width) as people:
                 for page in pages:
                     made += _shots(people[page.who], page, scene.address(page), directory, width)
+                    done()
     return made
 
 

@@ -1,50 +1,95 @@
-"""How soon the largest part of a page is painted (LCP): with an empty cache of the browser, and on the way back."""
+"""How soon the largest part of a page is painted (LCP), how soon its first byte comes, how soon a press is seen."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 from playwright.sync_api import Browser, BrowserContext
+from playwright.sync_api import Page as Tab
 
 from bench.measure import Spread
 from vitals.browser import chromium, window
-from vitals.look import OBSERVE
+from vitals.look import tab_in
 from vitals.pages import Page
 from vitals.stage import Scene
 
 ROUNDS = 7
-SETTLE_MS = 300  # a later, larger paint would still count
+SETTLE_MS = 250  # a later, larger paint would still count
+FINEST_MS = 16  # shorter ones are not told by the browser
+FIRST_BYTE = 'performance.getEntriesByType("navigation")[0].responseStart'
+TOGGLE = "#feed form.toggle:has(button.like)"
 
 
-def paints(
-    scene: Scene, pages: Sequence[Page], *, rounds: int = ROUNDS
-) -> dict[str, tuple[Spread, Spread]]:
-    """Milliseconds, cold and warm, of each page. The server is warm: each page was asked for once before."""
-    with chromium() as browser, scene.windows(browser) as people:
-        return {
-            page.name: _paints(browser, people[page.who], scene, page, rounds) for page in pages
-        }
+@dataclass(frozen=True, slots=True)
+class Times:
+    """Milliseconds after a page was asked for: with an empty cache of the browser, on the way back, and all first bytes."""
+
+    cold: Spread
+    warm: Spread
+    first_bytes: tuple[float, ...]
 
 
-def _paints(
-    browser: Browser, known: BrowserContext, scene: Scene, page: Page, rounds: int
-) -> tuple[Spread, Spread]:
+@dataclass(frozen=True, slots=True)
+class _Load:
+    painted: float
+    first_byte: float
+
+
+def times(
+    scene: Scene,
+    pages: Sequence[Page],
+    *,
+    rounds: int = ROUNDS,
+    done: Callable[[], None] = lambda: None,
+) -> dict[str, Times]:
+    """Of each page, by name. The server is warm: each page was asked for once before. RuntimeError if nothing was painted."""
+    found: dict[str, Times] = {}
+    with chromium() as browser, scene.windows(browser, {page.who for page in pages}) as people:
+        for page in pages:
+            found[page.name] = _times(browser, people[page.who], scene, page, rounds)
+            done()
+    return found
+
+
+def presses(scene: Scene, page: Page, *, rounds: int = ROUNDS) -> Spread:
+    """Milliseconds from the press of a like to the next thing painted, as the browser counts them (Event Timing)."""
+    with chromium() as browser, scene.windows(browser, [page.who]) as people:
+        tab = tab_in(people[page.who])
+        tab.goto(scene.address(page), wait_until="load")
+        return Spread.of([_press(tab) for _round in range(2 * rounds)])  # and taken back again
+
+
+def _press(tab: Tab) -> float:
+    tab.evaluate("window.__press = 0")
+    with tab.expect_response("**/posts/*/*like"):
+        tab.locator(TOGGLE).first.locator("button").click()
+    tab.wait_for_timeout(SETTLE_MS)
+    return max(float(tab.evaluate("window.__press")), FINEST_MS)
+
+
+def _times(browser: Browser, known: BrowserContext, scene: Scene, page: Page, rounds: int) -> Times:
     address = scene.address(page)
-    _paint(known, address)
-    warm = [_paint(known, address) for _round in range(rounds)]
+    _load(known, address)
+    warm = [_load(known, address) for _round in range(rounds)]
     cookies = known.storage_state()["cookies"]
     cold = []
     for _round in range(rounds):
         fresh = window(browser, scene.site)
         fresh.add_cookies(cookies)  # type: ignore[arg-type]  # what was read may be written
-        cold.append(_paint(fresh, address))
+        cold.append(_load(fresh, address))
         fresh.close()
-    return Spread.of(cold), Spread.of(warm)
+    return Times(
+        Spread.of([load.painted for load in cold]),
+        Spread.of([load.painted for load in warm]),
+        tuple(load.first_byte for load in (*cold, *warm)),
+    )
 
 
-def _paint(context: BrowserContext, address: str) -> float:
-    tab = context.new_page()
-    tab.add_init_script(OBSERVE)
+def _load(context: BrowserContext, address: str) -> _Load:
+    tab = tab_in(context)
     tab.goto(address, wait_until="load")
     tab.wait_for_timeout(SETTLE_MS)
-    painted = float(tab.evaluate("window.__paint"))
+    load = _Load(float(tab.evaluate("window.__paint")), float(tab.evaluate(FIRST_BYTE)))
     tab.close()
-    return painted
+    if not load.painted:
+        raise RuntimeError(f"{address}: the browser told of no largest paint")
+    return load

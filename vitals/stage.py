@@ -1,22 +1,25 @@
 """What the pages need to have something to show: made through the API, as the person who looks."""
 
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from typing import Any
 from urllib.parse import urlencode
 
 from playwright.sync_api import APIResponse, Browser, BrowserContext
 
 from vitals.browser import chromium, log_in, window
-from vitals.pages import MEMBER, VISITOR, Page
+from vitals.pages import MEMBER, NEWCOMER, VISITOR, Page
 
 OUT_OF_BAND = "urn:ietf:wg:oauth:2.0:oob"
 SCOPES = ["read", "write", "follow"]
 APPLICATION = {"client_name": "A reader", "redirect_uris": OUT_OF_BAND, "scopes": "read write"}
 FILTER = {"title": "Endings", "context[]": "home", "filter_action": "warn",
           "keywords_attributes[0][keyword]": "spoiler"}  # fmt: skip
+NEWCOMERS_HANDLE, NEWCOMERS_PASSWORD = "newcomer", "a long enough passphrase"
+LATER = timedelta(days=30)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,16 +47,25 @@ class Scene:
 
     @contextmanager
     def windows(
-        self, browser: Browser, *, width: int = 1280, language: str = "en"
+        self,
+        browser: Browser,
+        who: Collection[str] = (VISITOR, MEMBER),
+        *,
+        width: int = 1280,
+        language: str = "en",
     ) -> Iterator[dict[str, BrowserContext]]:
-        """A window of a visitor and one of the viewer, by who looks."""
+        """A window for each of those who look."""
         people = {
-            who: window(browser, self.site, width=width, language=language)
-            for who in (VISITOR, MEMBER)
+            one: window(browser, self.site, width=width, language=language) for one in set(who)
         }
-        tab = people[MEMBER].new_page()
-        log_in(tab, self.cast.viewer, self.cast.password)
-        tab.close()
+        for one, handle, password in (
+            (MEMBER, self.cast.viewer, self.cast.password),
+            (NEWCOMER, NEWCOMERS_HANDLE, NEWCOMERS_PASSWORD),
+        ):
+            if one in people:
+                tab = people[one].new_page()
+                log_in(tab, handle, password)
+                tab.close()
         yield people
         for context in people.values():
             context.close()
@@ -64,15 +76,26 @@ def prepare(site: str, cast: Cast) -> Scene:
     with chromium() as browser:
         context = window(browser, site)
         log_in(context.new_page(), cast.viewer, cast.password)
+        _join(window(browser, site))
         return Scene(site, cast, _lay(context, cast))
 
 
+def _join(context: BrowserContext) -> None:
+    """Somebody who has nothing yet. Who joined in an earlier run still has nothing."""
+    with suppress(RuntimeError):
+        wish = {"handle": NEWCOMERS_HANDLE, "password": NEWCOMERS_PASSWORD}
+        submit(context, "/join", wish)
+
+
 def _lay(context: BrowserContext, cast: Cast) -> dict[str, str]:
-    """A list, a filter, a circle and an application; those that are there already are taken."""
+    """A list, a filter, a circle, a post for later and an application; those that are there already are taken."""
     api = _Api(context, _token(context))
     author = api.get(f"/api/v1/accounts/lookup?acct={cast.author}")
     if not api.get("/api/v1/circles"):
         submit(context, "/settings/circles", {"name": "Choir"})
+    if not api.get("/api/v1/scheduled_statuses"):
+        later = (datetime.now(UTC) + LATER).isoformat()
+        api.post("/api/v1/statuses", {"status": "Later.", "scheduled_at": later})
     application = api.post("/api/v1/apps", APPLICATION)
     asked = {"client_id": application["client_id"], "redirect_uri": OUT_OF_BAND,
              "response_type": "code", "scope": APPLICATION["scopes"]}  # fmt: skip

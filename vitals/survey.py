@@ -2,11 +2,12 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from threading import Event
 
 from playwright.sync_api import Browser
 
 from vitals.browser import chromium
-from vitals.look import Look, look_at
+from vitals.look import Look, Sizes, look_at, tab_in
 from vitals.pages import Page
 from vitals.stage import Scene
 
@@ -20,28 +21,49 @@ def survey(
     *,
     languages: Sequence[str] = LANGUAGES,
     widths: Sequence[int] = WIDTHS,
+    known: Sequence[Look] = (),
     done: Callable[[Look], None] = lambda _look: None,
 ) -> list[Look]:
-    """Look at pages; a browser of its own for each language, at the same time. `done` hears of every look."""
+    """Look at pages; a browser of its own for each language, at the same time.
+
+    What is `known` is not looked at again. `done` hears of every new look, in the thread that looked.
+    """
+    stopped = Event()
+    seen = {(look.page, look.language, look.width): look for look in known}
 
     def one(language: str) -> list[Look]:
-        looks = []
+        looks: list[Look] = []
+        sizes: Sizes = {}
         with chromium() as browser:
             for width in widths:
-                for look in _looks(browser, scene, pages, language, width):
+                missing = [page for page in pages if (page, language, width) not in seen]
+                for look in _looks(browser, scene, missing, language, width, sizes):
                     looks.append(look)
                     done(look)
+                    if stopped.is_set():
+                        return looks
         return looks
 
     with ThreadPoolExecutor(len(languages)) as pool:
-        return [look for looks in pool.map(one, languages) for look in looks]
+        try:
+            new = [look for looks in pool.map(one, languages) for look in looks]
+        finally:
+            stopped.set()  # Ctrl-C: nobody waits for the rest
+    return [*seen.values(), *new]
 
 
 def _looks(
-    browser: Browser, scene: Scene, pages: Sequence[Page], language: str, width: int
+    browser: Browser,
+    scene: Scene,
+    pages: Sequence[Page],
+    language: str,
+    width: int,
+    sizes: Sizes,
 ) -> Iterator[Look]:
-    with scene.windows(browser, width=width, language=language) as people:
+    if not pages:
+        return
+    who = {page.who for page in pages}
+    with scene.windows(browser, who, width=width, language=language) as people:
+        tabs = {who: tab_in(context) for who, context in people.items()}
         for page in pages:
-            yield look_at(
-                people[page.who], page, scene.address(page), width=width, language=language
-            )
+            yield look_at(tabs[page.who], page, scene.address(page), language=language, sizes=sizes)

@@ -9,9 +9,11 @@ from rich.console import Console
 from bench.measure import Spread
 from vitals import report
 from vitals.__main__ import main
-from vitals.budgets import Line, lines_of, lines_of_paints
+from vitals.budgets import Line, line_of_presses, line_of_warmth, lines_of, lines_of_times
 from vitals.look import Look, Violation
 from vitals.pages import named
+from vitals.speed import Times
+from vitals.warm import verdict
 
 POLICY = "default-src 'self'; script-src 'self'"
 
@@ -58,25 +60,53 @@ def test_each_budget_can_be_missed(seen, what):
 
 
 def test_the_slowest_page_counts():
-    spread = Spread.exact
-    lines = lines_of_paints(
-        {"home": (spread(300), spread(100)), "local": (spread(1200), spread(90))}
+    fast, slow, bytes_ = Spread.exact(90), Spread.exact(1200), tuple(range(1, 20))
+    lines = lines_of_times(
+        {"home": Times(fast, fast, bytes_), "local": Times(slow, fast, (150.0,))}
     )
-    assert [(line.found, line.worst, line.kept) for line in lines] == [(1200, "local", False), (100, "home", True)]  # fmt: skip
+    assert [(line.found, line.worst, line.kept) for line in lines] == [
+        (1200, "local", False), (90, "home", True), (150, "", False),
+    ]  # fmt: skip
+
+
+def test_a_press_and_a_warm_home_page_have_budgets_too():
+    assert line_of_presses(Spread.exact(32)).kept
+    assert not line_of_presses(Spread.exact(56)).kept
+    assert line_of_warmth(0, "").kept
+    assert line_of_warmth(1, "1 failed").worst == "1 failed"
+    assert not line_of_warmth(1, "1 failed").kept
+
+
+@pytest.mark.parametrize(
+    ("status", "output", "missed"),
+    [
+        (0, "....\n4 passed in 2.1s\n", 0),
+        (0, "...s\n3 passed, 1 skipped in 2.1s\n", 1),
+        (1, "..FE\n1 failed, 2 passed, 1 error in 2.1s\n", 2),
+        (4, "ERROR: file or directory not found\n", 1),
+        (5, "no tests ran in 0.1s\n", 1),
+        (2, "", 1),
+    ],
+)
+def test_tests_that_did_not_pass_are_misses(status, output, missed):
+    found, said = verdict(status, output)
+    assert found == missed
+    assert bool(said) == bool(missed)
 
 
 def test_what_is_written_says_it_all(tmp_path):
     looks = [look(), look("landing", wide=["320: 400 px, <pre>"])]
     lines = [*lines_of(looks), Line("largest <paint>", "ms", 250, 300.0, "home")]
-    places = report.write(tmp_path, lines, looks)
+    places = report.write(tmp_path, lines, looks, minutes=7.26, browser="Chromium 1")
     data = json.loads(places[0].read_text())
-    assert (data["looks"], data["pages"]) == (2, 2)
+    assert (data["looks"], data["pages"], data["minutes"]) == (2, ["home", "landing"], 7.3)
+    assert data["findings"] == ["landing en 390: 320: 400 px, <pre>"]
     assert [line["what"] for line in data["lines"] if not line["kept"]] == [
         "pages that scroll sideways, at 320 px too"
     ]
-    assert "| scripts of a page | 19.5 KB gzip | < 30 KB gzip | kept |" in places[1].read_text()
+    assert "| scripts of a page | 19.5 KB gzip | < 30 KB gzip | pass |" in places[1].read_text()
     texts = [one.text for one in ElementTree.fromstring(places[2].read_text()).iter() if one.text]
-    assert "250 ms of < 300 ms, kept" in texts
+    assert "250 ms of < 300 ms, pass" in texts
 
 
 def test_the_terminal_shows_findings_and_verdicts(capsys):
@@ -87,7 +117,7 @@ def test_the_terminal_shows_findings_and_verdicts(capsys):
     printed = capsys.readouterr().out
     assert "home en 390: image-alt (light): img" in printed
     assert "and 10 more" in printed
-    assert printed.count("missed") == 1
+    assert printed.count("falls short") == 1
 
 
 def test_the_command_explains_itself(capsys):
@@ -98,6 +128,12 @@ def test_the_command_explains_itself(capsys):
     with pytest.raises(SystemExit) as stopped:
         main(["--only", "nowhere"])
     assert stopped.value.code == 2
+    assert "no page fits 'nowhere'" in capsys.readouterr().err
+
+
+def test_the_command_lists_the_pages(capsys):
+    assert main(["--pages", "--only", "settings-f*"]) == 0
+    assert capsys.readouterr().out.split() == ["settings-filters", "/settings/filters"]
 
 
 def test_without_a_browser_it_says_so(monkeypatch, capsys):

@@ -25,6 +25,10 @@ def test_names_are_unique_and_tell_pages_apart():
     assert len({page.name for page in PAGES}) == len(PAGES)
     assert [page.name for page in named(["thread", "home"])] == ["thread", "home"]
     assert named([]) == list(PAGES)
+    assert [page.name for page in named(["settings-f*", "home", "home"])] == [
+        "settings-filters",
+        "home",
+    ]
     with pytest.raises(KeyError):
         named(["nowhere"])
 

@@ -9,8 +9,8 @@ from vitals.report import findings
 from vitals.stage import prepare
 from vitals.survey import survey
 
-NARROW = ("home", "thread", "compose", "notifications")
-WIDE = ("landing", "profile", "search", "settings-account")
+NARROW = ("home", "home-menu", "thread", "compose", "notifications")
+WIDE = ("landing", "home-help", "profile", "search", "settings-account", "missing")
 
 pytestmark = [pytest.mark.browser, pytest.mark.skipif(PROGRAM is None, reason=MISSING)]
 
