@@ -97,7 +97,7 @@ def look_at(tab: Tab, page: Page, address: str, *, language: str, sizes: Sizes) 
 
     def hear(message: ConsoleMessage) -> None:
         if message.type in {"error", "warning"} and str(page.status) not in message.text:
-            look.complaints.append(message.text)
+            look.complaints.append(f"{message.text} ({message.location['url']})")
 
     heard: dict[str, Callable[[Any], None]] = {
         "response": lambda response: loaded.append(response),

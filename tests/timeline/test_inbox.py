@@ -8,6 +8,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from apps.accounts.queries import user_by_id
+from apps.caches import redisclients, window
 from apps.caches.servers import RedisError, timelines
 from apps.graph.actions import follow_user, unfollow_user
 from apps.graph.circle_actions import (
@@ -302,17 +303,16 @@ class TestReading:
         self, cast, django_assert_num_queries, monkeypatch
     ):
         posts = [say(cast, visibility).pk for visibility in ("public", "followers", "public")]
-        executed = []
-        execute = type(timelines().pipeline()).execute
+        trips = []
 
-        def counted(pipeline, *args, **kwargs):
-            executed.append(pipeline)
-            return execute(pipeline, *args, **kwargs)
+        def counted(client, commands):
+            trips.append(commands)
+            return redisclients.trip(client, commands)
 
-        monkeypatch.setattr(type(timelines().pipeline()), "execute", counted)
+        monkeypatch.setattr(window, "trip", counted)
         with django_assert_num_queries(0):
             assert home.home_ids(cast["bob"].pk, Cursor(), 21) == posts[::-1]
-        assert len(executed) == 1
+        assert len(trips) == 1
 
     @pytest.mark.parametrize("number", [1, 20])
     def test_a_warm_page_of_circle_posts_costs_the_same_for_one_and_twenty(
