@@ -26,7 +26,7 @@ UNTRANSLATED = """accented => {
   return found;
 }"""
 # Names that the stage gives, the site's own name, and texts that Django has in its own catalogues.
-NAMES = {"Rill", "Close by", "Choir", "Endings", "vitals", "@author", "thing", "#thing"}
+NAMES = {"Rill", "Close by", "Choir", "Endings", "vitals", "@author", "thing", "#thing", "Later."}
 DJANGO = {"Old password", "New password", "New password confirmation", "Email",
           "Enter the same password as before, for verification."}  # fmt: skip
 WIDTH = 320
