@@ -15,6 +15,7 @@ from typing import NamedTuple, TypeVar
 
 from apps.accounts.actions import issue_token
 from apps.accounts.models import User
+from apps.timeline.fanout import BULK
 from bench.measure import Spread
 from bench.progress import doing
 from bench.report import Line
@@ -23,7 +24,7 @@ from bench.site.clock import seconds_below
 from bench.site.systems import HOME, our_site
 from bench.site.visitor import Visitor, bearer, percentile
 from bench.site.world import World, world
-from bench.timeline.workers import BULK, workers
+from bench.timeline.workers import workers
 
 RATE, SECONDS, WARM_SECONDS, READS_A_WRITE = 100, 30, 5, 100
 THREADS = 32

@@ -15,12 +15,13 @@ from apps.events.models import Event
 from apps.posts.actions import publish_post
 from apps.posts.drafts import Draft
 from apps.posts.models import Post
+from apps.timeline.fanout import BULK
 from apps.timeline.models import FanoutChunk
 from bench.measure import Spread
 from bench.report import Line
 from bench.timeline.fanout import delivered_in, is_delivered, publish
 from bench.timeline.people import CROWD, SMALL, author
-from bench.timeline.workers import BULK, wait_until, workers
+from bench.timeline.workers import wait_until, workers
 
 POSTS, WARM = 300, 20
 MOST = 2.0

@@ -8,15 +8,13 @@ from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
+from apps.timeline.fanout import BULK
 from runner.processes import spawn
 from runner.processes import wait_until as started
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 START_SECONDS, STOP_SECONDS, WAIT_SECONDS, LOOK_SECONDS = 60, 10, 120, 0.02
-
-
-BULK = "fanout_bulk"  # a worker for it alone yields the processor, as in docker-compose.yml
-YIELDS = ("nice", "-n", "10")
+YIELDS = ("nice", "-n", "10")  # a worker for large deliveries alone, as in docker-compose.yml
 
 
 @contextmanager

@@ -98,13 +98,17 @@ def _is_there(request: MemberVisit, post_id: str) -> bool:
     return item_of(request, post_id, strict=False) is not None
 
 
+def _done(request: MemberVisit, said: str) -> HttpResponseBase:
+    messages.success(request, said)
+    return SeeOther("/scheduled")
+
+
 @require_POST
 @signed_in_only
 def retry(request: MemberVisit, number: int) -> HttpResponseBase:
     """Try to publish it once more."""
     try_again(request.user, number)
-    messages.success(request, _("It is tried again in a moment."))
-    return SeeOther("/scheduled")
+    return _done(request, _("It is tried again in a moment."))
 
 
 @require_POST
@@ -112,8 +116,7 @@ def retry(request: MemberVisit, number: int) -> HttpResponseBase:
 def discard(request: MemberVisit, number: int) -> HttpResponseBase:
     """Give up a post that could not be published."""
     give_up(request.user, number)
-    messages.success(request, _("Deleted."))
-    return SeeOther("/scheduled")
+    return _done(request, _("Deleted."))
 
 
 @require_POST
@@ -121,5 +124,4 @@ def discard(request: MemberVisit, number: int) -> HttpResponseBase:
 def cancel_one(request: MemberVisit, number: int) -> HttpResponseBase:
     """Do not publish it."""
     cancel(request.user, number)
-    messages.success(request, _("Deleted."))
-    return SeeOther("/scheduled")
+    return _done(request, _("Deleted."))
