@@ -134,7 +134,8 @@ class Readers:
 
 @pytest.fixture
 def site(transactional_db, tmp_path):
-    web, address = start_web(tmp_path)
+    # readers without a pause: the limits are not what is looked at here
+    web, address = start_web(tmp_path, LIMIT_API="1000000")
     worker = start_worker(tmp_path)
     yield address
     stop(worker)

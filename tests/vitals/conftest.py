@@ -10,6 +10,7 @@ from apps.graph.actions import follow_user
 from runner.checkout import ROOT
 from tests.factories import PASSWORD, deliver, make_user, publish
 from tests.flows.processes import environment, start_web, stop
+from tests.flows.streams import streaming_server
 from vitals.stage import Cast
 
 POSTS = 25
@@ -17,7 +18,7 @@ POSTS = 25
 
 @pytest.fixture
 def site(transactional_db, tmp_path, monkeypatch, settings):
-    """The address of a web server on the tests' database, with static files as they are served in production."""
+    """The address of a web server on the tests' database, with static files as in production, and a streaming server."""
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.Argon2PasswordHasher"]
     # Playwright keeps an event loop running in this thread, and the tests still use the ORM in it
     monkeypatch.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "1")
@@ -27,9 +28,12 @@ def site(transactional_db, tmp_path, monkeypatch, settings):
     }
     collect = [sys.executable, "manage.py", "collectstatic", "--noinput", "--verbosity", "0"]
     subprocess.run(collect, cwd=ROOT, env={**environment(), **files}, check=True)
-    process, address = start_web(tmp_path, **files)
-    yield address
-    stop(process)
+    with streaming_server(tmp_path) as streams:
+        process, address = start_web(tmp_path, STREAMING_URL=streams, **files)
+        try:
+            yield address
+        finally:
+            stop(process)
 
 
 @pytest.fixture
