@@ -31,9 +31,12 @@ _ID_BITS = np.uint64(MAX_ID)
 _REPLY_BIT = np.uint64(63)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class IdVector:
-    """A decoded vector; every change makes a new one."""
+    """A decoded vector; every change makes a new one.
+
+    Not declared frozen: a rebuild makes thousands, and each would take twice as long.
+    """
 
     entries: Entries
     revision: int

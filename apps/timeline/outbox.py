@@ -184,13 +184,13 @@ def _first(
     vectors: Mapping[int, IdVector], *, cursor: Cursor, count: int, replies: bool
 ) -> tuple[list[int], list[int]]:
     """The first ids inside the bounds, and the authors whose vectors end before these ids do."""
+    floor, newest = cursor.floor, cursor.max_id
     lists = [
-        vector.between(oldest=cursor.floor, newest=cursor.max_id, replies=replies)
-        for vector in vectors.values()
+        vector.between(oldest=floor, newest=newest, replies=replies) for vector in vectors.values()
     ]
     ids = merge.first(lists, count, ascending=cursor.ascending)
     is_full = len(ids) == count and not cursor.ascending
-    needed = ids[-1] if is_full else cursor.floor
+    needed = ids[-1] if is_full else floor
     return ids, [author for author, vector in vectors.items() if not vector.reaches(needed)]
 
 
