@@ -45,7 +45,7 @@ def visitors(directory: Path) -> Iterator[tuple[Visitor, Visitor]]:
         naive = Visitor(stack.enter_context(naive_site(directory)).port)
         yield ours, naive
         if ours.errors or naive.errors:
-            raise RuntimeError(f"{ours.errors} errors of ours, {naive.errors} of the naive site")
+            raise RuntimeError(f"{ours.complaint} of ours, {naive.complaint} of the naive site")
 
 
 def _by_followees(ours: Visitor, naive: Visitor) -> Line:

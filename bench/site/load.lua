@@ -17,8 +17,9 @@ end
 function done(summary, latency, _requests)
    local errors = summary.errors
    io.write(string.format(
-      '{"requests": %d, "microseconds": %d, "bytes": %d, "errors": %d, "p50": %d, "p95": %d, "p99": %d, "most": %d}\n',
+      '{"requests": %d, "microseconds": %d, "bytes": %d, "p50": %d, "p95": %d, "p99": %d, "most": %d, "failures": '
+         .. '{"connecting": %d, "reading": %d, "writing": %d, "status": %d, "waiting": %d}}\n',
       summary.requests, summary.duration, summary.bytes,
-      errors.connect + errors.read + errors.write + errors.status + errors.timeout,
-      latency:percentile(50), latency:percentile(95), latency:percentile(99), latency.max))
+      latency:percentile(50), latency:percentile(95), latency:percentile(99), latency.max,
+      errors.connect, errors.read, errors.write, errors.status, errors.timeout))
 end

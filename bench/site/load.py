@@ -32,16 +32,21 @@ class Ask:
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """What came back: how many answers in how many seconds, how many errors among them; milliseconds an answer took."""
+    """What came back: how many answers in how many seconds; milliseconds an answer took; what went wrong, by kind."""
 
     requests: int
     seconds: float
-    errors: int
+    failures: dict[str, int]
     size: int  # bytes of an answer, head included
     p50: float
     p95: float
     p99: float
     most: float
+
+    @property
+    def errors(self) -> int:
+        """Answers that were none."""
+        return sum(self.failures.values())
 
     @property
     def per_second(self) -> float:
@@ -81,7 +86,7 @@ def put_load(
     return Load(
         requests=said["requests"],
         seconds=said["microseconds"] / 1e6,
-        errors=said["errors"],
+        failures=said["failures"],
         size=round(said["bytes"] / max(said["requests"], 1)),
         **{name: said[name] / 1000 for name in ("p50", "p95", "p99", "most")},
     )

@@ -167,7 +167,7 @@ def _tables(systems: Systems) -> list[Line]:
             figures=one.figures,
             bar="no errors" if one.errors else "",
             passed=False if one.errors else None,
-            note=f"{one.errors} errors" if one.errors else "",
+            note=one.complaint,
         )
         for name, one in systems.items()
     ]

@@ -54,7 +54,7 @@ def run(directory: Path) -> list[Line]:
             {f"feedsite, {most:,}": Spread.exact(p95[most]) for most in FOLLOWERS[:-1]},
             f"under {MOST} ms at any number",
             worst < MOST and not visitor.errors,
-            f"medians {', '.join(f'{one:.1f}' for one in medians.values())} ms; {visitor.errors} errors",
+            f"medians {', '.join(f'{one:.1f}' for one in medians.values())} ms; {visitor.complaint}",
             axis="followers",
             growth={
                 "p95": [(float(most), round(one, 2)) for most, one in p95.items()],

@@ -5,6 +5,7 @@ import secrets
 import subprocess
 import sys
 import time
+from collections import Counter
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, fields
@@ -135,6 +136,14 @@ class System:
     def errors(self) -> int:
         """Answers that were none."""
         return sum(one.errors for one in self.loads)
+
+    @property
+    def complaint(self) -> str:
+        """How many of what went wrong; nothing when nothing did."""
+        kinds = sum((Counter(one.failures) for one in self.loads), Counter[str]())
+        return ", ".join(
+            f"{number} errors: {kind}" for kind, number in kinds.most_common() if number
+        )
 
     @property
     def figures(self) -> dict[str, float]:

@@ -3,9 +3,10 @@
 import json
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Mapping
 from http import HTTPStatus
-from http.client import HTTPConnection
+from http.client import HTTPConnection, HTTPException
 
 ROUNDS, TURN_SECONDS = 7, 0.15
 SLOW_MILLISECONDS = 1000
@@ -14,12 +15,23 @@ Header = tuple[str, str]
 
 
 class Visitor:
-    """A program that asks a server on this machine."""
+    """A program that asks a server on this machine. `failures` are answers that were none: by status, or by what went wrong."""
 
     def __init__(self, port: int) -> None:
         self.port = port
-        self.errors = 0
-        self._local = threading.local()
+        self.failures: Counter[str] = Counter()
+        self._lock, self._local = threading.Lock(), threading.local()
+
+    @property
+    def errors(self) -> int:
+        """How many answers were none."""
+        return self.failures.total()
+
+    @property
+    def complaint(self) -> str:
+        """How many of what, in words."""
+        kinds = ", ".join(f"{number} of {kind}" for kind, number in self.failures.most_common())
+        return f"{self.errors} errors" + (f" ({kinds})" if kinds else "")
 
     def ask(
         self,
@@ -31,6 +43,17 @@ class Visitor:
     ) -> float:
         """Milliseconds from when the request was due, now by default, until its answer was there. A body is posted."""
         begin = time.perf_counter() if due is None else due
+        try:
+            status = self._status(path, header, body)
+        except (OSError, HTTPException) as error:
+            self.close()
+            self._fail(type(error).__name__)
+        else:
+            if status != HTTPStatus.OK:
+                self._fail(str(status))
+        return (time.perf_counter() - begin) * 1000
+
+    def _status(self, path: str, header: Header, body: Mapping[str, str] | None) -> int:
         connection: HTTPConnection | None = getattr(self._local, "connection", None)
         if connection is None:
             connection = HTTPConnection("127.0.0.1", self.port, timeout=SECONDS)
@@ -43,9 +66,17 @@ class Visitor:
             connection.request("POST", path, json.dumps(body), headers)
         answer = connection.getresponse()
         answer.read()
-        if answer.status != HTTPStatus.OK:
-            self.errors += 1
-        return (time.perf_counter() - begin) * 1000
+        return answer.status
+
+    def close(self) -> None:
+        """End this thread's connection; the next request opens another one."""
+        if connection := getattr(self._local, "connection", None):
+            connection.close()
+            self._local.connection = None
+
+    def _fail(self, kind: str) -> None:
+        with self._lock:
+            self.failures[kind] += 1
 
 
 def bearer(token: str) -> Header:

@@ -13,7 +13,7 @@ from bench.site import trips
 from bench.site.clock import megabytes_of, seconds_of
 from bench.site.graph import make_graph, read_graph
 from bench.site.load import Ask
-from bench.site.visitor import in_turn, percentile
+from bench.site.visitor import Visitor, bearer, in_turn, percentile
 
 
 def test_processor_time_is_that_of_the_whole_tree():
@@ -82,6 +82,18 @@ def test_what_is_sent_before_an_answer_is_read_is_one_trip():
             far.recv(1)
             other_far.recv(1)
     assert (found.trips, found.sent) == (2, 4)
+
+
+def test_what_went_wrong_is_said_by_its_status(live_server):
+    visitor = Visitor(live_server.thread.port)
+    for path in ("/healthz/live", "/api/v1/timelines/home", "/nothing"):
+        visitor.ask(path, bearer("nobody"))
+    assert visitor.failures == {"401": 1, "404": 1}
+    assert visitor.complaint == "2 errors (1 of 401, 1 of 404)"
+    visitor.close()
+    visitor.port = 1
+    visitor.ask("/", bearer("nobody"))
+    assert visitor.failures["ConnectionRefusedError"] == 1
 
 
 def way(order, name, milliseconds):

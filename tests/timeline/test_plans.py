@@ -4,9 +4,9 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from apps.accounts.models import User
+from apps.accounts.models import User, UserCounts
 from apps.graph.models import Followee, Follower
-from apps.graph.queries import followers_page, following_page
+from apps.graph.queries import followers_page, following_page, suggestions
 from apps.ids import compose
 from apps.paging import Cursor
 from apps.posts.models import Post
@@ -183,3 +183,16 @@ def test_lists_of_people_are_ranges_of_their_owners_list(plan_of, alice, page, i
     assert f"using {index}" in plan
     assert "Sort" not in plan
     assert "Aggregate" not in plan
+
+
+def test_whom_to_follow_is_the_top_of_the_most_followed(plan_of, alice):
+    people = User.objects.filter(counts=None)
+    UserCounts.objects.bulk_create(UserCounts(user=one, posts=1) for one in people)
+    with connection.cursor() as sql:
+        sql.execute("ANALYZE accounts_user, accounts_usercounts")
+    plan = plan_of(lambda: suggestions(alice, limit=5))
+    assert "using counts_most_followed" in plan
+    assert "Sort" not in plan
+    # all whom the reader knows are one list: of several PostgreSQL believes that they leave nobody, and reads on with helpers
+    assert "SubPlan 1" in plan
+    assert "SubPlan 2" not in plan
