@@ -6,6 +6,7 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from io import BytesIO
 from multiprocessing import get_context
+from typing import NamedTuple
 
 from PIL import Image
 
@@ -27,6 +28,7 @@ from apps.demo.scenes import (
     winter,
 )
 from apps.demo.scenes.canvas import Canvas
+from apps.posts.sizes import PREVIEW_SIDE, fitted_size
 
 SCENES: dict[str, Callable[[Canvas], None]] = {
     scene.__name__: scene
@@ -75,12 +77,21 @@ class Sketch:
         return SHAPES[self.shape]
 
 
-def drawn(sketch: Sketch) -> bytes:
-    """The picture as WebP."""
-    return _webp(_image(sketch))
+class Drawing(NamedTuple):
+    """A picture as WebP, and the small one beside it, as uploaded ones have it."""
+
+    picture: bytes
+    preview: bytes
 
 
-def drawn_many(sketches: Sequence[Sketch]) -> Iterator[bytes]:
+def drawn(sketch: Sketch) -> Drawing:
+    """The picture, twice."""
+    image = _image(sketch)
+    small = image.resize(fitted_size(*image.size, PREVIEW_SIDE), Image.Resampling.LANCZOS)
+    return Drawing(_webp(image), _webp(small))
+
+
+def drawn_many(sketches: Sequence[Sketch]) -> Iterator[Drawing]:
     """The pictures in order, drawn by several processes where that works."""
     workers = min(MOST_WORKERS, os.cpu_count() or 1)
     if workers == 1 or len(sketches) < FEWEST_TO_SHARE:

@@ -1,5 +1,7 @@
 """The ranked timeline as a page."""
 
+from dataclasses import dataclass
+
 from django.contrib import messages
 from django.http import HttpResponse, HttpResponseBase
 from django.shortcuts import render
@@ -10,10 +12,35 @@ from apps.accounts.visitors import MemberVisit, SeeOther, next_address, signed_i
 from apps.filters.models import FilterContext
 from apps.ranking.inputs import place_in
 from apps.ranking.ordering import choose_preset, preset_of, ranked_page
-from apps.ranking.reasons import contributions, reason_text
-from apps.ranking.scoring import Preset
+from apps.ranking.reasons import Contribution, contributions, reason_text
+from apps.ranking.scoring import Preset, Scored
 from apps.stages import stage
+from apps.timeline.items import FeedItem
 from apps.timeline.sifting import sifted
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A post of the order as the page shows it, below it what `template` makes of the rest."""
+
+    item: FeedItem
+    place: int
+    scored: Scored
+    template: str = ""
+    text: str = ""
+    factors: tuple[Contribution, ...] = ()
+
+    @classmethod
+    def explained(cls, item: FeedItem, place: int, scored: Scored, preset: Preset) -> "Row":
+        """With what its score is made of."""
+        return cls(
+            item,
+            place,
+            scored,
+            "ranking/_reasons.html",
+            reason_text(scored, preset, item.shown.author.handle),
+            tuple(contributions(scored, preset)),
+        )
 
 
 @require_safe
@@ -25,18 +52,12 @@ def ranked(request: MemberVisit) -> HttpResponse:
     page = ranked_page(viewer, session_id=place.session, after=place.after, limit=place.limit)
     with stage("present"):
         items = {item.id: item for item in sifted(viewer, FilterContext.HOME, page.items)}
-        rows = [
-            {
-                "item": items[entry.item.id],
-                "place": entry.place,
-                "template": "ranking/_reasons.html" if why else "",
-                "factors": contributions(entry.scored, page.preset) if why else (),
-                "text": reason_text(entry.scored, page.preset, entry.item.shown.author.handle),
-                "scored": entry.scored,
-            }
-            for entry in page.entries
-            if entry.item.id in items
+        shown = [
+            (items[one.item.id], one.place, one.scored)
+            for one in page.entries
+            if one.item.id in items
         ]
+        rows = [Row.explained(*one, page.preset) if why else Row(*one) for one in shown]
         context = {"page": page, "rows": rows, "why": why, "here": "home", "presets": Preset.choices,
                    "preset": page.preset.value, "goes_on": place.session is not None}  # fmt: skip
         template = "ranking/_page.html" if request.htmx else "ranking/ranked.html"

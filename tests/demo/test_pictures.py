@@ -5,6 +5,7 @@ import pytest
 from PIL import Image, ImageStat
 
 from apps.demo.pictures import AVATAR_SIDE, SCENES, SHAPES, Sketch, drawn, drawn_avatar, drawn_many
+from apps.posts.sizes import PREVIEW_SIDE
 
 
 def test_there_are_many_scenes():
@@ -21,7 +22,10 @@ SCENES_AND_SHAPES = [
 @pytest.mark.parametrize(("scene", "shape"), SCENES_AND_SHAPES)
 def test_picture_has_its_size_and_is_not_blank(scene, shape):
     sketch = Sketch(scene, 3, shape)
-    data = first_drawn(sketch)
+    data, preview = first_drawn(sketch)
+    with Image.open(BytesIO(preview)) as small:
+        assert max(small.size) == PREVIEW_SIDE
+    assert len(preview) < len(data)
     with Image.open(BytesIO(data)) as image:
         assert image.format == "WEBP"
         assert image.size == sketch.size

@@ -8,6 +8,7 @@ from django.core.management import CommandError, call_command
 
 from apps.accounts.models import User, UserCounts
 from apps.demo.models import SeedRun
+from apps.demo.pictures import Drawing
 from apps.demo.seeding import people, posts, run
 from apps.demo.seeding.run import Laid
 from apps.demo.seeding.world import SIZES
@@ -19,7 +20,9 @@ from tests.factories import make_user, publish
 
 @pytest.fixture(autouse=True)
 def _quick_pictures(monkeypatch):
-    monkeypatch.setattr(posts, "drawn_many", lambda sketches: [b"picture"] * len(sketches))
+    monkeypatch.setattr(
+        posts, "drawn_many", lambda sketches: [Drawing(b"picture", b"small")] * len(sketches)
+    )
     monkeypatch.setattr(people, "drawn_avatar", lambda _sketch, _focus: b"avatar")
 
 

@@ -1,9 +1,12 @@
 """Kept cards are what the template would make of them now."""
 
+from urllib.parse import quote
+
 import pytest
 from django.contrib.auth.models import AnonymousUser
 from django.template import engines
 from django.utils import translation
+from django.utils.html import escape
 
 from apps.accounts.actions import update_profile
 from apps.accounts.queries import user_by_id
@@ -13,6 +16,9 @@ from apps.graph.actions import follow_user
 from apps.paging import Cursor
 from apps.posts.actions import repost
 from apps.posts.editing import edit_post
+from apps.ranking import views as ranked
+from apps.ranking.scoring import Preset, Scored
+from apps.timeline.folding import Row
 from apps.timeline.home import home_timeline
 from apps.timeline.templatetags.feed import VARIANTS
 from tests.factories import deliver, make_user, publish
@@ -99,5 +105,32 @@ def test_restricted_posts_are_never_kept(shown, bob, rf):
 def test_only_so_many_variants_of_a_card_are_kept(shown, bob, rf):
     item = items_of(bob)[-1]
     for number in range(3 * VARIANTS):
-        same(rf, bob, [item], path=f"/?max_id={number}")
+        rows = [Row(item, in_thread=False, joined=False, folded=number)]
+        drawn("{% load feed %}{% thread_cards items %}", rf, bob, rows)
     assert 0 < len(item.post.derived["cards"]) <= VARIANTS
+
+
+def test_pages_share_a_card_and_each_has_its_own_way_back(shown, bob, rf):
+    item = items_of(bob)[-1]
+    for path in ("/", "/?max_id=5&b=1", "/@alice"):
+        page = same(rf, bob, [item], path=path)
+        assert f'value="{escape(path)}"' in page
+        assert f"?next={quote(path)}" in page
+    assert len(item.post.derived["cards"]) == 1
+
+
+def test_what_is_said_below_a_card_and_how_it_stands_in_a_thread(shown, bob, rf):
+    item = items_of(bob)[-1]
+    threads = '{% for row in items %}{% include "timeline/_card.html" with item=row.item in_thread=row.in_thread joined=row.joined folded=row.folded position=forloop.counter %}{% endfor %}'
+    for joined, folded in ((True, 0), (False, 0), (False, 3)):
+        rows = [Row(item, in_thread=True, joined=joined, folded=folded)]
+        made = [drawn("{% load feed %}{% thread_cards items %}", rf, bob, rows) for _ in range(2)]
+        assert made[0] == made[1] == drawn(threads, rf, bob, rows)
+    assert drawn("{% load feed %}{% feed_cards items pinned=True %}", rf, bob, [item]).count("Pinned") == 1  # fmt: skip
+    for scored in (Scored(item.id, 0.5, 0.25, 0.75, 1.0), Scored(item.id, 0.25, 0.5, 0.5, 0.5)):
+        rows = [ranked.Row.explained(item, 7, scored, Preset.BALANCED)]
+        page = drawn("{% load feed %}{% explained_cards items %}", rf, bob, rows)
+        assert f"<td><b>{scored.score:.2f}</b></td>" in page
+        assert 'aria-posinset="7"' in page
+    plain = [ranked.Row(item, 7, Scored(item.id, 0.5, 0.25, 0.75, 1.0))]
+    assert "<details" not in drawn("{% load feed %}{% explained_cards items %}", rf, bob, plain)

@@ -172,17 +172,22 @@ def _mentions(entries: Sequence[Entry], user_ids: dict[str, int]) -> Iterator[Me
 
 def _attachments(world: World, entries: Sequence[Entry]) -> Iterator[Attachment]:
     sketches = list(dict.fromkeys(one.sketch for entry in entries for one in entry.pictures))
-    paths: dict[Sketch, str] = {}
-    for sketch, data in zip(sketches, drawn_many(sketches), strict=True):
-        paths[sketch] = write_file(f"pictures/demo-{sketch.name}", data)
+    paths: dict[Sketch, tuple[str, str]] = {}
+    for sketch, drawing in zip(sketches, drawn_many(sketches), strict=True):
+        paths[sketch] = (
+            write_file(f"pictures/demo-{sketch.name}", drawing.picture),
+            write_file(f"pictures/demo-small-{sketch.name}", drawing.preview),
+        )
         world.advance("pictures", PICTURE_ROWS)
     for entry in entries:
         for position, picture in enumerate(entry.pictures):
             width, height = picture.sketch.size
+            file, preview = paths[picture.sketch]
             yield Attachment(
                 post_id=entry.pk,
                 position=position,
-                file=paths[picture.sketch],
+                file=file,
+                preview=preview,
                 width=width,
                 height=height,
                 alt=picture.alt,

@@ -1,22 +1,26 @@
 """The cards of a feed, kept from one page to the next: most of a page is what other pages showed a moment ago.
 
 A card is kept beside the content it shows, under all that its text depends on besides: who wrote it and how they look, the
-counts, what the viewer did with it, the language, the age in words, the page to come back to. What differs every time,
-the token of its forms and its place in the feed, is put in anew. Restricted posts, polls, quotes and what a filter warns of are
+counts, what the viewer did with it, the language, the age in words. What differs every time, the token of its forms, the page
+to come back to and its place in the feed, is put in anew, and so is what a page says below a post. Restricted posts, polls, quotes and what a filter warns of are
 never kept. A page of 20 cards costs a tenth of what it costs to render them: docs/performance.md.
 """
 
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from secrets import token_hex
+from typing import Any, NamedTuple, Protocol
+from urllib.parse import quote
 
 from django import template
 from django.template import Context, Engine
+from django.utils.html import escape
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import get_language
 
 from apps.accounts.models import User
 from apps.accounts.templatetags.amounts import ago
 from apps.accounts.templatetags.links import way_back
+from apps.timeline.folding import Row
 from apps.timeline.items import FeedItem
 
 register = template.Library()
@@ -25,15 +29,40 @@ VARIANTS = 8  # of a card; whoever is shown in more ways is rendered anew now an
 PLACES = (
     1,
     2,
-    4,
-)  # in a feed, where a card differs: the first is focused, the fourth loads its pictures later
+    3,
+)  # in a feed, where a card differs: the first is focused, the third loads its pictures later
 _PLACE = 'aria-posinset="%s"'
+_BELOW = mark_safe(
+    "\0"
+)  # where something is put in; no text of anybody's has it (feedsite.inputguard)
+_BACK = f"\1{token_hex(8)}"  # likewise; also as a part of an address, where anybody could write %01 and guess the rest
+_BACK_QUOTED = quote(_BACK)
+
+
+class Look(NamedTuple):
+    """How a card differs from one of a plain feed; `in_thread`, `joined` and `folded` as in `folding.Row`."""
+
+    is_pinned: bool = False
+    in_thread: bool = False
+    joined: bool = False
+    folded: int = 0
+    below: SafeString = mark_safe("")
+
+
+class Explained(Protocol):
+    """A post with its place in a feed, and the template of what is said below it, which gets it as `row`; "" for nothing."""
+
+    @property
+    def item(self) -> FeedItem: ...
+    @property
+    def place(self) -> int: ...
+    @property
+    def template(self) -> str: ...
 
 
 class _Page(NamedTuple):
     # what the cards of a page have in common
     language: str | None
-    back: str
     is_member: bool
     token: str  # of their forms
 
@@ -41,43 +70,80 @@ class _Page(NamedTuple):
     def of(cls, context: Context) -> "_Page":
         member = bool(context.get("viewer"))
         token = str(context.get("csrf_token") or "") if member else ""
-        return cls(get_language(), way_back(context), member, token)
+        return cls(get_language(), member, token)
 
 
 @register.simple_tag(takes_context=True)
-def feed_cards(context: Context, items: Iterable[FeedItem], above: int = 0) -> SafeString:
+def feed_cards(
+    context: Context, items: Iterable[FeedItem], above: int = 0, *, pinned: bool = False
+) -> SafeString:
     """The cards of a feed, with so many others above; equal to what `timeline/_card.html` makes of them."""
-    page, is_ranked = _Page.of(context), bool(context.get("reasons"))
-    cards = [
-        _rendered(context, item, position) if is_ranked else _card(context, page, item, position)
-        for position, item in enumerate(items, start=above + 1)
-    ]
-    return mark_safe("".join(cards))  # noqa: S308 -- cards of a template
+    page, look = _Page.of(context), Look(is_pinned=pinned)
+    places = enumerate(items, start=above + 1)
+    return _joined(context, (_card(context, page, item, place, look) for place, item in places))
 
 
-def _card(context: Context, page: _Page, item: FeedItem, position: int) -> str:
-    like = PLACES[-1] if position > PLACES[-1] else max(one for one in PLACES if one <= position)
-    key = _key(page, item, like)
+@register.simple_tag(takes_context=True)
+def thread_cards(context: Context, rows: Iterable[Row], above: int = 0) -> SafeString:
+    """The cards of a thread's answers, with so many others above."""
+    page, places = _Page.of(context), enumerate(rows, start=above + 1)
+    cards = (_card(context, page, row.item, place, _standing(row)) for place, row in places)
+    return _joined(context, cards)
+
+
+@register.simple_tag(takes_context=True)
+def explained_cards(context: Context, rows: Iterable[Explained]) -> SafeString:
+    """The cards of posts with something below each."""
+    page = _Page.of(context)
+    cards = (
+        _card(context, page, row.item, row.place, Look(below=_below(context, row))) for row in rows
+    )
+    return _joined(context, cards)
+
+
+def _standing(row: Row) -> Look:
+    return Look(in_thread=row.in_thread, joined=row.joined, folded=row.folded)
+
+
+def _below(context: Context, row: Explained) -> SafeString:
+    if not row.template:
+        return SafeString()
+    with context.push(row=row):
+        return Engine.get_default().get_template(row.template).render(context)
+
+
+def _joined(context: Context, cards: Iterable[str]) -> SafeString:
+    back = way_back(context)
+    text = "".join(cards).replace(_BACK, escape(back)).replace(_BACK_QUOTED, quote(back))
+    return mark_safe(text)  # noqa: S308 -- cards of a template
+
+
+def _card(context: Context, page: _Page, item: FeedItem, position: int, look: Look) -> str:
+    like = min(position, PLACES[-1])
+    key = _key(page, item, like, look)
     if key is None:
-        return _rendered(context, item, position)
+        return _rendered(context, item, position, look)
     cards: dict[Any, list[str]] = item.shown.post.derived.setdefault("cards", {})
     pieces = cards.get(key)
     if pieces is None:
-        text = _rendered(context, item, like).replace(_PLACE % like, _PLACE % "")
+        left_open = look._replace(below=_BELOW) if look.below else look
+        with context.push(way_back=_BACK):
+            text = _rendered(context, item, like, left_open).replace(_PLACE % like, _PLACE % "")
         pieces = text.split(page.token) if page.token else [text]
         if len(cards) >= VARIANTS:
             cards.clear()
         cards[key] = pieces
-    return page.token.join(pieces).replace(_PLACE % "", _PLACE % position, 1)
+    card = page.token.join(pieces).replace(_PLACE % "", _PLACE % position, 1)
+    return card.replace(_BELOW, look.below, 1) if look.below else card
 
 
-def _rendered(context: Context, item: FeedItem, position: int) -> SafeString:
+def _rendered(context: Context, item: FeedItem, position: int, look: Look) -> SafeString:
     card = Engine.get_default().get_template("timeline/_card.html")
-    with context.push(item=item, position=position):
+    with context.push(item=item, position=position, **look._asdict()):
         return card.render(context)
 
 
-def _key(page: _Page, item: FeedItem, like: int) -> tuple[Any, ...] | None:
+def _key(page: _Page, item: FeedItem, like: int, look: Look) -> tuple[Any, ...] | None:
     """All that a card depends on besides its content; None where it is not worth keeping, or may not be kept."""
     shown = item.shown
     post, counts = shown.post, shown.counts
@@ -95,10 +161,10 @@ def _key(page: _Page, item: FeedItem, like: int) -> tuple[Any, ...] | None:
         ago(post.created_at),
         post.edited_at and ago(post.edited_at),
         page.language,
-        page.back,
         page.is_member,
         bool(page.token),
         like,
+        look._replace(below=_BELOW) if look.below else look,
     )
 
 
