@@ -17,11 +17,16 @@ SETTLE_MS = 250  # a later, larger paint would still count
 FINEST_MS = 16  # shorter ones are not told by the browser
 FIRST_BYTE = 'performance.getEntriesByType("navigation")[0].responseStart'
 TOGGLE = "#feed form.toggle:has(button.like)"
+BEFORE = "/about"  # where a reader comes from: a page of the site, in the same tab
 
 
 @dataclass(frozen=True, slots=True)
 class Times:
-    """Milliseconds after a page was asked for: with an empty cache of the browser, on the way back, and all first bytes."""
+    """Milliseconds after a page was asked for.
+
+    `cold`: by a browser without a cache, in a tab that shows nothing yet; `warm`: by one that had the page before, from another
+    page of the site; `first_bytes`: of all of them.
+    """
 
     cold: Spread
     warm: Spread
@@ -68,28 +73,30 @@ def _press(tab: Tab) -> float:
 
 def _times(browser: Browser, known: BrowserContext, scene: Scene, page: Page, rounds: int) -> Times:
     address = scene.address(page)
-    _load(known, address)
-    warm = [_load(known, address) for _round in range(rounds)]
+    tab = tab_in(known)
+    warm = []
+    for _round in range(rounds + 1):
+        tab.goto(scene.site + BEFORE, wait_until="networkidle")
+        warm.append(_load(tab, address))
+    tab.close()
     cookies = known.storage_state()["cookies"]
     cold = []
     for _round in range(rounds):
         fresh = window(browser, scene.site)
         fresh.add_cookies(cookies)  # type: ignore[arg-type]  # what was read may be written
-        cold.append(_load(fresh, address))
+        cold.append(_load(tab_in(fresh), address))
         fresh.close()
     return Times(
         Spread.of([load.painted for load in cold]),
-        Spread.of([load.painted for load in warm]),
-        tuple(load.first_byte for load in (*cold, *warm)),
+        Spread.of([load.painted for load in warm[1:]]),
+        tuple(load.first_byte for load in (*cold, *warm[1:])),
     )
 
 
-def _load(context: BrowserContext, address: str) -> _Load:
-    tab = tab_in(context)
+def _load(tab: Tab, address: str) -> _Load:
     tab.goto(address, wait_until="load")
     tab.wait_for_timeout(SETTLE_MS)
     load = _Load(float(tab.evaluate("window.__paint")), float(tab.evaluate(FIRST_BYTE)))
-    tab.close()
     if not load.painted:
         raise RuntimeError(f"{address}: the browser told of no largest paint")
     return load

@@ -5,7 +5,7 @@ for whom a post is. An order is kept in PostgreSQL: in a cache it could vanish b
 repeat what the first had.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
@@ -70,8 +70,11 @@ def choose_preset(viewer: User, name: str) -> Preset:
     return Preset(name)
 
 
-def begin(viewer: User) -> RankSession:
-    """Make an order of what is on the reader's home page now; the sixth of a reader replaces the first."""
+def begin(viewer: User) -> tuple[RankSession, dict[int, FeedItem]]:
+    """Make an order of what is on the reader's home page now, with its items by id.
+
+    The sixth order of a reader replaces the first.
+    """
     preset = preset_of(viewer)
     page = home_timeline(viewer, Cursor(limit=CANDIDATES))
     with stage("rank"):
@@ -81,7 +84,7 @@ def begin(viewer: User) -> RankSession:
     )
     mine = RankSession.objects.filter(viewer=viewer).order_by("-pk").values_list("pk", flat=True)
     RankSession.objects.filter(pk__in=list(mine[KEPT_OF_ONE : 2 * KEPT_OF_ONE])).delete()
-    return session
+    return session, {item.id: item for item in page.items}
 
 
 def ranked_page(
@@ -91,7 +94,7 @@ def ranked_page(
 
     NotFound when the order is over, is somebody else's, or has no such post.
     """
-    session = begin(viewer) if session_id is None else _own(viewer, session_id)
+    session, read = begin(viewer) if session_id is None else (_own(viewer, session_id), {})
     found = [_scored(values) for values in session.entries]
     places = {one.post_id: place for place, one in enumerate(found, start=1)}
     if after is not None and after not in places:
@@ -100,7 +103,7 @@ def ranked_page(
     entries: list[Entry] = []
     while start < len(found) and len(entries) < limit:
         some = found[start : start + limit - len(entries)]
-        entries += _seen(viewer, some, start)
+        entries += _seen(viewer, some, start, read)
         start += len(some)
     more = start < len(found)
     return RankedPage(
@@ -147,15 +150,21 @@ def _candidates(viewer: User, items: Sequence[FeedItem]) -> list[Candidate]:
     ]
 
 
-def _seen(viewer: User, some: Sequence[Scored], start: int) -> list[Entry]:
-    """Those of some posts that the reader may see now, and that belong on the home page still."""
-    found, belongs = hydrate(viewer.pk, [one.post_id for one in some]), rule_of(viewer)
-    items = {item.id: item for item in found.items if belongs(item, found.relations)}
+def _seen(
+    viewer: User, some: Sequence[Scored], start: int, read: Mapping[int, FeedItem]
+) -> list[Entry]:
+    """Those of some posts that the reader may see now, and that belong on the home page still; `read`: of this request."""
+    items = read or _belonging(viewer, [one.post_id for one in some])
     return [
         Entry(items[one.post_id], one, place)
         for place, one in enumerate(some, start=start + 1)
         if one.post_id in items
     ]
+
+
+def _belonging(viewer: User, post_ids: Sequence[int]) -> dict[int, FeedItem]:
+    found, belongs = hydrate(viewer.pk, post_ids), rule_of(viewer)
+    return {item.id: item for item in found.items if belongs(item, found.relations)}
 
 
 def _own(viewer: User, session_id: int) -> RankSession:

@@ -158,7 +158,7 @@ def test_the_newest_order_says_how_a_post_stands(bob, posts):
 def test_a_page_costs_the_same_queries_whatever_its_length(
     bob, posts, number, django_assert_max_num_queries
 ):
-    session = ordering.begin(bob)
+    session, _read = ordering.begin(bob)
     ranked_page(bob, session_id=session.pk, limit=number)
     with django_assert_max_num_queries(4):
         ranked_page(bob, session_id=session.pk, limit=number)
