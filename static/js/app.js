@@ -299,6 +299,12 @@ document.addEventListener("click", async (event) => {
     link.closest("[popover]")?.hidePopover();
     await navigator.clipboard.writeText(link.href).then(() => say(words.copied), () => say(words.failed));
   }
+  const share = event.target.closest("a[data-share]");
+  if (share) {
+    event.preventDefault();
+    share.closest("[popover]").hidePopover();
+    await navigator.share({ url: share.href }).catch((error) => error.name === "AbortError" || say(words.failed));
+  }
   if (help && event.target.closest("[data-opens-help]")) {
     event.preventDefault();
     openHelp();
@@ -318,6 +324,17 @@ document.addEventListener("click", async (event) => {
     open(picture, words);
   }
 });
+
+// Where the device can share, menus offer it below "Copy link".
+document.addEventListener("beforetoggle", ({ target }) => {
+  const copy = navigator.share && target.querySelector("[data-copy]");
+  if (!copy || target.querySelector("[data-share]")) return;
+  const share = document.createElement("a");
+  share.href = copy.href;
+  share.dataset.share = "";
+  share.append(document.getElementById("share").content.cloneNode(true), words.share);
+  copy.after(share);
+}, true);
 
 for (const box of document.querySelectorAll("[data-secret]")) {
   const input = box.querySelector("input");

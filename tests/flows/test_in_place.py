@@ -161,3 +161,31 @@ def test_offline_is_said_and_nothing_is_sent(author, reader, visit):
         expect(strip).to_have_count(0)
         like.click()
         expect(like).to_have_attribute("aria-pressed", "true")
+
+
+def test_a_post_is_shared_where_the_device_can(reader, visit):
+    post = publish(reader, "Worth telling.")
+    deliver()
+    with visit() as page:
+        page.add_init_script(
+            "window.told = []; navigator.share = async (what) => { told.push(what); };"
+        )
+        log_in(page, "reader")
+        for _twice in range(2):
+            page.get_by_role("button", name="More").first.click()
+            page.get_by_role("link", name="Share…").click()
+        assert [what["url"].rpartition("/")[2] for what in page.evaluate("told")] == 2 * [
+            str(post.pk)
+        ]
+        expect(page.get_by_role("link", name="Share…")).to_be_hidden()
+
+
+def test_a_device_that_cannot_share_is_offered_nothing(reader, visit):
+    publish(reader, "Worth telling.")
+    deliver()
+    with visit() as page:
+        page.add_init_script("navigator.share = undefined")
+        log_in(page, "reader")
+        page.get_by_role("button", name="More").first.click()
+        expect(page.get_by_role("link", name="Copy link")).to_be_visible()
+        expect(page.get_by_role("link", name="Share…")).to_have_count(0)
