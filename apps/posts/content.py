@@ -18,7 +18,10 @@ from apps.tags.names import normal
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """An attached picture: address, size in pixels, description; a smaller one, a blur, what to keep in sight."""
+    """An attached picture: address, size in pixels, description; a smaller one, a blur, what to keep in sight.
+
+    `moves`: it has several frames, the smaller one only the first.
+    """
 
     id: int
     url: str
@@ -29,6 +32,7 @@ class Picture:
     blurhash: str = ""
     focus_x: float = 0.0
     focus_y: float = 0.0
+    moves: bool = False
 
     @classmethod
     def of(cls, attachment: Attachment) -> "Picture":
@@ -43,6 +47,7 @@ class Picture:
             attachment.blurhash,
             attachment.focus_x,
             attachment.focus_y,
+            attachment.moves,
         )
 
     @property

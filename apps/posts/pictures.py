@@ -8,13 +8,14 @@ from apps.decoding import decoded
 
 @dataclass(frozen=True, slots=True)
 class Rewritten:
-    """A picture fit to be served, as WebP: its bytes, those of its preview, its size in pixels, its BlurHash."""
+    """A picture fit to be served, as WebP: its bytes, those of its preview, its size in pixels, its BlurHash, whether it moves."""
 
     data: bytes
     preview: bytes
     width: int
     height: int
     blurhash: str
+    moves: bool = False
 
 
 def rewritten(data: bytes) -> Rewritten:
@@ -22,4 +23,6 @@ def rewritten(data: bytes) -> Rewritten:
     line, _newline, parts = decoded("apps.posts.reencoding", data, field="file").partition(b"\n")
     facts = json.loads(line)
     (width, height), (length, _rest) = facts["size"], facts["bytes"]
-    return Rewritten(parts[:length], parts[length:], width, height, facts["blurhash"])
+    return Rewritten(
+        parts[:length], parts[length:], width, height, facts["blurhash"], facts["moves"]
+    )

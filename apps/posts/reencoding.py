@@ -53,6 +53,7 @@ def written(
     parts = [full, webp(preview, quality=80)]
     facts: dict[str, object] = {
         "size": size,
+        "moves": bool(moves),
         "blurhash": blurhash(np.asarray(small)),
         "bytes": [len(part) for part in parts],
     }

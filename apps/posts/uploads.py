@@ -42,6 +42,7 @@ def upload_picture(
         height=picture.height,
         alt=alt,
         blurhash=picture.blurhash,
+        moves=picture.moves,
         focus_x=focus[0],
         focus_y=focus[1],
     )

@@ -27,6 +27,7 @@ pictures = st.builds(
     blurhash=st.text(max_size=9),
     focus_x=st.floats(-1, 1),
     focus_y=st.floats(-1, 1),
+    moves=st.booleans(),
 )
 polls = st.builds(
     PollContent,

@@ -72,6 +72,7 @@ def test_every_form_of_picture_becomes_a_webp(data):
     assert max(full.size) <= 2048
     assert max(preview.size) <= 640
     assert len(made.blurhash) == 28
+    assert not made.moves
 
 
 @pytest.mark.parametrize("data", [with_place(), with_words()], ids=["place", "words"])
@@ -93,6 +94,8 @@ def test_what_moves_goes_on_moving():
     made = rewritten(moving(6))
     full = Image.open(BytesIO(made.data))
     assert (getattr(full, "n_frames", 1), full.size) == (6, (20, 10))
+    assert made.moves
+    assert getattr(Image.open(BytesIO(made.preview)), "n_frames", 1) == 1
 
 
 SVG = b'<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>'

@@ -12,7 +12,7 @@ class Attachment(models.Model):
     """A picture. Width and height are stored, so that a page never moves when it loads.
 
     Until its owner publishes it, it has no post; one that waits for a scheduled post says for which. `preview` is a
-    smaller one; both lie under random names. `focus_x` and `focus_y` say what must stay in sight when it is cropped:
+    smaller one that never moves; both lie under random names. `moves`: it has several frames. `focus_x` and `focus_y` say what must stay in sight when it is cropped:
     from -1 (left, bottom) to 1.
     """
 
@@ -42,6 +42,7 @@ class Attachment(models.Model):
     height = models.PositiveIntegerField(_("height"), editable=False)
     alt = models.TextField(_("description"), max_length=1500, blank=True)
     blurhash = models.CharField(_("blurred"), max_length=40, blank=True, db_default="")
+    moves = models.BooleanField(_("moving"), default=False, db_default=False, editable=False)
     focus_x = models.FloatField(default=0, db_default=0)
     focus_y = models.FloatField(default=0, db_default=0)
     created_at = models.DateTimeField(_("since"), default=timezone.now)

@@ -88,7 +88,7 @@ class Mention(_message.Message):
     def __init__(self, handle: _Optional[str] = ..., user_id: _Optional[int] = ...) -> None: ...
 
 class Picture(_message.Message):
-    __slots__ = ("id", "url", "width", "height", "alt", "preview_url", "blurhash", "focus_x", "focus_y")
+    __slots__ = ("id", "url", "width", "height", "alt", "preview_url", "blurhash", "focus_x", "focus_y", "moves")
     ID_FIELD_NUMBER: _ClassVar[int]
     URL_FIELD_NUMBER: _ClassVar[int]
     WIDTH_FIELD_NUMBER: _ClassVar[int]
@@ -98,6 +98,7 @@ class Picture(_message.Message):
     BLURHASH_FIELD_NUMBER: _ClassVar[int]
     FOCUS_X_FIELD_NUMBER: _ClassVar[int]
     FOCUS_Y_FIELD_NUMBER: _ClassVar[int]
+    MOVES_FIELD_NUMBER: _ClassVar[int]
     id: int
     url: str
     width: int
@@ -107,7 +108,8 @@ class Picture(_message.Message):
     blurhash: str
     focus_x: float
     focus_y: float
-    def __init__(self, id: _Optional[int] = ..., url: _Optional[str] = ..., width: _Optional[int] = ..., height: _Optional[int] = ..., alt: _Optional[str] = ..., preview_url: _Optional[str] = ..., blurhash: _Optional[str] = ..., focus_x: _Optional[float] = ..., focus_y: _Optional[float] = ...) -> None: ...
+    moves: bool
+    def __init__(self, id: _Optional[int] = ..., url: _Optional[str] = ..., width: _Optional[int] = ..., height: _Optional[int] = ..., alt: _Optional[str] = ..., preview_url: _Optional[str] = ..., blurhash: _Optional[str] = ..., focus_x: _Optional[float] = ..., focus_y: _Optional[float] = ..., moves: _Optional[bool] = ...) -> None: ...
 
 class Application(_message.Message):
     __slots__ = ("name", "website")
