@@ -119,7 +119,7 @@ def test_pages_share_a_card_and_each_has_its_own_way_back(shown, bob, rf):
     assert len(item.post.derived["cards"]) == 1
 
 
-def test_what_is_said_below_a_card_and_how_it_stands_in_a_thread(shown, bob, rf):
+def test_how_a_card_stands_in_a_thread_and_on_a_profile(shown, bob, rf):
     item = items_of(bob)[-1]
     threads = '{% for row in items %}{% include "timeline/_card.html" with item=row.item in_thread=row.in_thread joined=row.joined folded=row.folded position=forloop.counter %}{% endfor %}'
     for joined, folded in ((True, 0), (False, 0), (False, 3)):
@@ -127,9 +127,13 @@ def test_what_is_said_below_a_card_and_how_it_stands_in_a_thread(shown, bob, rf)
         made = [drawn("{% load feed %}{% thread_cards items %}", rf, bob, rows) for _ in range(2)]
         assert made[0] == made[1] == drawn(threads, rf, bob, rows)
     assert drawn("{% load feed %}{% feed_cards items pinned=True %}", rf, bob, [item]).count("Pinned") == 1  # fmt: skip
+
+
+def test_what_is_said_below_a_card(shown, bob, rf):
+    item = items_of(bob)[-1]
     for scored in (Scored(item.id, 0.5, 0.25, 0.75, 1.0), Scored(item.id, 0.25, 0.5, 0.5, 0.5)):
-        rows = [ranked.Row.explained(item, 7, scored, Preset.BALANCED)]
-        page = drawn("{% load feed %}{% explained_cards items %}", rf, bob, rows)
+        said = [ranked.Row.explained(item, 7, scored, Preset.BALANCED)]
+        page = drawn("{% load feed %}{% explained_cards items %}", rf, bob, said)
         assert f"<td><b>{scored.score:.2f}</b></td>" in page
         assert 'aria-posinset="7"' in page
     plain = [ranked.Row(item, 7, Scored(item.id, 0.5, 0.25, 0.75, 1.0))]
