@@ -13,9 +13,9 @@ from django.db import DEFAULT_DB_ALIAS, connection
 from django.db.models import Model, QuerySet
 from django.db.models.query import get_related_populators
 
-M = TypeVar("M", bound=Model)
+from apps.statements import Row, Statements
 
-Row = tuple[Any, ...]
+M = TypeVar("M", bound=Model)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +47,19 @@ class Prepared(Generic[M]):
 
     def all(self, *values: Any) -> list[M]:
         """All rows as objects."""
+        return self._made(self.rows(*values))
+
+    def among(
+        self, statements: Statements, *values: Any, then: Callable[[list[M]], object]
+    ) -> None:
+        """The same as one of several statements; `then` gets the objects when they were sent."""
+        statements.add(
+            self._plan.sql, self._args(values), lambda rows: then(self._made(self._clean(rows)))
+        )
+
+    def _made(self, rows: list[Row]) -> list[M]:
         plan, made = self._plan, []
-        for row in self.rows(*values):
+        for row in rows:
             one = self._queryset.model.from_db(
                 DEFAULT_DB_ALIAS, plan.fields, row[: len(plan.fields)]
             )
@@ -59,15 +70,19 @@ class Prepared(Generic[M]):
 
     def rows(self, *values: Any) -> list[Row]:
         """All rows as they are, for a query of `values_list`."""
-        plan = self._plan
-        args = list(plan.args)
-        for at, number in plan.places:
+        with connection.cursor() as cursor:
+            cursor.execute(self._plan.sql, self._args(values))
+            return self._clean(cursor.fetchall())
+
+    def _args(self, values: Sequence[Any]) -> list[Any]:
+        args = list(self._plan.args)
+        for at, number in self._plan.places:
             held = args[at]  # of numbers Django says which size they are of
             args[at] = type(held)(values[number]) if isinstance(held, int) else values[number]
-        with connection.cursor() as cursor:
-            cursor.execute(plan.sql, args)
-            found: list[Row] = cursor.fetchall()
-        return [self._converted(row) for row in found] if plan.converters else found
+        return args
+
+    def _clean(self, rows: list[Row]) -> list[Row]:
+        return [self._converted(row) for row in rows] if self._plan.converters else rows
 
     def _converted(self, row: Row) -> Row:
         columns = list(row)

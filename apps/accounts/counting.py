@@ -5,7 +5,7 @@ order. Written out, and with RETURNING, which the ORM lacks: the new values are 
 """
 
 import logging
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from time import monotonic
@@ -19,6 +19,7 @@ from apps.caches.counters.schema import Row
 from apps.caches.counters.service import CounterService
 from apps.caches.servers import RedisError
 from apps.events.actions import record, ring
+from apps.statements import Statements
 
 logger = logging.getLogger(__name__)
 
@@ -70,13 +71,30 @@ class CountsTable:
 
     def change(self, id_: int, deltas: Mapping[str, int], **values: Any) -> Row | None:
         """Add to counts, set other columns, and raise the revision; the row as it is then, None when there is none."""
+        rows = self._select(*self._change(id_, deltas, values))
+        return rows[0] if rows else None
+
+    def change_among(
+        self,
+        statements: Statements,
+        id_: int,
+        deltas: Mapping[str, int],
+        values: Mapping[str, Any],
+        then: Callable[[list[Row]], object],
+    ) -> None:
+        """The same as one of the statements that the caller sends; `then` gets the row, or none."""
+        sql, args = self._change(id_, deltas, values)
+        statements.add(sql, args, lambda rows: then(_rows(rows)))
+
+    def _change(
+        self, id_: int, deltas: Mapping[str, int], values: Mapping[str, Any]
+    ) -> tuple[str, list[Any]]:
         sets = [f"{name} = {name} + %s" for name in deltas] + [f"{name} = %s" for name in values]
         sql = (
             f"UPDATE {self.table} c SET {', '.join([*sets, 'revision = revision + 1'])}"  # noqa: S608 -- names of ours
             f" WHERE c.{self.key} = %s RETURNING {self._row}"
         )
-        rows = self._select(sql, [*deltas.values(), *values.values(), id_])
-        return rows[0] if rows else None
+        return sql, [*deltas.values(), *values.values(), id_]
 
     def locked(self, id_: int) -> Row | None:
         """The row of an id, locked until the transaction ends."""
@@ -124,7 +142,7 @@ class CountsTable:
     def _select(self, sql: str, args: list[Any]) -> list[Row]:
         with connection.cursor() as cursor:
             cursor.execute(sql, args)
-            return [Row(row[0], row[2:], row[1]) for row in cursor.fetchall()]
+            return _rows(cursor.fetchall())
 
     @property
     def table(self) -> str:
@@ -146,9 +164,14 @@ class CountsTable:
         return " OR ".join(f"c.{name} > 0" for name in ("revision", *self.columns))
 
 
+def _rows(found: list[tuple[Any, ...]]) -> list[Row]:
+    return [Row(row[0], row[2:], row[1]) for row in found]
+
+
 def put_after_commit(service: CounterService, rows: Collection[Row]) -> None:
     """Put rows into Redis once the transaction that changed them is committed."""
-    transaction.on_commit(partial(put_or_record, service, rows))
+    if rows:
+        transaction.on_commit(partial(put_or_record, service, rows))
 
 
 def put_or_record(service: CounterService, rows: Collection[Row]) -> None:

@@ -5,6 +5,7 @@ from datetime import timedelta
 from functools import partial
 from typing import Any
 
+import orjson
 from celery import current_app
 from django.db import DEFAULT_DB_ALIAS, connections, transaction
 from django.utils import timezone
@@ -13,23 +14,40 @@ from kombu.exceptions import OperationalError
 from apps.events import leases
 from apps.events.models import Event
 from apps.events.registry import handler, subscribers
+from apps.statements import Row, Statements
 
 logger = logging.getLogger(__name__)
 
 KEEP_DONE_DAYS = 3
+# Written out: a publication has many subscribers, and the ORM would make an object of each.
+_RECORD = """
+INSERT INTO events_event (state, attempts, last_error, due_at, created_at, name, payload, subscriber)
+SELECT %s, 0, '', %s, %s, %s, %s::jsonb, subscriber
+FROM unnest(%s::text[]) WITH ORDINALITY AS them (subscriber, place) ORDER BY place
+RETURNING id
+"""
 
 
 def record(name: str, **payload: Any) -> None:
     """Record an event for every subscriber, in the caller's transaction, and ring the bell when it commits."""
+    statements = Statements()
+    record_among(statements, name, **payload)
+    statements.send()
+
+
+def record_among(statements: Statements, name: str, **payload: Any) -> None:
+    """The same as one of the statements that the caller sends."""
     if not connections[DEFAULT_DB_ALIAS].in_atomic_block:
         raise RuntimeError("an event is recorded in the transaction of the change it tells of")
-    events = Event.objects.bulk_create(
-        Event(name=name, subscriber=subscriber, payload=payload) for subscriber in subscribers(name)
-    )
-    if events:
-        transaction.on_commit(
-            partial(ring, "apps.events.tasks.dispatch", [event.pk for event in events])
-        )
+    names = subscribers(name)
+    if names:
+        now = timezone.now()
+        args = [leases.State.PENDING.value, now, now, name, orjson.dumps(payload).decode(), names]
+        statements.add(_RECORD, args, _ring_after_commit)
+
+
+def _ring_after_commit(keys: list[Row]) -> None:
+    transaction.on_commit(partial(ring, "apps.events.tasks.dispatch", [key for (key,) in keys]))
 
 
 def ring(

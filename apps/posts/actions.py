@@ -9,26 +9,28 @@ from django.db.models import F
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from apps.accounts.counts import change_user_counts
+from apps.accounts.counts import change_user_counts_among
 from apps.accounts.limits import count_or_refuse
 from apps.accounts.models import User, UserCounts
-from apps.events.actions import record
+from apps.events.actions import record, record_among
 from apps.ids import next_post_id, second_of
 from apps.posts import repeats, upkeep
 from apps.posts.attachments import attach, detach, take
 from apps.posts.audience import audience
 from apps.posts.author import lock_author, mentioned, next_revision
 from apps.posts.content import PostContent
-from apps.posts.counts import change_post_counts
+from apps.posts.counts import change_post_counts_among
 from apps.posts.drafts import Draft, checked
 from apps.posts.models import IdempotencyKey, Kind, Mention, Post, PostCounts, Revision, Visibility
 from apps.posts.polls import ask, silence
 from apps.posts.queries import visible_posts
 from apps.posts.text import tag_names
 from apps.refusals import NotAllowed, NotFound
+from apps.statements import Insert, Statements
 from apps.tags.actions import drop_tags, write_tags
 
 APPLICATION_MAX_CHARACTERS, WEBSITE_MAX_CHARACTERS = 60, 200
+_POSTS, _POST_COUNTS, _MENTIONS = Insert(Post), Insert(PostCounts), Insert(Mention)
 
 
 def publish_post(
@@ -45,42 +47,24 @@ def publish_post(
         return earlier
     count_or_refuse("publish", str(author.pk))
     parent = _target(author, draft.reply_to_id, _("The post you reply to is not there any more."))
-    quoted = _target(author, draft.quote_of_id, _("The post you quote is not there any more."))
-    if quoted and not quoted.is_open and quoted.author_id != author.pk:
-        raise NotAllowed(_("Only public posts can be quoted."))
+    quoted = _quoted(author, draft.quote_of_id)
     named = mentioned(body)
     with transaction.atomic():
-        if (earlier := _post_of(repeats.claim(request))) is not None:
+        counts, made = repeats.begin(request)
+        if (earlier := _post_of(made)) is not None:
             return earlier
-        counts = lock_author(author)
-        visibility, circle_id = audience(author.pk, draft, parent)
-        post = Post(
-            id=_next_id(counts),
-            author=author,
-            kind=_kind(quoted, draft),
-            body=body,
-            content_warning=draft.content_warning.strip(),
-            sensitive=draft.sensitive,
-            has_poll=draft.poll is not None,
-            language=draft.language,
-            application=draft.application[:APPLICATION_MAX_CHARACTERS],
-            website=draft.website if len(draft.website) <= WEBSITE_MAX_CHARACTERS else "",
-            visibility=visibility,
-            circle_id=circle_id,
-            source_id=quoted.id if quoted else None,
-            reply_to_id=parent.id if parent else None,
-        )
-        post.thread_id = parent.thread_id if parent else post.pk
-        _insert(post, counts)
-        Mention.objects.bulk_create(
-            Mention(post=post, user_id=user_id) for user_id in named.values()
-        )
-        write_tags(post.pk, tag_names(body), is_public=visibility == Visibility.PUBLIC)
+        post = _composed(author, counts, draft, body, parent, quoted)
+        statements = _insert(post, counts)
+        _MENTIONS.add(statements, [Mention(post=post, user_id=one) for one in named.values()])
+        repeats.note(statements, request, post=post)
+        write_tags(post.pk, tag_names(body), is_public=post.visibility == Visibility.PUBLIC)
         pictures = [*attach(post, draft.pictures), *take(post, draft.media_ids)]
         poll = ask(post, draft.poll) if draft.poll else None
-        content = PostContent.of(post, pictures=pictures, mentions=named, poll=poll)
-        upkeep.published(counts, content, quoted)
-        repeats.note(request, post=post)
+        post.content = PostContent.of(post, pictures=pictures, mentions=named, poll=poll)
+        upkeep.published(counts, post.content, quoted)
+        statements.send()  # last: the bell rings when caches know the post, and counts of others are locked shortly
+    counts.posts, counts.last_post_id = counts.posts + 1, post.pk
+    author.counts = counts  # as they are now
     return post
 
 
@@ -101,8 +85,9 @@ def repost(author: User, post_id: int) -> Post:
             return earlier
         post = Post(id=_next_id(counts), author=author, kind=Kind.REPOST, source_id=source.id)
         post.thread_id = post.pk
-        _insert(post, counts)
+        statements = _insert(post, counts)
         upkeep.published(counts, PostContent.of(post), source)
+        statements.send()
     return post
 
 
@@ -132,9 +117,11 @@ def delete_post(post_id: int, *, by: User, keep_pictures: bool = False) -> Post:
             deleted_at=timezone.now(), version=F("version") + 1, body="", content_warning=""
         )
         Revision.objects.filter(post=post).delete()
-        change_user_counts(owner, {"posts": -1}, outbox_revision=next_revision(post, counts))
+        statements, revision = Statements(), next_revision(post, counts)
+        change_user_counts_among(statements, owner, {"posts": -1}, outbox_revision=revision)
+        _count_links(statements, post, -1)
+        statements.send()
         upkeep.deleted(counts, post)
-        _count_links(post, -1)
         detach(post, keep=keep_pictures)
         silence(post)
         drop_tags(post_id)
@@ -154,23 +141,57 @@ def delete_reposts_of(post_id: int, *, limit: int = 500) -> int:
     return len(made)
 
 
-def _insert(post: Post, counts: UserCounts) -> None:
+def _composed(
+    author: User,
+    counts: UserCounts,
+    draft: Draft,
+    body: str,
+    parent: PostContent | None,
+    quoted: PostContent | None,
+) -> Post:
+    """The row of a new post, not written yet."""
+    visibility, circle_id = audience(author.pk, draft, parent)
+    post = Post(
+        id=_next_id(counts),
+        author=author,
+        kind=_kind(quoted, draft),
+        body=body,
+        content_warning=draft.content_warning.strip(),
+        sensitive=draft.sensitive,
+        has_poll=draft.poll is not None,
+        language=draft.language,
+        application=draft.application[:APPLICATION_MAX_CHARACTERS],
+        website=draft.website if len(draft.website) <= WEBSITE_MAX_CHARACTERS else "",
+        visibility=visibility,
+        circle_id=circle_id,
+        source_id=quoted.id if quoted else None,
+        reply_to_id=parent.id if parent else None,
+    )
+    post.thread_id = parent.thread_id if parent else post.pk
+    return post
+
+
+def _insert(post: Post, counts: UserCounts) -> Statements:
+    """What every publication writes, to be sent with what this one writes besides: in one trip, ten followers or ten million."""
     post.created_at = _created_at(post.pk)
-    post.save(force_insert=True)
-    PostCounts.objects.create(post=post)
-    revision = next_revision(post, counts)
-    change_user_counts(counts.pk, {"posts": +1}, last_post_id=post.pk, outbox_revision=revision)
-    _count_links(post, +1)
-    record("post_published", post_id=post.pk)
+    statements, revision = Statements(), next_revision(post, counts)
+    _POSTS.add(statements, [post])
+    _POST_COUNTS.add(statements, [PostCounts(post=post)])
+    change_user_counts_among(
+        statements, counts.pk, {"posts": +1}, last_post_id=post.pk, outbox_revision=revision
+    )
+    _count_links(statements, post, +1)
+    record_among(statements, "post_published", post_id=post.pk)
+    return statements
 
 
-def _count_links(post: Post, delta: int) -> None:
+def _count_links(statements: Statements, post: Post, delta: int) -> None:
     shared_as = "reposts" if post.kind == Kind.REPOST else "quotes"
     links = [(post.reply_to_id, "replies"), (post.source_id, shared_as)]
     for target_id, column in sorted(
         (target, column) for target, column in links if target is not None
     ):
-        change_post_counts(target_id, {column: delta})
+        change_post_counts_among(statements, target_id, {column: delta})
 
 
 def _created_at(post_id: int) -> datetime:
@@ -201,6 +222,13 @@ def _target(author: User, post_id: int | None, missing: str) -> PostContent | No
     if post is None:
         raise NotFound(missing)
     return post
+
+
+def _quoted(author: User, post_id: int | None) -> PostContent | None:
+    quoted = _target(author, post_id, _("The post you quote is not there any more."))
+    if quoted and not quoted.is_open and quoted.author_id != author.pk:
+        raise NotAllowed(_("Only public posts can be quoted."))
+    return quoted
 
 
 def _visible(viewer: User, post_id: int) -> PostContent:

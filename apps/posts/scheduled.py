@@ -26,6 +26,7 @@ from apps.posts.audience import audience
 from apps.posts.drafts import Draft, checked, invalid
 from apps.posts.models import Attachment, Post, ScheduledPost
 from apps.refusals import Invalid, NotAllowed, NotFound, TooMany
+from apps.statements import Statements
 
 EARLIEST = timedelta(minutes=5)
 LATEST = timedelta(days=366)
@@ -67,7 +68,9 @@ def schedule_post(
         kept.pop("pictures")
         waits = ScheduledPost.objects.create(author=author, scheduled_at=at, due_at=at, draft=kept)
         reserve(waits, draft.media_ids)
-        repeats.note(request, scheduled=waits)
+        statements = Statements()
+        repeats.note(statements, request, scheduled=waits)
+        statements.send()
         return waits
 
 

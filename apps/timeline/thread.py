@@ -6,11 +6,13 @@ from dataclasses import dataclass
 from django.db import connection
 from django.utils.translation import gettext as _
 
+from apps.accounts.models import User
 from apps.ids import author_of, first_id_at, second_of
+from apps.posts.content import PostContent
 from apps.posts.models import Post
 from apps.refusals import NotFound
 from apps.timeline.hydrate import hydrate
-from apps.timeline.items import FeedItem
+from apps.timeline.items import FeedItem, ViewerFlags
 from apps.timeline.pages import not_muted
 
 MAX_ANCESTORS = 60
@@ -48,6 +50,17 @@ def one_item(viewer_id: int | None, post_id: int) -> FeedItem:
     if not items:
         raise NotFound(_("This post isn't here."))
     return items[0]
+
+
+def own_item(author: User, post: Post) -> FeedItem:
+    """A post that its author has published this moment: of most there is nothing that would have to be read.
+
+    What names others, asks, or is for a circle is read as `one_item` reads it, and so is what was published before.
+    """
+    said: PostContent | None = post.content
+    if said is None or said.source_id or said.reply_to_id or said.poll or said.circle_id:
+        return one_item(author.pk, post.pk)
+    return FeedItem(said, author, flags=ViewerFlags(own=True))
 
 
 def poll_item(viewer_id: int | None, post_id: int) -> FeedItem:

@@ -29,8 +29,7 @@ from apps.posts import actions, repeats
 from apps.posts.drafts import Draft
 die = lambda *args, **kwargs: os.kill(os.getpid(), signal.SIGKILL)
 if {when!r} == "before the commit":
-    after = repeats.note
-    repeats.note = lambda *args, **kwargs: (after(*args, **kwargs), die())
+    transaction.Atomic.__exit__ = die
 else:
     actions.upkeep.published = lambda *args: transaction.on_commit(die)
 actions.publish_post(user_by_handle("alice"), Draft("hello"), idempotency_key="client:k")

@@ -1,5 +1,7 @@
 """Posts, their counts, mentions and earlier texts; muted threads; posts that are to come."""
 
+from typing import Any
+
 from django.conf import settings
 from django.db import models
 from django.utils import timezone
@@ -80,6 +82,9 @@ class Post(models.Model):
     # No column: the author's outbox revision that publishing or deleting this very instance made; None when it made none.
     outbox_revision: int | None = None
     is_repeated = False  # no column either: it was made by an equal request before
+    content: Any = (
+        None  # nor this: what was published this moment, as pages read it (`PostContent`)
+    )
 
     class Meta:
         verbose_name, verbose_name_plural = _("post"), _("posts")
