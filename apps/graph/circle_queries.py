@@ -13,8 +13,9 @@ from apps.accounts.models import User
 from apps.accounts.queries import users_by_id
 from apps.graph.models import Circle, CircleMember
 from apps.paging import Cursor, Page, page_of_rows
-from apps.prepared import Prepared, Row
+from apps.prepared import Prepared
 from apps.refusals import NotAllowed, NotFound
+from apps.statements import Row
 
 MOST_LISTED = 200  # circles on one page or in one menu
 

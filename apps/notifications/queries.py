@@ -16,8 +16,9 @@ from apps.graph.relationships import silenced_ids
 from apps.notifications.held import kept_back, requested
 from apps.notifications.models import Notification, NotificationPolicy, ReadMarker
 from apps.paging import Cursor, Page, page_of_rows
-from apps.prepared import Prepared, Row
+from apps.prepared import Prepared
 from apps.refusals import NotFound
+from apps.statements import Row
 from apps.timeline.hydrate import hydrate
 from apps.timeline.items import FeedItem
 from apps.timeline.sifting import sifted
