@@ -57,9 +57,12 @@ def first_id_at(second: int) -> int:
     return (second - EPOCH) << (AUTHOR_BITS + SEQUENCE_BITS)
 
 
+_FIRST_ID = first_id_at(FIRST_SECOND)
+
+
 def is_possible(post_id: int) -> bool:
     """Whether a number can be the id of a post."""
-    return first_id_at(FIRST_SECOND) <= post_id <= MAX_ID
+    return _FIRST_ID <= post_id <= MAX_ID
 
 
 def next_post_id(author_id: int, *, last_id: int, now: int) -> int:

@@ -101,11 +101,12 @@ def link_header(url: str, query: Mapping[str, str], page: Page[Any]) -> str:
     kept = {
         name: value for name, value in query.items() if name not in {"max_id", "since_id", "min_id"}
     }
+    begin = f"{url}?{urlencode(kept)}&" if kept else f"{url}?"
     links = []
     if page.older is not None:
-        links.append(f'<{url}?{urlencode({**kept, "max_id": page.older})}>; rel="next"')
+        links.append(f'<{begin}max_id={page.older}>; rel="next"')
     if page.newer is not None:
-        links.append(f'<{url}?{urlencode({**kept, "min_id": page.newer})}>; rel="prev"')
+        links.append(f'<{begin}min_id={page.newer}>; rel="prev"')
     return ", ".join(links)
 
 

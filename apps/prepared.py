@@ -11,6 +11,7 @@ from typing import Any, Generic, TypeVar
 
 from django.db import DEFAULT_DB_ALIAS, connection
 from django.db.models import Model, QuerySet
+from django.db.models.base import ModelState
 from django.db.models.query import get_related_populators
 
 from apps.statements import Row, Statements
@@ -30,6 +31,28 @@ class _Plan:
         str
     ] = ()  # of the model itself, the first of the columns; none for `values_list`
     populators: Sequence[Any] = ()
+
+
+class _Quick(Generic[M]):
+    """Makes objects of rows as `from_db` of a model does, without a call for each of their fields: a fiftieth of a home page."""
+
+    def __init__(self, model: type[M]) -> None:
+        self._model = model
+
+    def from_db(self, db: str, names: Sequence[str], values: Sequence[Any]) -> M:
+        """An object as it is in the database."""
+        state = ModelState()
+        state.adding, state.db = False, db
+        made = self._model.__new__(self._model)
+        made.__dict__.update(zip(names, values, strict=True), _state=state)
+        return made
+
+
+def _quicken(populator: Any) -> None:
+    """What is joined is made in the same way."""
+    populator.model_cls = _Quick(populator.model_cls)
+    for one in populator.related_populators:
+        _quicken(one)
 
 
 class Prepared(Generic[M]):
@@ -58,11 +81,9 @@ class Prepared(Generic[M]):
         )
 
     def _made(self, rows: list[Row]) -> list[M]:
-        plan, made = self._plan, []
+        plan, made, maker = self._plan, list[M](), _Quick(self._queryset.model)
         for row in rows:
-            one = self._queryset.model.from_db(
-                DEFAULT_DB_ALIAS, plan.fields, row[: len(plan.fields)]
-            )
+            one = maker.from_db(DEFAULT_DB_ALIAS, plan.fields, row[: len(plan.fields)])
             for populator in plan.populators:
                 populator.populate(row, one)
             made.append(one)
@@ -113,4 +134,6 @@ class Prepared(Generic[M]):
             return _Plan(sql, args, places, converters)
         own = [compiler.select[at][0].target.attname for at in info["select_fields"]]
         populators = get_related_populators(info, compiler.select, DEFAULT_DB_ALIAS)  # type: ignore[call-arg]  # of a later Django
+        for populator in populators:
+            _quicken(populator)
         return _Plan(sql, args, places, converters, own, populators)

@@ -28,7 +28,7 @@ class ConditionalMiddleware:
         digest = hashlib.blake2b(response.content, digest_size=16).hexdigest()
         tag = f'W/"{digest}"'
         response.headers["ETag"] = tag
-        known = parse_etags(request.headers.get("If-None-Match", ""))
+        known = parse_etags(request.META.get("HTTP_IF_NONE_MATCH", ""))
         if tag in known or "*" in known:
             response.status_code = HTTPStatus.NOT_MODIFIED
             response.content = b""

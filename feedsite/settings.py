@@ -597,6 +597,7 @@ REST_FRAMEWORK = {
         "feedsite.formdata.NestedMultiPartParser",
     ],
     "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
+    "DEFAULT_CONTENT_NEGOTIATION_CLASS": "feedsite.negotiation.PlainNegotiation",
     "EXCEPTION_HANDLER": "feedsite.errors.api_exception",
     "UNAUTHENTICATED_USER": "django.contrib.auth.models.AnonymousUser",
     "URL_FORMAT_OVERRIDE": None,

@@ -21,7 +21,7 @@ from apps.caches.segments import SLACK_SECONDS, Marks, lose, open_layer
 from apps.caches.servers import RedisError, existence
 from apps.caches.together import Later, Together
 from apps.caches.trust import Generation, State
-from apps.ids import second_of
+from apps.ids import first_id_at, second_of
 
 logger = logging.getLogger(__name__)
 
@@ -137,11 +137,14 @@ def mark_many(marks: Marks, pairs: Iterable[Pair]) -> set[Pair]:
 def _since(
     second: int, marks: Marks, pairs: Iterable[Pair], segments: Collection[int] | None = None
 ) -> list[_Wanted]:
+    if segments is not None and not segments:
+        return []  # nobody ever marked anything: an eighth of a home page was the search for it
+    floor = first_id_at(second)
     return [
         _Wanted((user, post), segment, record_of(marks.kind, user, post))
         for user, post in pairs
-        if (made := second_of(post)) >= second
-        for segment in [marks.segment_of(made)]
+        if post >= floor
+        for segment in [marks.segment_of(second_of(post))]
         if segments is None or segment in segments
     ]
 
@@ -152,8 +155,8 @@ def _answer(marks: Marks, post_ids: Collection[int], found: set[int] | None) -> 
         return Answer(found or set())
     if found is None:
         return Answer(unknown=set(post_ids))
-    horizon = marks.horizon
-    return Answer(found, {post for post in post_ids if second_of(post) < horizon})
+    floor = first_id_at(marks.horizon)
+    return Answer(found, {post for post in post_ids if post < floor})
 
 
 class _Look:

@@ -68,14 +68,14 @@ class Layer:
 
     def by_slot(self, keys: Collection[bytes]) -> list[tuple[Slot, list[bytes]]]:
         """Keys by the places they belong to."""
-        slots = self.slots
+        slots, number = self.slots, len(self.slots)
         if not slots:
             return []
-        if len(slots) == 1:
+        if number == 1:
             return [(slots[0], list(keys))] if keys else []
         parts: list[list[bytes]] = [[] for _ in slots]
         for key in keys:
-            parts[zlib.crc32(key) % len(slots)].append(key)
+            parts[zlib.crc32(key) % number].append(key)
         return [(slot, part) for slot, part in zip(slots, parts, strict=True) if part]
 
     def read(self, keys: Collection[bytes]) -> Reading:

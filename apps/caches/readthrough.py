@@ -190,6 +190,8 @@ class Filling(Generic[K, V]):
     def _take_many(self, raws: list[bytes]) -> list[bytes]:
         """Take what was read for keys; those for which it is of no use."""
         decode_many, items = self.kind.decode_many, self.read.items
+        if decode_many is None and self.accept is None:
+            return self._take_plain(raws)
         if decode_many is None:
             return [raw for raw in raws if not self._take(raw)]
         values = decode_many([items[raw].data for raw in raws])
@@ -198,6 +200,22 @@ class Filling(Generic[K, V]):
             for raw, value in zip(raws, values, strict=True)
             if not (items[raw].flags & ABSENT and self._take(raw)) and not self._keep(raw, value)
         ]
+
+    def _take_plain(self, raws: list[bytes]) -> list[bytes]:
+        """As `_take` does it for each: where nothing is asked of a value, all there is to do is to decode it."""
+        decode, items, keys, found = self.kind.decode, self.read.items, self.keys, self.found
+        refused = []
+        for raw in raws:
+            item = items[raw]
+            try:
+                value = None if item.flags & ABSENT else decode(item.data)
+            except Exception:  # noqa: BLE001 -- whatever a codec makes of garbage, it is a miss
+                value = None
+            if value is not None:
+                found[keys[raw]] = value
+            elif not self._take(raw):
+                refused.append(raw)
+        return refused
 
     def _take(self, raw: bytes) -> bool:
         """Whether what was read for a key answers for it."""

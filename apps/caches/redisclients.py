@@ -7,7 +7,7 @@ whatever goes wrong with it is a RedisError, as with one server.
 import hashlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import cache, cached_property
+from functools import cache, cached_property, lru_cache
 from typing import Any, NamedTuple, Self, cast
 from urllib.parse import unquote
 
@@ -18,6 +18,8 @@ from redis.cluster import ClusterNode, RedisCluster
 from redis.commands import CoreCommands
 from redis.exceptions import NoScriptError, RedisClusterException
 from redis.retry import Retry
+
+from apps.caches.redispool import is_refused
 
 SCHEME = "redis+cluster://"
 DEFAULT_PORT = 6379
@@ -205,6 +207,8 @@ def _with_scripts(
     client: redis.Redis, commands: Sequence[Command], answers: list[Any]
 ) -> list[Any]:
     """Send again the scripts that Redis forgot."""
+    if not is_refused(answers):
+        return answers
     forgotten = [at for at, answer in enumerate(answers) if isinstance(answer, NoScriptError)]
     if forgotten:
         for digest in {commands[at][1] for at in forgotten}:
@@ -252,16 +256,12 @@ class Departure:
 
     def _answers(self) -> list[Any]:
         """As `parse_response` of the library gives them, without what no command here asks for."""
-        read, shapes = self._connection.read_response, self._client.response_callbacks
-        answers: list[Any] = []
-        for name, *_args in self._commands:
-            try:
-                answer = read()
-            except redis.ResponseError as error:
-                answers.append(error)
-                continue
-            shape = shapes.get(name)
-            answers.append(shape(answer) if shape else answer)
+        answers: list[Any] = self._connection.read_answers(len(self._commands))
+        shapes: dict[str, Callable[[Any], Any]] = self._client.response_callbacks
+        for at, command in enumerate(self._commands):
+            # commands are written in capitals here: the library's own way to look one up makes them so once more
+            if (shape := dict.get(shapes, command[0])) and not isinstance(answers[at], Exception):
+                answers[at] = shape(answers[at])
         return answers
 
     def discard(self) -> None:
@@ -272,6 +272,7 @@ class Departure:
             self._connection = None
 
 
+@lru_cache(maxsize=64)
 def server_of(client: redis.Redis) -> str:
     """Where a client's commands go: those of clients of one place can go together."""
     if is_cluster(client):

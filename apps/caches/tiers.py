@@ -84,7 +84,8 @@ class TieredCache:
     def refill(self, read: Read) -> None:
         """Store what was found in a lower layer in those above it that were asked, where nothing newer came meanwhile."""
         for layer, items in read.answers:
-            if layer is read.group or not items or not read.is_fresh:
+            has_above = layer is self.backup or (read.group and layer is not read.group)
+            if not has_above or not items or not read.is_fresh:
                 continue
             found = {key: item for key, item in items.items() if read.items.get(key) is item}
             if found and layer is self.backup:

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from apps.caches.reads import Read
 from apps.caches.readthrough import Filling, ReadThrough
-from apps.caches.redisclients import Command, Departure, server_of
+from apps.caches.redisclients import Command, Departure, server_of, unless_refused
 from apps.caches.servers import Redis, RedisError
 from apps.caches.tiers import TieredCache, tiers
 from apps.stages import spend
@@ -49,10 +49,7 @@ class _Commands:
         """The answers, RedisError when there are none."""
         if self.error is not None:
             raise self.error
-        for answer in self.answers:
-            if isinstance(answer, Exception) and not self.refusals:
-                raise answer
-        return self.answers
+        return self.answers if self.refusals else unless_refused(self.answers)
 
 
 class Together:

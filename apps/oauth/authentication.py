@@ -23,7 +23,7 @@ class BearerAuthentication(BaseAuthentication):
         AuthenticationFailed for a bad token, NotAllowed for one whose scopes do not reach here. It is decided here and
         not by a permission class, which an endpoint could put another in the place of.
         """
-        scheme, _blank, token = request.headers.get("Authorization", "").partition(" ")
+        scheme, _blank, token = request.META.get("HTTP_AUTHORIZATION", "").partition(" ")
         if scheme.lower() != "bearer":
             return None
         bearer = bearer_of(token) if 0 < len(token) <= TOKEN_MAX_CHARACTERS else None

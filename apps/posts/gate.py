@@ -19,6 +19,7 @@ from apps.posts.heads import load_heads
 from apps.posts.queries import MAX_IDS, Counts, Known, visible_posts
 from apps.posts.standing import Standing
 
+_new = tuple.__new__  # of a named tuple from another tuple, in one call
 MOST_IDS = 2 * MAX_IDS  # of a page of reposts of quotes: what they share, and what that quotes
 
 
@@ -83,17 +84,18 @@ def _seen(
     counts: Mapping[int, tuple[int, ...]],
     related: Relations,
 ) -> SeenPosts:
+    severed = related.severed
     shown = {
         post_id: head
         for post_id, head in heads.items()
-        if author_of(post_id) in users and author_of(post_id) not in related.severed
+        if (author := author_of(post_id)) in users and author not in severed
     }
     posts = {post_id: head.content for post_id, head in shown.items() if head.content}
     restricted = [pk for pk, head in shown.items() if head.state is State.RESTRICTED]
     found = SeenPosts(
         posts,
         shown,
-        {post_id: Counts(*counts[post_id]) for post_id in posts},
+        {post_id: _new(Counts, counts[post_id]) for post_id in posts},
         users,
         related,
     )

@@ -142,7 +142,7 @@ def _belongs(
     author_id = item.post.author_id
     if author_id in elsewhere:  # read in a list of their own
         return False
-    if is_unread(item, languages):
+    if languages and is_unread(item, languages):
         return False
     # a window may still hold an author who is not followed any more; circles are for members, whom the gate checks
     followed = author_id == viewer_id or author_id in relations.following

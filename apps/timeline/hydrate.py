@@ -16,6 +16,7 @@ from apps.engagement.queries import (
 )
 from apps.graph.queries import Relations
 from apps.ids import author_of, is_possible
+from apps.posts.content import PostContent
 from apps.posts.gate import SeenPosts, ask_posts
 from apps.posts.muted import muted_threads
 from apps.posts.queries import Known, reposted_ids, visible_posts
@@ -23,6 +24,7 @@ from apps.posts.standing import Standing, standing_of
 from apps.stages import stage
 from apps.timeline.items import FeedItem, ViewerFlags
 
+_UNTOUCHED, _OWN = ViewerFlags(), ViewerFlags(own=True)
 MAX_TRIPS = 3  # two, and one for whom a quote answers that a quote quotes
 
 
@@ -46,6 +48,7 @@ class _Parts:
     filters: list[Filters] = field(default_factory=list)
     engaged: Engaged = field(default_factory=Engaged)
     reposted: Collection[int] = ()
+    touched: Collection[int] = ()  # all that the viewer did something with
     muted: Collection[int] = ()  # threads
     polls: dict[int, PollResult] = field(default_factory=dict)
 
@@ -53,6 +56,8 @@ class _Parts:
         """The posts and the people that the page names as far as it is known, and that were not asked for yet."""
         posts, people = set[int | None](), set[int | None]()
         for post in filter(None, map(self.seen.posts.get, self.page)):
+            if not post.source_id and not post.reply_to_id:
+                continue
             posts.add(post.source_id)
             people.add(_answered(post.reply_to_id))
             source = self.seen.posts.get(post.source_id or 0)
@@ -96,6 +101,8 @@ def hydrated(
         _read_exactly(parts, known)
     asking = [post_id for post_id, post in parts.seen.posts.items() if post.poll]
     parts.polls = poll_results(standing.viewer_id, asking)
+    did = parts.engaged
+    parts.touched = did.liked.union(did.bookmarked, did.read, parts.reposted)
     items = [_item(parts, post_id) for post_id in post_ids]
     return Hydrated([item for item in items if item is not None], parts.seen.relations)
 
@@ -164,17 +171,23 @@ def _item(parts: _Parts, post_id: int, *, nested: bool = False) -> FeedItem | No
         post=post,
         author=author,
         counts=parts.seen.counts[post_id],
-        flags=ViewerFlags(
-            liked=post_id in parts.engaged.liked,
-            bookmarked=post_id in parts.engaged.bookmarked,
-            reposted=post_id in parts.reposted,
-            own=post.author_id == parts.viewer_id,
-            muted=post.thread_id in parts.muted,
-            read=post_id in parts.engaged.read and post.author_id != parts.viewer_id,
-        ),
+        flags=_flags(parts, post),
         source=source,
         is_nested=nested,
         reply_to_handle=answered.handle if answered else "",
-        poll=parts.polls.get(post_id),
-        circle_name=parts.seen.circles.get(post.circle_id or 0, ""),
+        poll=parts.polls.get(post_id) if post.poll else None,
+        circle_name=parts.seen.circles.get(post.circle_id, "") if post.circle_id else "",
+    )
+
+
+def _flags(parts: _Parts, post: PostContent) -> ViewerFlags:
+    if post.id not in parts.touched and post.thread_id not in parts.muted:  # nearly all
+        return _OWN if post.author_id == parts.viewer_id else _UNTOUCHED
+    return ViewerFlags(
+        post.id in parts.engaged.liked,
+        post.id in parts.engaged.bookmarked,
+        post.id in parts.reposted,
+        post.author_id == parts.viewer_id,
+        post.thread_id in parts.muted,
+        post.id in parts.engaged.read and post.author_id != parts.viewer_id,
     )

@@ -25,9 +25,12 @@ class ViewerFlags(NamedTuple):
     read: bool = False  # perhaps: the filter behind it is wrong once in a hundred times
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class FeedItem:
-    """A post on a page. `source` is the reposted or quoted post, None when the viewer may not see it."""
+    """A post on a page. `source` is the reposted or quoted post, None when the viewer may not see it.
+
+    Nobody changes one. It is not frozen because that makes each field by a call: a twentieth of a home page.
+    """
 
     post: PostContent
     author: User

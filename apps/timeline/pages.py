@@ -60,12 +60,13 @@ def _unfinished(page: Page[FeedItem], cursor: Cursor, walk: Cursor) -> Page[Feed
 
 def not_muted(item: FeedItem, relations: Relations) -> bool:
     """Neither the author nor whom a repost shares is muted by the viewer."""
-    return relations.muting.isdisjoint((item.post.author_id, item.shown.post.author_id))
+    muting = relations.muting
+    return not muting or muting.isdisjoint((item.post.author_id, item.shown.post.author_id))
 
 
 def wanted(item: FeedItem, relations: Relations) -> bool:
     """Not muted, and shared by nobody whose reposts the viewer hides: for pages that are put together from follows."""
-    unshared = item.is_repost and item.post.author_id in relations.hiding_reposts
+    unshared = item.post.author_id in relations.hiding_reposts and item.is_repost
     return not unshared and not_muted(item, relations)
 
 

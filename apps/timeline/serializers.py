@@ -1,5 +1,6 @@
 """Feed items as JSON, in the Mastodon shape. Presenting asks no server."""
 
+from collections.abc import Hashable, Sequence
 from itertools import zip_longest
 from typing import Any
 
@@ -62,29 +63,42 @@ def status_json(item: FeedItem) -> Json:
     }
 
 
-def status_piece(item: FeedItem) -> Json | orjson.Fragment:
+def status_pieces(items: Sequence[FeedItem]) -> list[Json | orjson.Fragment]:
     """The same for an answer that is written at once, as bytes where these are kept: beside the content, under all that
     they depend on besides. Kept are the most frequent: posts that share and ask nothing, seen by all, caught by no filter.
     """
-    post, author = item.post, item.author
-    is_plain = post.source_id is None and post.poll is None and not item.filtered
-    if not is_plain or not post.is_open or author.derived is None:
-        return status_json(item)
-    card = author.derived.setdefault("card", object())  # other bytes in the cache, another one
-    standing = author.counts
-    key = (
-        card,
-        (standing.followers, standing.following, standing.posts),
-        item.counts,
-        item.flags,
-        settings.SITE_URL,
-    )
-    pieces: dict[Any, orjson.Fragment] = post.derived.setdefault("pieces", {})
-    piece = pieces.get(key)
+    origin = settings.SITE_URL
+    people: dict[int, Hashable] = {}  # a page has several posts of one author
+    pieces: list[Json | orjson.Fragment] = []
+    for item in items:
+        post, author = item.post, item.author
+        is_plain = post.source_id is None and post.poll is None and not item.filtered
+        if not is_plain or not post.is_open or author.derived is None:
+            pieces.append(status_json(item))
+            continue
+        person = people.get(post.author_id)
+        if person is None:
+            person = people[post.author_id] = origin, *_person(author)
+        pieces.append(_piece(item, person))
+    return pieces
+
+
+def _person(author: User) -> tuple[Hashable, ...]:
+    """What statuses say of their author."""
+    derived: dict[str, Any] = author.derived or {}
+    card = derived.setdefault("card", object())  # other bytes in the cache, another one
+    counts = author.counts
+    return card, counts.followers, counts.following, counts.posts
+
+
+def _piece(item: FeedItem, person: Hashable) -> orjson.Fragment:
+    kept: dict[Any, orjson.Fragment] = item.post.derived.setdefault("pieces", {})
+    key = person, item.counts, item.flags
+    piece = kept.get(key)
     if piece is None:
-        if len(pieces) >= VARIANTS:
-            pieces.clear()
-        piece = pieces[key] = orjson.Fragment(orjson.dumps(status_json(item)))
+        if len(kept) >= VARIANTS:
+            kept.clear()
+        piece = kept[key] = orjson.Fragment(orjson.dumps(status_json(item)))
     return piece
 
 

@@ -45,11 +45,15 @@ def badge(number: int) -> str:
 @register.filter
 def ago(moment: datetime) -> str:
     """now, 4m, 1h, yesterday, 18 Nov, 18 Nov 2025. The browser counts on with the same rules (app.js)."""
-    now = timezone.now()
+    return age(moment, now=timezone.now(), language=get_language())
+
+
+def age(moment: datetime, *, now: datetime, language: str | None) -> str:
+    """The same for many at one moment, in the language that is active."""
     seconds = max(int((now - moment).total_seconds()), 0)
     if seconds < 2 * DAY:
         unit = MINUTE if seconds < HOUR else HOUR if seconds < DAY else DAY
-        return _recent(seconds // unit * unit, get_language())
+        return _recent(seconds // unit * unit, language)
     this_year = moment.year == now.year
     # Translators: Django date formats of a day of this year and of another year.
     return date_format(

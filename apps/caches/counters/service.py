@@ -8,13 +8,13 @@ import logging
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from time import time
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, cast
 
 from apps.caches.counters.buckets import begin_heat, end_heat
 from apps.caches.counters.building import expect_build
 from apps.caches.counters.places import Span
 from apps.caches.counters.schema import MOST_IN_RECORD, Row
-from apps.caches.counters.store import Cold, CounterStore, Found, Values, read_together
+from apps.caches.counters.store import COLD, Cold, CounterStore, Found, Values, read_together
 from apps.caches.redisclients import call
 from apps.caches.servers import RedisError, counters
 from apps.caches.together import Later, Together
@@ -169,6 +169,8 @@ class CounterService:
         """The counts of ids after what Redis found; None: it is not there, or cannot be trusted."""
         if found is None:
             return self._from_source(ids)
+        if COLD not in found.values():  # the usual case
+            return cast("dict[int, Values]", dict(found))
         values = {id_: value for id_, value in found.items() if not isinstance(value, Cold)}
         if len(values) < len(found):
             values |= self._thawed([id_ for id_ in found if id_ not in values])

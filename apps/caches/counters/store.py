@@ -6,18 +6,19 @@ that outgrows a node is cut by giving each part a tag of its own.
 
 import logging
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Final, NamedTuple, cast
 
 from apps.caches.counters import scripts
-from apps.caches.counters.places import Places
+from apps.caches.counters.places import Place, Places
 from apps.caches.counters.schema import Row, Schema, revision_of
 from apps.caches.servers import Request, counters, run_script, run_together
 
 logger = logging.getLogger(__name__)
 
 MAX_IDS = 1000
+PLACES_KEPT = 8192  # of 200 bytes
 PUT_BATCH = 250  # records in one script: about a millisecond of Redis
 LEASE_SECONDS = 60  # of a builder between two batches, and of whoever loads a cold bucket
 WHOLE = 2
@@ -49,15 +50,16 @@ class CounterStore:
     schema: Schema
     places: Places
     heat_seconds: int = 3600  # how long a cold bucket stays that nobody reads
+    _placed: dict[int, Place] = field(default_factory=dict, init=False, compare=False, repr=False)
 
     def request(self, ids: Collection[int]) -> tuple[Request, list[int]]:
         """The script that reads up to 1,000 ids, and the order in which it answers."""
         if len(ids) > MAX_IDS:
             raise ValueError(f"at most {MAX_IDS} ids a call, not {len(ids)}")
         buckets: dict[int, tuple[list[int], list[bytes]]] = {}
-        place = self.places.place
+        known = self._placed
         for id_ in dict.fromkeys(ids):
-            bucket, name = place(id_)
+            bucket, name = known.get(id_) or self._place(id_)
             if bucket in buckets:
                 buckets[bucket][0].append(id_)
                 buckets[bucket][1].append(name)
@@ -70,21 +72,29 @@ class CounterStore:
             args += [len(names), *names]
         return Request(scripts.READ, [self.meta_key, *map(self.key, buckets)], args), order
 
+    def _place(self, id_: int) -> Place:
+        """A place is always the same: it is kept, or the sums of them are a twentieth of a home page."""
+        if len(self._placed) >= PLACES_KEPT:
+            self._placed.clear()
+        place = self._placed[id_] = self.places.place(id_)
+        return place
+
     def answer(self, said: list[Any], order: list[int]) -> dict[int, Found] | None:
         """What the script of `request` says; None while a missing record does not mean zero, and when it is garbage."""
         if said[0] != WHOLE:
             return None
         try:
-            return dict(zip(order, map(self._found, said[1:]), strict=True))
+            unpack, zeros = self.schema.unpack, self.schema.zeros
+            values = [  # spelled out: most posts have no record, or a plain one
+                zeros if raw is None else unpack(raw) if type(raw) is bytes else self._found(raw)
+                for raw in said[1:]
+            ]
+            return dict(zip(order, values, strict=True))
         except ValueError as error:
             logger.warning("counters of %s: %s", self.schema.name, error)
             return None
 
     def _found(self, raw: Any) -> Found:
-        if isinstance(raw, bytes):
-            return self.schema.unpack(raw)
-        if raw is None:
-            return self.schema.zeros
         return COLD if raw == -1 else self._values(raw)
 
     def records(self, ids: Collection[int]) -> dict[int, Row | None]:

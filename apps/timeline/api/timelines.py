@@ -26,7 +26,7 @@ from apps.timeline.listed import list_timeline
 from apps.timeline.profile import Wanted, pinned_posts, profile_timeline
 from apps.timeline.public import public_timeline
 from apps.timeline.schema import ActivitySchema, StatusSchema
-from apps.timeline.serializers import status_json, status_piece
+from apps.timeline.serializers import status_json, status_pieces
 from apps.timeline.sifting import sifted, sifted_page
 from apps.timeline.tagged import MOST_NAMES, TagWish, tag_timeline
 from apps.timeline.unread import get_activity
@@ -219,4 +219,4 @@ def statuses(
     """A page of statuses with its `Link` header; `place`: where filters see it."""
     with stage("present"):
         sieved = sifted_page(visitors.viewer_of(request), place, page)
-        return paged(request, sieved, [status_piece(item) for item in sieved.items])
+        return paged(request, sieved, status_pieces(sieved.items))

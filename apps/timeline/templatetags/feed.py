@@ -7,18 +7,20 @@ never kept. A page of 20 cards costs a tenth of what it costs to render them: do
 """
 
 from collections.abc import Iterable
+from datetime import datetime
 from secrets import token_hex
 from typing import Any, NamedTuple, Protocol
 from urllib.parse import quote
 
 from django import template
 from django.template import Context, Engine
+from django.utils import timezone
 from django.utils.html import escape
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import get_language
 
 from apps.accounts.models import User
-from apps.accounts.templatetags.amounts import ago
+from apps.accounts.templatetags.amounts import age
 from apps.accounts.templatetags.links import way_back
 from apps.timeline.folding import Row
 from apps.timeline.items import FeedItem
@@ -65,12 +67,13 @@ class _Page(NamedTuple):
     language: str | None
     is_member: bool
     token: str  # of their forms
+    now: datetime
 
     @classmethod
     def of(cls, context: Context) -> "_Page":
         member = bool(context.get("viewer"))
         token = str(context.get("csrf_token") or "") if member else ""
-        return cls(get_language(), member, token)
+        return cls(get_language(), member, token, timezone.now())
 
 
 @register.simple_tag(takes_context=True)
@@ -158,8 +161,8 @@ def _key(page: _Page, item: FeedItem, like: int, look: Look) -> tuple[Any, ...] 
         (counts.replies, counts.reposts, counts.likes),
         shown.flags,
         shown.reply_to_handle,
-        ago(post.created_at),
-        post.edited_at and ago(post.edited_at),
+        age(post.created_at, now=page.now, language=page.language),
+        post.edited_at and age(post.edited_at, now=page.now, language=page.language),
         page.language,
         page.is_member,
         bool(page.token),
