@@ -16,6 +16,7 @@ class PooledConnection(psycopg.Connection[Any]):
     """
 
     _asked_at = 0.0
+    _answered: psycopg.Cursor[Any] | None = None
 
     def set_autocommit(self, value: bool) -> None:  # noqa: FBT001 -- the library's own interface
         """As the library does it; Django asks for it before every use, and it is so already."""
@@ -26,8 +27,9 @@ class PooledConnection(psycopg.Connection[Any]):
         """As the library does it; the pool's empty question is left out when it was answered a moment ago."""
         if query != "":
             return super().execute(query, *args, **options)
-        if time.monotonic() - self._asked_at < TRUSTED_SECONDS and not self.closed:
-            return self.cursor()
-        done = super().execute(query, *args, **options)
+        was_asked = time.monotonic() - self._asked_at < TRUSTED_SECONDS
+        if was_asked and self._answered is not None and not self.closed:
+            return self._answered  # nobody reads it
+        self._answered = super().execute(query, *args, **options)
         self._asked_at = time.monotonic()
-        return done
+        return self._answered

@@ -72,8 +72,7 @@ def named(keys: Collection[str]) -> dict[bytes, str]:
     if len(keys) > MAX_KEYS_PER_CALL:
         raise ValueError(f"at most {MAX_KEYS_PER_CALL} keys a call, not {len(keys)}")
     together = "\n".join(keys).encode()
-    if _are_keys(
-        together
-    ):  # the usual case, without a look at each; none of them holds the end of a line
-        return dict(zip(together.split(b"\n"), keys, strict=True))
+    raws = together.split(b"\n")
+    if _are_keys(together) and len(raws) == len(keys):  # the usual case, without a look at each
+        return dict(zip(raws, keys, strict=True))
     return {raw: key for key in keys if _is_key(raw := key.encode())}

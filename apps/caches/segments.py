@@ -8,6 +8,7 @@ import logging
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 from apps.caches import trust
 from apps.caches.bloom import POSITIONS, PRESENT_BIT, Sizing, records_in
@@ -36,7 +37,7 @@ class Marks:
     has_rows: bool
     sizing: Sizing
 
-    @property
+    @cached_property
     def name(self) -> str:
         """The kind and everything that decides which marks are there and where: other names are other filters."""
         return f"{self.kind}:{self.sizing.signature}x{self.horizon_days}d"

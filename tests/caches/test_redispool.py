@@ -3,6 +3,7 @@
 import threading
 import time
 from queue import Empty, Full
+from typing import Any
 
 import pytest
 
@@ -47,7 +48,7 @@ def test_errors_stand_in_the_place_of_their_answers():
 
 def test_a_connection_that_has_something_to_be_read_is_not_lent():
     client = timelines()
-    pool = client.connection_pool
+    pool: Any = client.connection_pool
     connection = pool.get_connection()
     connection.send_command("PING")  # and nobody reads the answer
     deadline = time.monotonic() + 5
