@@ -137,8 +137,6 @@ def mark_many(marks: Marks, pairs: Iterable[Pair]) -> set[Pair]:
 def _since(
     second: int, marks: Marks, pairs: Iterable[Pair], segments: Collection[int] | None = None
 ) -> list[_Wanted]:
-    if segments is not None and not segments:
-        return []  # nobody ever marked anything: an eighth of a home page was the search for it
     floor = first_id_at(second)
     return [
         _Wanted((user, post), segment, record_of(marks.kind, user, post))
@@ -168,10 +166,9 @@ class _Look:
         self.commands = [trust.ask(marks.name) for marks in wanted]
         for marks, ids in wanted.items():
             live = self._states[marks].live
-            layers = (
-                live.layers if live else {}
-            )  # of segments that were never opened nothing is hashed
-            records = _since(marks.horizon, marks, ((user_id, one) for one in ids), layers)
+            layers = live.layers if live else {}  # of segments never opened nothing is hashed
+            pairs = ((user_id, one) for one in ids) if layers else ()
+            records = _since(marks.horizon, marks, pairs, layers)
             self._groups[marks] = _groups(marks, live, records)
             self.commands += [_check(marks, group) for group in self._groups[marks]]
 
