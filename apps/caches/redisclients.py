@@ -197,7 +197,7 @@ def trip(client: redis.Redis, commands: Sequence[Command]) -> list[Any]:
 
 def unless_refused(answers: list[Any]) -> list[Any]:
     """Answers as they are; the first error among them is raised."""
-    for answer in answers:
+    for answer in answers if is_refused(answers) else ():
         if isinstance(answer, Exception):
             raise answer
     return answers
@@ -207,10 +207,8 @@ def _with_scripts(
     client: redis.Redis, commands: Sequence[Command], answers: list[Any]
 ) -> list[Any]:
     """Send again the scripts that Redis forgot."""
-    if not is_refused(answers):
-        return answers
-    forgotten = [at for at, answer in enumerate(answers) if isinstance(answer, NoScriptError)]
-    if forgotten:
+    looked_at = enumerate(answers) if is_refused(answers) else ()
+    if forgotten := [at for at, answer in looked_at if isinstance(answer, NoScriptError)]:
         for digest in {commands[at][1] for at in forgotten}:
             client.script_load(_sources[digest])
         again = _send(client, [commands[at] for at in forgotten])

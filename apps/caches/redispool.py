@@ -95,7 +95,7 @@ class _Watched:
             raise
 
 
-_ORDINARY = {bytes, int, list, str, type(None)}
+_ORDINARY = {bytes, int, list, str, bool, dict, type(None)}
 
 
 def is_refused(answers: list[Any]) -> bool:
