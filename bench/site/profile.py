@@ -1,4 +1,4 @@
-"""Where the time of one home API request goes, by what the code is for: printed, for docs/performance.md.
+"""Where the time of one home API request and of one publication goes, by what the code is for: for docs/performance.md.
 
 By cProfile in one process, which makes many small calls look dearer than they are and waiting cheaper; the shares of what
 Python does are what to take from it.
@@ -7,26 +7,30 @@ Python does are what to take from it.
 import cProfile
 import pstats
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from http import HTTPStatus
 from io import BytesIO
 from pathlib import Path
 from typing import Any
 
+import orjson
 from django.conf import settings
 from django.core.handlers.wsgi import WSGIHandler
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
+from apps.accounts.actions import issue_token
+from apps.accounts.models import User
 from bench.measure import Spread
 from bench.progress import doing
 from bench.report import Line
 from bench.site import trips
+from bench.site.mix import STATUS, STATUSES
 from bench.site.systems import HOME
 from bench.site.visitor import Header, bearer
 from bench.site.world import World, world
 
-REQUESTS, WARM, WARM_PAGES = 200, 80, 3
+REQUESTS, WARM, WARM_PAGES, AUTHORS = 200, 80, 3, 20
 UNLIMITED = (10**9, 60)
 # The first that a file's path contains says what it is for.
 PURPOSES = {
@@ -63,17 +67,36 @@ PURPOSES = {
     "whitenoise": "middleware of the site",
 }
 OTHER = "Python's library and the rest"
+_WRITTEN, _BELL = "PostgreSQL: who asks, the lock, the rows", "Celery: the doorbell for workers"
+PURPOSES_OF_A_PUBLICATION = {
+    **PURPOSES,
+    **dict.fromkeys(
+        ("psycopg", "/prepared.py", "django/db/", "asgiref", "/statements.py"), _WRITTEN
+    ),
+    **dict.fromkeys(("celery/", "kombu/"), _BELL),
+    "posts/": "rules, content, what is kept of it",
+    "events/": _BELL,
+}
 
 
 def run(_directory: Path) -> list[Line]:
-    """What pages ask for; then one line for each purpose, the largest first."""
+    """What pages ask for; then one line for each purpose, the largest first; then the same of a publication."""
     here = world()
     settings.RATE_LIMITS = dict.fromkeys(settings.RATE_LIMITS, UNLIMITED)
     handler = WSGIHandler()
     doing("what pages ask for")
     asked = [_asked(handler, *page) for page in _pages(here)]
     doing("one home request")
-    return [*asked, *_shares([_ask(handler, HOME, bearer(token)) for token in here.busy.tokens])]
+    home = _shares(
+        "home API request",
+        PURPOSES,
+        [_ask(handler, HOME, bearer(token)) for token in here.busy.tokens],
+    )
+    doing("one publication")
+    authors = User.objects.filter(pk__in=here.people.busy[:AUTHORS])
+    tokens = [issue_token(author, name="bench") for author in authors]
+    publications = [_ask(handler, STATUSES, bearer(token), STATUS) for token in tokens]
+    return [*asked, *home, *_shares("publication", PURPOSES_OF_A_PUBLICATION, publications)]
 
 
 def _pages(here: World) -> list[tuple[str, str, Header]]:
@@ -106,7 +129,7 @@ def _asked(handler: WSGIHandler, name: str, path: str, header: Header) -> Line:
     )
 
 
-def _shares(asks: list[Callable[[], None]]) -> list[Line]:
+def _shares(request: str, purposes: dict[str, str], asks: list[Callable[[], None]]) -> list[Line]:
     for number in range(WARM):
         asks[number % len(asks)]()
     profile = cProfile.Profile()
@@ -117,13 +140,13 @@ def _shares(asks: list[Callable[[], None]]) -> list[Line]:
     stats: Any = pstats.Stats(profile)
     shares: dict[str, float] = defaultdict(float)
     for place, seconds in _own_time(stats.stats):
-        shares[_purpose(place)] += seconds
+        shares[_purpose(purposes, place)] += seconds
     total = sum(shares.values())
     calls = stats.total_calls / REQUESTS
     return [
         Line(
             what,
-            "% of a home API request",
+            f"% of a {request}",
             Spread.exact(round(seconds / total * 100, 1)),
             note=f"{calls:,.0f} calls a request in all" if not number else "",
         )
@@ -141,18 +164,22 @@ def _own_time(stats: dict[Any, Any]) -> Iterator[tuple[str, float]]:
             yield caller, part
 
 
-def _purpose(place: str) -> str:
-    return next((purpose for part, purpose in PURPOSES.items() if part in place), OTHER)
+def _purpose(purposes: dict[str, str], place: str) -> str:
+    return next((purpose for part, purpose in purposes.items() if part in place), OTHER)
 
 
-def _ask(handler: WSGIHandler, path: str, header: Header) -> Callable[[], None]:
-    name = f"HTTP_{header[0].upper()}"
+def _ask(
+    handler: WSGIHandler, path: str, header: Header, body: Mapping[str, str] | None = None
+) -> Callable[[], None]:
+    """A request, with a body one that posts it."""
+    name, sent = f"HTTP_{header[0].upper()}", b"" if body is None else orjson.dumps(body)
 
     def ask() -> None:
         environ = {
-            "REQUEST_METHOD": "GET", "PATH_INFO": path, "QUERY_STRING": "", "SERVER_NAME": "localhost", "SERVER_PORT": "80",
+            "REQUEST_METHOD": "POST" if sent else "GET", "PATH_INFO": path, "CONTENT_TYPE": "application/json",
+            "CONTENT_LENGTH": str(len(sent)), "QUERY_STRING": "", "SERVER_NAME": "localhost", "SERVER_PORT": "80",
             "HTTP_HOST": "localhost", "REMOTE_ADDR": "127.0.0.1", "SERVER_PROTOCOL": "HTTP/1.1", "HTTP_ACCEPT": "*/*",
-            name: header[1], "wsgi.input": BytesIO(), "wsgi.url_scheme": "http",
+            name: header[1], "wsgi.input": BytesIO(sent), "wsgi.url_scheme": "http",
         }  # fmt: skip
         answer: Any = handler(environ, lambda _status, _headers, _error=None: lambda _data: None)
         list(answer)
