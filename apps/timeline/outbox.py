@@ -135,9 +135,21 @@ def keep_up(author_id: int) -> None:
 
 def _step(post: Post, change: Callable[..., IdVector]) -> None:
     if post.outbox_revision is not None:
-        for outboxes in (SHORT_OUTBOXES, LONG_OUTBOXES):
-            step = partial(_stepped, change, post.outbox_revision, outboxes.length)
-            transaction.on_commit(partial(outboxes.change, post.author_id, step))
+        transaction.on_commit(partial(_step_both, post.author_id, change, post.outbox_revision))
+
+
+def _step_both(author_id: int, change: Callable[..., IdVector], revision: int) -> None:
+    """The long one only where the short one does not hold all there is: else nobody asks for it."""
+    made: list[IdVector | None] = []
+
+    def step(length: int, vector: IdVector) -> IdVector | None:
+        made.append(_stepped(change, revision, length, vector))
+        return made[-1]
+
+    for outboxes in (SHORT_OUTBOXES, LONG_OUTBOXES):
+        outboxes.change(author_id, partial(step, outboxes.length))
+        if made and made[-1] is not None and made[-1].complete:
+            return
 
 
 def _stepped(
