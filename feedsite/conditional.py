@@ -12,6 +12,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.utils.http import parse_etags
 
 API = "/api/"
+TAG_CHARACTERS = 32
 
 
 class ConditionalMiddleware:
@@ -25,8 +26,9 @@ class ConditionalMiddleware:
         response = self._get_response(request)
         if not _is_taggable(request, response) or not isinstance(response, HttpResponse):
             return response
-        digest = hashlib.blake2b(response.content, digest_size=16).hexdigest()
-        tag = f'W/"{digest}"'
+        # by the processor's own instructions: 40 KB take half of what blake2b takes, 2 % of a home page
+        digest = hashlib.sha256(response.content).hexdigest()
+        tag = f'W/"{digest[:TAG_CHARACTERS]}"'
         response.headers["ETag"] = tag
         known = parse_etags(request.META.get("HTTP_IF_NONE_MATCH", ""))
         if tag in known or "*" in known:
