@@ -6,7 +6,8 @@ to come back to and its place in the feed, is put in anew, and so is what a page
 never kept. A page of 20 cards costs a tenth of what it costs to render them: docs/performance.md.
 """
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from secrets import token_hex
 from typing import Any, NamedTuple, Protocol
@@ -39,6 +40,11 @@ _BELOW = mark_safe(
 )  # where something is put in; no text of anybody's has it (feedsite.inputguard)
 _BACK = f"\1{token_hex(8)}"  # likewise; also as a part of an address, where anybody could write %01 and guess the rest
 _BACK_QUOTED = quote(_BACK)
+_TOKEN, _SPOT = f"\2{token_hex(8)}", f"\3{token_hex(8)}"
+# A card is kept in pieces: texts, and between them the marks of what is put in. To look for each of these in the text of every
+# page was 3 % of a home page.
+_KINDS = (_BELOW, _BACK, _BACK_QUOTED, _TOKEN, _SPOT)
+_MARKS = re.compile(f"({'|'.join(map(re.escape, _KINDS))})")
 
 
 class Look(NamedTuple):
@@ -68,12 +74,15 @@ class _Page(NamedTuple):
     is_member: bool
     token: str  # of their forms
     now: datetime
+    values: Mapping[str, str]  # by their marks
 
     @classmethod
     def of(cls, context: Context) -> "_Page":
         member = bool(context.get("viewer"))
         token = str(context.get("csrf_token") or "") if member else ""
-        return cls(get_language(), member, token, timezone.now())
+        back = way_back(context)
+        values = {_BACK: escape(back), _BACK_QUOTED: quote(back), _TOKEN: token}
+        return cls(get_language(), member, token, timezone.now(), values)
 
 
 @register.simple_tag(takes_context=True)
@@ -83,7 +92,7 @@ def feed_cards(
     """The cards of a feed, with so many others above; equal to what `timeline/_card.html` makes of them."""
     page, look = _Page.of(context), Look(is_pinned=pinned)
     places = enumerate(items, start=above + 1)
-    return _joined(context, (_card(context, page, item, place, look) for place, item in places))
+    return _joined((_card(context, page, item, place, look) for place, item in places))
 
 
 @register.simple_tag(takes_context=True)
@@ -91,7 +100,7 @@ def thread_cards(context: Context, rows: Iterable[Row], above: int = 0) -> SafeS
     """The cards of a thread's answers, with so many others above."""
     page, places = _Page.of(context), enumerate(rows, start=above + 1)
     cards = (_card(context, page, row.item, place, _standing(row)) for place, row in places)
-    return _joined(context, cards)
+    return _joined(cards)
 
 
 @register.simple_tag(takes_context=True)
@@ -101,7 +110,7 @@ def explained_cards(context: Context, rows: Iterable[Explained]) -> SafeString:
     cards = (
         _card(context, page, row.item, row.place, Look(below=_below(context, row))) for row in rows
     )
-    return _joined(context, cards)
+    return _joined(cards)
 
 
 def _standing(row: Row) -> Look:
@@ -115,10 +124,8 @@ def _below(context: Context, row: Explained) -> SafeString:
         return Engine.get_default().get_template(row.template).render(context)
 
 
-def _joined(context: Context, cards: Iterable[str]) -> SafeString:
-    back = way_back(context)
-    text = "".join(cards).replace(_BACK, escape(back)).replace(_BACK_QUOTED, quote(back))
-    return mark_safe(text)  # noqa: S308 -- cards of a template
+def _joined(cards: Iterable[str]) -> SafeString:
+    return mark_safe("".join(cards))  # noqa: S308 -- cards of a template
 
 
 def _card(context: Context, page: _Page, item: FeedItem, position: int, look: Look) -> str:
@@ -131,13 +138,19 @@ def _card(context: Context, page: _Page, item: FeedItem, position: int, look: Lo
     if pieces is None:
         left_open = look._replace(below=_BELOW) if look.below else look
         with context.push(way_back=_BACK):
-            text = _rendered(context, item, like, left_open).replace(_PLACE % like, _PLACE % "")
-        pieces = text.split(page.token) if page.token else [text]
+            text = _rendered(context, item, like, left_open).replace(_PLACE % like, _PLACE % _SPOT)
         if len(cards) >= VARIANTS:
             cards.clear()
-        cards[key] = pieces
-    card = page.token.join(pieces).replace(_PLACE % "", _PLACE % position, 1)
-    return card.replace(_BELOW, look.below, 1) if look.below else card
+        text = text.replace(page.token, _TOKEN) if page.token else text
+        pieces = cards[key] = _MARKS.split(text)
+    return _filled(pieces, {**page.values, _SPOT: str(position), _BELOW: look.below})
+
+
+def _filled(pieces: list[str], values: Mapping[str, str]) -> str:
+    texts = pieces.copy()
+    for at in range(1, len(texts), 2):
+        texts[at] = values[texts[at]]
+    return "".join(texts)
 
 
 def _rendered(context: Context, item: FeedItem, position: int, look: Look) -> SafeString:
