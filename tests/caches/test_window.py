@@ -349,9 +349,9 @@ def test_without_redis_a_read_is_a_miss_and_a_push_an_error():
     assert WINDOWS.push([READER], [1]) == (0, 1)  # scripts are loaded again
 
 
-@pytest.mark.parametrize(("readers", "posts", "scripts"), [(1, 1, 1), (500, 1, 1), (1200, 1, 3), (12, 100, 3)])  # fmt: skip
+@pytest.mark.parametrize(("readers", "posts", "scripts"), [(1, 1, 1), (60, 1, 1), (150, 1, 3), (3, 100, 3)])  # fmt: skip
 def test_a_push_is_scripts_of_bounded_size_one_by_one(readers, posts, scripts, monkeypatch):
-    """As many scripts as it takes for 500 readers, times posts, each (source 003: batch writes); others get a turn between them."""
+    """As many scripts as it takes for 60 readers, times posts, each (source 003: batch writes); others get a turn between them."""
     trips, real = [], redisclients.trip
 
     def noting(client, calls):
