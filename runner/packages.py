@@ -29,9 +29,12 @@ UNWANTED_PIP_SETTINGS = (
 
 
 def venv_dir() -> Path:
-    """The virtual environment's directory: FEEDSITE_VENV, else .venv in the checkout."""
+    """The virtual environment's directory: FEEDSITE_VENV, else .venv in the checkout; behind a link, where it leads to.
+
+    The venv module would empty what is behind a link, and then refuse to fill it.
+    """
     chosen = os.environ.get("FEEDSITE_VENV")
-    return Path(chosen).expanduser().absolute() if chosen else DEFAULT_VENV
+    return (Path(chosen).expanduser() if chosen else DEFAULT_VENV).resolve()
 
 
 def running_inside() -> bool:

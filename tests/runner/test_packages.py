@@ -169,3 +169,18 @@ def test_an_environment_behind_a_link_is_the_one_it_leads_to(place, monkeypatch)
             assert packages.running_inside()
     monkeypatch.setattr(sys, "prefix", str(place / "another"))
     assert not packages.running_inside()
+
+
+def test_an_environment_behind_a_link_is_made_and_made_anew_where_it_leads_to(
+    requirements, place, monkeypatch
+):
+    real, link = place / "real", place / "link"
+    real.mkdir()
+    link.symlink_to(real)
+    monkeypatch.setenv("FEEDSITE_VENV", str(link))
+    monkeypatch.setattr(packages, "_run_pip", lambda *_arguments: 0)
+    python = packages.ensure_packages(development=False)
+    assert python == real / "bin" / "python"
+    python.unlink()
+    assert packages.ensure_packages(development=False).exists()
+    assert link.is_symlink()
