@@ -22,7 +22,7 @@ from bench.site.world import Readers, make_readers, people, world
 
 FOLLOWEES = (50, 500, 2000, 5000)
 DEPTHS = (1, 100, 1000, 10_000, 100_000)
-DEEP_PAGES, PAGE = 80, 20
+DEEP_PAGES, PAGE = 40, 20
 GROWTH_MOST, DEPTH_MOST = 1.3, 2.0
 WARM = 3
 OURS, NAIVE = "feedsite", "naive DRF pull"
