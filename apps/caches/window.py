@@ -25,9 +25,8 @@ from apps.ids import MAX_ID
 
 NO_MORE = b"~"
 BUILDING_TTL_SECONDS = 60  # a builder that dies leaves nothing for longer than this
-# Readers, times posts, in one script: well below a millisecond of Redis when all are online. Scripts of a large delivery go
-# one by one: Redis does whatever it was sent together in one go, and everybody else waits. With 500 in a script the slowest
-# small deliveries beside a large one took 4 times as long as alone, with 60 less than twice, and the large one a fifth longer.
+# Readers, times posts, in one script: well below a millisecond of Redis, which does one at a time while all others wait. With
+# 500 the slowest small deliveries beside a large one took 4 times as long as alone; with 60 less than twice, the large one a fifth more.
 PUSH_BATCH = 60
 DROP_BATCH = 2000  # readers in one pipeline: some milliseconds of Redis
 TOMBSTONE_TTL_SECONDS = 3600  # longer than any late delivery may take to arrive
