@@ -151,18 +151,18 @@ def _cores(people: Population, cost: Costs) -> Iterator[Need]:
     web = people.reads_a_second * cost.page_web / 1000
     stores = people.reads_a_second * cost.page_stores / 1000
     publishing = people.posts_a_second * cost.publish / 1000
-    yield Need("cores for pages", web / UTILISED, "cores", f"{cost.page_web} ms a page")
+    yield Need("cores for pages", web / UTILISED, "cores", f"{cost.page_web:.3g} ms a page")
     yield Need(
         "cores of Redis and Memcached for pages",
         stores / UTILISED,
         "cores",
-        f"{cost.page_stores} ms a page",
+        f"{cost.page_stores:.3g} ms a page",
     )
     yield Need(
         "cores for publishing",
         publishing / UTILISED,
         "cores",
-        f"{cost.publish} ms with PostgreSQL and events",
+        f"{cost.publish:.3g} ms with PostgreSQL and events",
     )
     workers = people.deliveries_a_second / DELIVERED
     yield Need(
