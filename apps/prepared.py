@@ -1,22 +1,56 @@
 """Queries that are put together once and not for every call: for the few that every request makes.
 
-The ORM takes longer to write a query down than PostgreSQL takes to answer it: for a token with its account and counts about
-three times as long. So its SQL is kept, with what it takes to make objects of a row. The answer is PostgreSQL's, each time.
+The ORM takes longer to write a query down than PostgreSQL takes to answer it, and PostgreSQL takes ten times as long to read
+and plan it as to run it. So its SQL is kept here, with what it takes to make objects of a row, and its plan is kept
+by PostgreSQL, for each connection. The answer is PostgreSQL's, each time.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Self, TypeVar
 
+import psycopg
+from django.contrib.postgres.fields import ArrayField
 from django.db import DEFAULT_DB_ALIAS, connection
-from django.db.models import Model, QuerySet
+from django.db.backends.utils import CursorWrapper
+from django.db.models import BigIntegerField, BooleanField, F, Func, Model, QuerySet, Value
 from django.db.models.base import ModelState
 from django.db.models.query import get_related_populators
 
 from apps.statements import Row, Statements
 
 M = TypeVar("M", bound=Model)
+
+
+class _PreparingCursor(psycopg.Cursor[Row]):
+    """Has PostgreSQL read and plan a statement at its first use on a connection; later only the values are sent."""
+
+    def execute(self, query: Any, params: Any = None, **_options: Any) -> Self:
+        """As the library does it; planned anew when a column's type has changed under a kept plan."""
+        try:
+            return super().execute(query, params, prepare=True)
+        except psycopg.errors.FeatureNotSupported:
+            if self.connection.info.transaction_status is not psycopg.pq.TransactionStatus.IDLE:
+                raise
+            return super().execute(query, params, prepare=False)
+
+
+def _preparing_cursor() -> CursorWrapper:
+    """As `connection.cursor()`, which puts the values into the text: such a statement cannot be prepared."""
+    if connection.queries_logged:
+        return connection.cursor()  # whoever reads along wants to see the values
+    connection.ensure_connection()
+    found: CursorWrapper = connection._prepare_cursor(_PreparingCursor(connection.connection))  # type: ignore[attr-defined]  # noqa: SLF001 -- what cursor() ends with
+    return found
+
+
+def rows_of(sql: str, values: Mapping[str, Any]) -> list[Row]:
+    """The rows of a statement that is written down by hand, its plan kept in the same way."""
+    with _preparing_cursor() as cursor:
+        cursor.execute(sql, values)
+        found: list[Row] = cursor.fetchall()
+        return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +89,17 @@ def _quicken(populator: Any) -> None:
         _quicken(one)
 
 
+class IsAnyOf(Func):
+    """For a filter: a column is one of some ids. One value however many they are; `IN` is another query for each number."""
+
+    template, arg_joiner = "%(expressions)s)", " = ANY("
+    output_field = BooleanField()
+
+    def __init__(self, column: str, ids: Sequence[int]) -> None:
+        array: ArrayField[Any, Any] = ArrayField(BigIntegerField())
+        super().__init__(F(column), Value(list(ids), output_field=array))
+
+
 class Prepared(Generic[M]):
     """A query. `build` gets examples of the values, which stand nowhere else in it.
 
@@ -91,7 +136,7 @@ class Prepared(Generic[M]):
 
     def rows(self, *values: Any) -> list[Row]:
         """All rows as they are, for a query of `values_list`."""
-        with connection.cursor() as cursor:
+        with _preparing_cursor() as cursor:
             cursor.execute(self._plan.sql, self._args(values))
             return self._clean(cursor.fetchall())
 

@@ -69,11 +69,11 @@ MIDDLEWARE = [
     "corsheaders.middleware.CorsMiddleware",  # above all that may refuse: programs read refusals too
     "feedsite.problems.ProblemTypeMiddleware",
     "feedsite.remaining.RemainingMiddleware",
-    "feedsite.conditional.ConditionalMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "feedsite.policy.PolicyMiddleware",
     "feedsite.shedding.SheddingMiddleware",
+    "feedsite.conditional.ConditionalMiddleware",
     "feedsite.budget.BudgetMiddleware",
     "feedsite.outage.OutageMiddleware",
     "feedsite.timing.ServerTimingMiddleware",
@@ -119,6 +119,9 @@ REQUEST_BUDGET_SECONDS = env.float(
 WEB_SEATS = env.int(
     "WEB_SEATS", 4
 )  # requests worked on at once; the pool of connections has room for more
+WEB_PATIENCE_SECONDS = env.float(
+    "WEB_PATIENCE_SECONDS", 0.05
+)  # how long a request in its seat lets another work alone
 WEB_QUEUE = env.int("WEB_QUEUE", 8)  # requests that wait for a seat; one more is refused at once
 WEB_QUEUE_SECONDS = env.float("WEB_QUEUE_SECONDS", 0.5)  # and so are those that waited so long
 
@@ -138,8 +141,11 @@ DATABASES["default"]["OPTIONS"] = {
         "max_size": env.int("DATABASE_POOL_MAX", 8),
         "timeout": env.float("DATABASE_POOL_TIMEOUT_SECONDS", 2.0),  # then the answer is 503
     },
+    "prepare_threshold": 0,  # for those who ask for it: `apps.prepared`
     "options": f"-c statement_timeout={env.int('DATABASE_STATEMENT_TIMEOUT_MS', 30_000)}"
-    " -c lock_timeout=10000 -c idle_in_transaction_session_timeout=60000",
+    " -c lock_timeout=10000 -c idle_in_transaction_session_timeout=60000"
+    # of what is prepared, which is written so that one plan serves: else some of it would be planned each time (0053)
+    " -c plan_cache_mode=force_generic_plan",
 }
 # Replicas of posts may be on databases of their own: shard1, shard2, ...
 for _number, _url in enumerate(env.list("TIMELINE_SHARD_URLS", default=[]), start=1):

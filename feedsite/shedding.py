@@ -13,6 +13,7 @@ from django.utils.translation import gettext_lazy as _
 
 from apps.refusals import Unavailable
 from feedsite.errors import refusal_response
+from feedsite.turns import Turns
 
 RETRY_AFTER_SECONDS = 1
 NEVER_REFUSED = ("/healthz/",)
@@ -25,6 +26,7 @@ class SheddingMiddleware:
         self._get_response = get_response
         self._seats = threading.BoundedSemaphore(settings.WEB_SEATS)
         self._queue = threading.BoundedSemaphore(settings.WEB_QUEUE)
+        self._turns = Turns(settings.WEB_PATIENCE_SECONDS)
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         """Serve the request, or refuse it at once."""
@@ -32,9 +34,11 @@ class SheddingMiddleware:
             return self._get_response(request)
         if not self._sit():
             return refusal_response(request, too_busy())
+        turn = self._turns.take()
         try:
             return self._get_response(request)
         finally:
+            turn.release()
             self._seats.release()
 
     def _sit(self) -> bool:

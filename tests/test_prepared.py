@@ -2,14 +2,25 @@
 
 from datetime import UTC, datetime
 
+import psycopg
 import pytest
+from django.db import NotSupportedError, connection, models, transaction
 
 from apps.accounts.models import AccessToken, User
 from apps.posts.models import Post
-from apps.prepared import Prepared
+from apps.prepared import IsAnyOf, Prepared
 from tests.factories import publish
 
 pytestmark = pytest.mark.django_db
+
+
+class Changing(models.Model):
+    name = models.TextField()
+
+    class Meta:
+        app_label = "tests"
+        db_table = "changing"
+        managed = False
 
 
 def by_handle(handle):
@@ -81,3 +92,47 @@ def test_a_changed_object_can_be_saved(alice):
     found.save(update_fields=["name"])
     token.refresh_from_db()
     assert token.name == "other"
+
+
+def test_postgresql_plans_it_once_for_a_connection(alice, bob):
+    prepared = Prepared(by_handle, "a handle")
+    assert [prepared.first(name) for name in ("alice", "bob", "alice")] == [alice, bob, alice]
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT generic_plans + custom_plans FROM pg_prepared_statements WHERE statement = %s",
+            [prepared._plan.sql.replace("%s", "$1")],
+        )
+        assert cursor.fetchall() == [(3,)]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_kept_plan_whose_columns_have_changed_is_made_anew():
+    prepared = Prepared(lambda pk: models.QuerySet(Changing).filter(pk=pk), -1)
+    run("CREATE TABLE changing AS SELECT 1 AS id, 'a' AS name")
+    try:
+        assert [one.name for one in prepared.all(1)] == ["a"]
+        run("ALTER TABLE changing ALTER name TYPE varchar(10)")
+        assert [one.name for one in prepared.all(1)] == ["a"]
+        run("ALTER TABLE changing ALTER name TYPE varchar(20)")
+        with pytest.raises(NotSupportedError), transaction.atomic():
+            prepared.first(1)  # the transaction has failed: nothing in it can be asked again
+    finally:
+        run("DROP TABLE changing")
+
+
+def run(statement):
+    """On a connection of its own: what another does to a table is not noticed by the driver."""
+    connection.ensure_connection()
+    with psycopg.connect(connection.connection.info.dsn, autocommit=True) as other:
+        other.execute(statement)
+
+
+@pytest.mark.parametrize("number", [0, 1, 5])
+def test_however_many_ids_are_asked_for_it_is_one_query(alice, bob, number):
+    posts = [publish(alice, f"Number {n}.", reply_to_id=publish(bob).pk) for n in range(6)]
+    prepared = Prepared(lambda ids: Post.objects.filter(IsAnyOf("pk", ids)).order_by("pk"), [-1])
+    of_those = Prepared(lambda ids: Post.objects.filter(IsAnyOf("reply_to", ids)), [-1])
+    wanted = posts[:number]
+    for _ in range(2):
+        assert prepared.all([post.pk for post in wanted]) == wanted
+        assert len(of_those.all([post.reply_to_id for post in wanted])) == number

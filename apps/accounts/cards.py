@@ -21,6 +21,7 @@ from apps.caches.envelope import pack, unpack
 from apps.caches.readthrough import ReadThrough
 from apps.caches.together import Later, Together
 from apps.events.actions import record
+from apps.prepared import IsAnyOf, Prepared
 
 logger = logging.getLogger(__name__)
 
@@ -99,10 +100,14 @@ CARDS: ReadThrough[int, User] = ReadThrough(
 )
 
 
+_LOADED = Prepared(
+    lambda ids: User.objects.filter(IsAnyOf("pk", ids)).select_related("counts"), [-1]
+)
+
+
 def load_cards(user_ids: Collection[int]) -> dict[int, User]:
     """The accounts with these ids, suspended ones too, with their counts, in one query."""
-    users = User.objects.filter(pk__in=set(user_ids)).select_related("counts")
-    return {user.pk: user for user in users}
+    return {user.pk: user for user in _LOADED.all(list(user_ids))}
 
 
 def ask_users(trip: Together, user_ids: Collection[int]) -> Later[dict[int, User]]:

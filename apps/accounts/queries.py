@@ -39,10 +39,16 @@ def users_by_id(user_ids: Collection[int]) -> dict[int, User]:
     return {user.pk: user for user in users}
 
 
+_OF_HANDLE = Prepared(
+    lambda handle: User.objects.filter(handle=handle, suspended_at=None).select_related("counts"),
+    "a handle",
+)
+
+
 def user_by_handle(handle: str) -> User:
     """The account of a handle, in any case, with or without the @; NotFound."""
     name = handle.removeprefix("@").lower()
-    user = User.objects.filter(handle=name, suspended_at=None).select_related("counts").first()
+    user = _OF_HANDLE.first(name)
     if user is None:
         raise NotFound(_("There is no account with this handle."))
     return user

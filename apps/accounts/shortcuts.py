@@ -73,10 +73,19 @@ def _table(wish: str) -> tuple[Shortcut, ...]:
 
 def acts_of(viewer: User | None) -> dict[str, str]:
     """What each key does, for the script."""
-    own = viewer.url if viewer else "/login"
+    return acts(*wish_of(viewer))
+
+
+def wish_of(viewer: User | None) -> tuple[str, str]:
+    """All that the acts of a viewer's keys depend on: where they are at home, and which table they want."""
+    return (viewer.url, viewer.keys) if viewer else ("/login", Keys.ON)
+
+
+def acts(own: str, wish: str) -> dict[str, str]:
+    """What each key of a table does for whoever is at home there."""
     return {
         key: own if one.act == PROFILE else one.act
-        for one in shortcuts_of(viewer)
+        for one in _table(wish)
         for key in one.keys
         if one.act
     }

@@ -7,14 +7,13 @@ looked up before anybody sees it, so a like is never shown that was not given, a
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from django.db import connection
-
 from apps.caches.existence import Answer, ask_many, check_many
 from apps.caches.segments import Marks
 from apps.caches.together import Later, Together
 from apps.engagement.cache import BOOKMARKS, LIKES, READS
 from apps.engagement.models import Bookmark, Like
 from apps.paging import Cursor, Page, page_of_rows
+from apps.prepared import rows_of
 
 KINDS_SHOWN = (LIKES, BOOKMARKS, READS)
 Filters = Mapping[Marks, Answer]
@@ -68,10 +67,9 @@ def confirmed(viewer_id: int | None, answers: Sequence[Filters]) -> Engaged:
         bookmarks += _doubtful(one[BOOKMARKS])
     if not likes and not bookmarks:
         return result
-    with connection.cursor() as sql:
-        sql.execute(_ENGAGED, {"viewer": viewer_id, "likes": likes, "bookmarks": bookmarks})
-        for kind, post_id in sql.fetchall():
-            (result.liked if kind == "like" else result.bookmarked).add(post_id)
+    values = {"viewer": viewer_id, "likes": likes, "bookmarks": bookmarks}
+    for kind, post_id in rows_of(_ENGAGED, values):
+        (result.liked if kind == "like" else result.bookmarked).add(post_id)
     return result
 
 
@@ -92,12 +90,12 @@ def poll_results(viewer_id: int | None, post_ids: Collection[int]) -> dict[int, 
     """What was voted in the polls of posts; one query, none without polls."""
     if not post_ids:
         return {}
-    with connection.cursor() as sql:
-        sql.execute(_POLLS, {"viewer": viewer_id, "posts": list(post_ids)})
-        return {
-            post_id: PollResult(tuple(votes), voters, tuple(own))
-            for post_id, votes, voters, own in sql.fetchall()
-        }
+    return {
+        post_id: PollResult(tuple(votes), voters, tuple(own))
+        for post_id, votes, voters, own in rows_of(
+            _POLLS, {"viewer": viewer_id, "posts": list(post_ids)}
+        )
+    }
 
 
 def likes_page(user_id: int, cursor: Cursor) -> Page[Like]:

@@ -5,15 +5,15 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from django.db import connection
 from django.db.models import QuerySet
 
 from apps.accounts.models import User
 from apps.accounts.queries import users_by_id
 from apps.caches.listhead import Entry
 from apps.graph.models import Block, Endorsement, FollowRequest, Mute
-from apps.graph.queries import ExactRelations, exact_relations, people_of
+from apps.graph.queries import MAX_OTHERS, RELATED, people_of
 from apps.paging import Cursor, Page, page_of_rows
+from apps.prepared import rows_of
 
 # Of follows and requests: with reposts, with news, in which languages. Of mutes: without notifications, until when. Of
 # notes: the text. That somebody is endorsed is all there is to it.
@@ -33,6 +33,11 @@ UNION ALL
 SELECT 'endorsement', other_id, true, false, NULL, '', NULL FROM graph_endorsement
 WHERE owner_id = %(viewer)s AND other_id = ANY(%(others)s)
 """
+_ALL = f"""
+SELECT kind, other, false, false, NULL::timestamptz, '', NULL::varchar[] FROM ({RELATED}) AS related (kind, other)
+UNION ALL
+{_TERMS}
+"""  # noqa: S608 -- two constants
 _NOTHING = (False, False, None, "", None)
 
 
@@ -58,41 +63,35 @@ class Relationship:
 
 
 def relationships(viewer_id: int, other_ids: Sequence[int]) -> list[Relationship]:
-    """How a viewer stands to up to 1,000 accounts, in their order; two queries."""
-    related = exact_relations(viewer_id, other_ids)
-    terms = _terms(viewer_id, other_ids)
-    return [_relationship(other_id, related, terms) for other_id in other_ids]
-
-
-def _terms(viewer_id: int, other_ids: Collection[int]) -> dict[tuple[str, int], Any]:
+    """How a viewer stands to up to 1,000 accounts, in their order; one query."""
     if not other_ids:
-        return {}
-    with connection.cursor() as sql:
-        sql.execute(_TERMS, {"viewer": viewer_id, "others": list(other_ids)})
-        return {(kind, other_id): terms for kind, other_id, *terms in sql.fetchall()}
+        return []
+    if len(other_ids) > MAX_OTHERS:
+        raise ValueError(f"at most {MAX_OTHERS} accounts a call, not {len(other_ids)}")
+    rows = rows_of(_ALL, {"viewer": viewer_id, "others": list(other_ids)})
+    found = {(kind, other_id): terms for kind, other_id, *terms in rows}
+    return [_relationship(other_id, found) for other_id in other_ids]
 
 
-def _relationship(
-    other_id: int, related: ExactRelations, terms: dict[tuple[str, int], Any]
-) -> Relationship:
-    reposts, notifies, *_rest, languages = terms.get(("follow", other_id), _NOTHING)
-    silent, _none, ends_at, *_rest = terms.get(("mute", other_id), _NOTHING)
+def _relationship(other_id: int, found: dict[tuple[str, int], Any]) -> Relationship:
+    reposts, notifies, *_rest, languages = found.get(("follow", other_id), _NOTHING)
+    silent, _none, ends_at, *_rest = found.get(("mute", other_id), _NOTHING)
     return Relationship(
         id=other_id,
-        following=other_id in related.following,
+        following=("following", other_id) in found,
         shows_reposts=reposts,
         notifies=notifies,
         languages=languages or (),
-        followed_by=other_id in related.followed_by,
-        blocking=other_id in related.blocking,
-        blocked_by=other_id in related.blocked_by,
-        muting=other_id in related.muting,
+        followed_by=("followed_by", other_id) in found,
+        blocking=("blocking", other_id) in found,
+        blocked_by=("blocked_by", other_id) in found,
+        muting=("muting", other_id) in found,
         mutes_notifications=silent,
         mute_ends_at=ends_at,
-        requested=other_id in related.requested,
-        requested_by=other_id in related.requested_by,
-        endorsed=("endorsement", other_id) in terms,
-        note=terms.get(("note", other_id), _NOTHING)[3],
+        requested=("requested", other_id) in found,
+        requested_by=("requested_by", other_id) in found,
+        endorsed=("endorsement", other_id) in found,
+        note=found.get(("note", other_id), _NOTHING)[3],
     )
 
 

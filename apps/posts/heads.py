@@ -14,12 +14,29 @@ from apps.accounts.models import UserCounts
 from apps.caches.layers import make
 from apps.caches.tiers import tiers
 from apps.caches.wire import Kind as ItemKind
-from apps.ids import author_of, second_of
+from apps.ids import author_of, is_possible, second_of
 from apps.posts.cache import HEADS, REPOSTED
 from apps.posts.content import NewestIds, Picture, PostContent, PostHead, State
 from apps.posts.models import OPEN, Attachment, Kind, Mention, Poll, Post
+from apps.prepared import IsAnyOf, Prepared
 
 logger = logging.getLogger(__name__)
+
+# A page that nobody has read before loads all its posts: half of what it costs would be to put these queries together.
+_POSTS = Prepared(
+    lambda ids: Post.objects.filter(IsAnyOf("pk", ids)).select_related("source"), [-1]
+)
+_STANDING = Prepared(lambda ids: Post.objects.filter(IsAnyOf("pk", ids), deleted_at=None), [-1])
+_PICTURES = Prepared(
+    lambda ids: Attachment.objects.filter(IsAnyOf("post", ids)).order_by("post_id", "position"),
+    [-1],
+)
+_MENTIONS = Prepared(
+    lambda ids: Mention.objects.filter(IsAnyOf("post", ids)).values_list(
+        "post", "user__handle", "user"
+    ),
+    [-1],
+)
 
 REPOSTS_KEPT = 500  # of a viewer: 4 KB at most, read with every page
 GONE, RESTRICTED = PostHead(State.GONE), PostHead(State.RESTRICTED)
@@ -30,7 +47,7 @@ def load_heads(post_ids: Collection[int]) -> dict[int, PostHead]:
 
     The posts are read first: what an edit changes meanwhile can only join the old version, and the edit replaces it.
     """
-    posts = list(Post.objects.filter(pk__in=post_ids).select_related("source"))
+    posts = _POSTS.all(list(filter(is_possible, post_ids)))
     heads = {post.pk: GONE if post.deleted_at else RESTRICTED for post in posts}
     shown = [post for post in posts if post.deleted_at is None and post.visibility in OPEN]
     for post, content in zip(shown, _contents(shown), strict=True):
@@ -48,8 +65,15 @@ def head_of(content: PostContent, source: Post | PostContent | None) -> PostHead
 
 def load_contents(post_ids: Collection[int]) -> dict[int, PostContent]:
     """The contents of posts that are not deleted, restricted ones too, from PostgreSQL, in three queries, four with polls."""
-    posts = list(Post.objects.filter(pk__in=post_ids, deleted_at=None))
+    posts = _STANDING.all(list(filter(is_possible, post_ids)))
     return {content.id: content for content in _contents(posts)}
+
+
+def load_open(post_ids: Collection[int]) -> dict[int, PostContent]:
+    """The contents of those of them that are open; for pages that hardly anybody reads: nothing is put into caches for them."""
+    posts = _STANDING.all(list(filter(is_possible, post_ids)))
+    shown = [post for post in posts if post.visibility in OPEN]
+    return {content.id: content for content in _contents(shown)}
 
 
 def _contents(posts: list[Post]) -> list[PostContent]:
@@ -57,12 +81,10 @@ def _contents(posts: list[Post]) -> list[PostContent]:
     if not ids:
         return []
     pictures: dict[int, list[Picture]] = defaultdict(list)
-    for attachment in Attachment.objects.filter(post__in=ids).order_by("post_id", "position"):
+    for attachment in _PICTURES.all(ids):
         pictures[attachment.post_id or 0].append(Picture.of(attachment))
     mentions: dict[int, dict[str, int]] = defaultdict(dict)
-    for post_id, handle, user_id in Mention.objects.filter(post__in=ids).values_list(
-        "post", "user__handle", "user"
-    ):
+    for post_id, handle, user_id in _MENTIONS.rows(ids):
         mentions[post_id][handle] = user_id
     asking = [post.pk for post in posts if post.has_poll]
     polls = Poll.objects.in_bulk(asking) if asking else {}

@@ -25,6 +25,7 @@ from django.utils import timezone
 from apps.caches.window import WindowRange
 from apps.graph.models import Followee
 from apps.ids import MAX_AUTHOR_ID, MAX_ID, SEQUENCE_BITS, author_of, first_id_at
+from apps.prepared import rows_of
 from apps.timeline import pull
 from apps.timeline.rows import TimelineEntry, TimelineSpan
 
@@ -249,10 +250,9 @@ def _range(
         "count": count,
         "horizon": _horizon(),
     }
-    with connection.cursor() as sql:
-        sql.execute(query, values)
-        row: tuple[int, int, list[int]] | None = sql.fetchone()
-        return row
+    for floor, ceiling, ids in rows_of(query, values):
+        return floor, ceiling, ids
+    return None
 
 
 def _one(query: str, **values: Any) -> int | None:

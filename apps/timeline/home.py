@@ -23,6 +23,7 @@ from apps.graph.queries import Relations, chosen_languages
 from apps.lists.queries import kept_off_home
 from apps.paging import Cursor, Page
 from apps.posts.models import Visibility
+from apps.posts.queries import Known
 from apps.tags.queries import followed_names
 from apps.timeline import merge, merged, older, policies, pull, samples
 from apps.timeline.cache import HOME, INBOX
@@ -35,16 +36,24 @@ MORE_LOOKS = 2  # when there is news of the policies, and again
 
 def home_timeline(viewer: User, cursor: Cursor) -> Page[FeedItem]:
     """A page of a viewer's home timeline."""
+    known: Known = {}
     page = fill_page(
-        candidates_of(viewer), viewer_id=viewer.pk, cursor=cursor, rule=rule_of(viewer)
+        candidates_of(viewer, known=known),
+        viewer_id=viewer.pk,
+        cursor=cursor,
+        rule=rule_of(viewer),
+        known=known,
     )
     samples.note_home(viewer.pk, cursor, page)
     return page
 
 
-def candidates_of(viewer: User) -> Source:
-    """What the viewer's followees say; and for who follows tags, also what is found by them, pulled at every read."""
-    followed = partial(home_ids, viewer.pk, revision=viewer.counts.graph_revision)
+def candidates_of(viewer: User, *, known: Known | None = None) -> Source:
+    """What the viewer's followees say; and for who follows tags, also what is found by them, pulled at every read.
+
+    `known` gets the contents of what lies below the windows.
+    """
+    followed = partial(home_ids, viewer.pk, revision=viewer.counts.graph_revision, known=known)
     if not viewer.counts.followed_tags:
         return followed
 
@@ -56,11 +65,17 @@ def candidates_of(viewer: User) -> Source:
 
 
 def home_ids(
-    reader_id: int, cursor: Cursor, count: int, *, revision: int | None = None
+    reader_id: int,
+    cursor: Cursor,
+    count: int,
+    *,
+    revision: int | None = None,
+    known: Known | None = None,
 ) -> list[int]:
     """Up to `count` candidate ids inside the cursor's bounds, in reading order.
 
-    `revision` is the reader's `graph_revision`, if the caller has just read it.
+    `revision` is the reader's `graph_revision`, if the caller has just read it. `known` gets the contents of open posts
+    below the windows.
     """
     parts, now = _look(reader_id, cursor, count)
     if None in parts and _rebuild_missing(reader_id, parts):
@@ -68,13 +83,14 @@ def home_ids(
     if None not in parts and (now.merges_all or now.merged):
         pulled = merged.ids_in_time(reader_id, now, cursor, count, revision=revision)
         parts = [*parts, WindowRange(pulled, complete=True)]
-    known = _merged(parts, cursor, count)
-    if known is None:
-        return older.home_ids(reader_id, cursor, count)
-    if not known.end:
-        return known.ids
-    below = cursor.beyond(known.end)
-    return known.ids + older.home_ids(reader_id, below, count - len(known.ids))
+    there = _merged(parts, cursor, count)
+    if there is None:
+        return older.home_ids(reader_id, cursor, count, known=known)
+    if not there.end:
+        return there.ids
+    below = cursor.beyond(there.end)
+    rest = older.home_ids(reader_id, below, count - len(there.ids), known=known)
+    return there.ids + rest
 
 
 def _look(

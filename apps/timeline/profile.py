@@ -5,10 +5,11 @@ viewer, when there can be any.
 """
 
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cache, partial
+from typing import Any
 
 from django.conf import settings
-from django.db.models import Exists, OuterRef, Q
+from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from apps.accounts.models import User
 from apps.graph.queries import Relations, exact_relations
@@ -16,6 +17,7 @@ from apps.paging import Cursor, Page
 from apps.posts.models import Attachment, Kind, Post, Visibility
 from apps.posts.queries import Known
 from apps.posts.recent import recent_posts
+from apps.prepared import Prepared
 from apps.tags.names import normal
 from apps.timeline import merge, outbox, pull
 from apps.timeline.hydrate import hydrate
@@ -60,9 +62,17 @@ def profile_timeline(
 
 def pinned_posts(author: User, viewer_id: int | None) -> list[FeedItem]:
     """What an author pinned, as far as the viewer may see it, the last pinned first."""
-    pinned = Post.objects.filter(author=author, deleted_at=None).exclude(pinned_at=None)
-    ids = pinned.order_by("-pinned_at").values_list("pk", flat=True)[: settings.PINNED_POSTS_MAX]
-    return hydrate(viewer_id, list(ids)).items
+    ids = [post_id for (post_id,) in _pinned_ids(settings.PINNED_POSTS_MAX).rows(author.pk)]
+    return hydrate(viewer_id, ids).items if ids else []
+
+
+@cache
+def _pinned_ids(limit: int) -> Prepared[Post]:
+    def build(author_id: int) -> QuerySet[Post, Any]:
+        pinned = Post.objects.filter(author=author_id, deleted_at=None).exclude(pinned_at=None)
+        return pinned.order_by("-pinned_at").values_list("pk")[:limit]
+
+    return Prepared(build, -1)
 
 
 def _has_tag(tag: str | None, item: FeedItem, _relations: Relations) -> bool:

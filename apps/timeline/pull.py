@@ -7,7 +7,6 @@ order: newest first, or oldest first for an ascending cursor.
 from collections.abc import Collection, Sequence
 from typing import Any
 
-from django.db import connection
 from django.db.models import Q, QuerySet
 
 from apps.graph.circle_queries import joined_ids, owned_ids
@@ -15,17 +14,61 @@ from apps.ids import MAX_AUTHOR_ID, MAX_ID, SEQUENCE_BITS
 from apps.lists.models import RepliesPolicy
 from apps.paging import Cursor
 from apps.posts.models import OPEN, RESTRICTED, Mention, Post, Visibility
+from apps.prepared import rows_of
+
+# PostgreSQL keeps a plan only where it knows how much is wanted: a page with what tells whether there is more, a window.
+MOST = (41, 400)
+NEARBY = 2_000  # posts of everybody that are looked through for a page: as dear as the newest posts of 100 followees
+
+_AUTHORS = "(SELECT followee_id AS author_id FROM graph_followee WHERE owner_id = %(reader)s UNION ALL SELECT %(reader)s) author"
 
 # One bounded index scan per author; `mentioned` posts only for those they name, circle posts by the circle.
-_OF_AUTHORS = """
+_OF_AUTHORS = f"""
 SELECT post.id
-FROM (SELECT followee_id AS author_id FROM graph_followee WHERE owner_id = %(reader)s UNION ALL SELECT %(reader)s) author
+FROM {_AUTHORS}
 CROSS JOIN LATERAL (
     SELECT id FROM posts_post
-    WHERE author_id = author.author_id AND deleted_at IS NULL AND id < %(newest)s AND id > %(oldest)s AND {kinds}
-    ORDER BY id {order} LIMIT %(count)s
+    WHERE author_id = author.author_id AND deleted_at IS NULL AND id < %(newest)s AND id > %(oldest)s AND {{kinds}}
+    ORDER BY id {{order}} LIMIT {{count}}
 ) post
-"""
+"""  # noqa: S608 -- constants
+
+# Of each author the first post, and only of those whose first ones come first what follows. As many first ones as ids are
+# wanted: nothing beyond the last of them is on the page.
+_FIRST_OF_AUTHORS = f"""
+WITH head AS (
+    SELECT author.author_id, post.id
+    FROM {_AUTHORS}
+    CROSS JOIN LATERAL (
+        SELECT id FROM posts_post
+        WHERE author_id = author.author_id AND deleted_at IS NULL AND id < %(newest)s AND id > %(oldest)s AND {{kinds}}
+        ORDER BY id {{order}} LIMIT 1
+    ) post
+    ORDER BY post.id {{order}} LIMIT {{count}}
+), tail AS (
+    SELECT CASE WHEN count(*) < {{count}} THEN {{end}} ELSE {{beyond}} END AS id FROM head
+)
+SELECT post.id
+FROM head
+CROSS JOIN LATERAL (
+    SELECT id FROM posts_post
+    WHERE author_id = head.author_id AND deleted_at IS NULL AND {{kinds}}
+      AND {{between}}
+    ORDER BY id {{order}} LIMIT {{count}}
+) post
+"""  # noqa: S608 -- constants
+_DOWN = {
+    "order": "DESC",
+    "end": "%(oldest)s",
+    "beyond": "min(id) - 1",
+    "between": "id <= head.id AND id > (SELECT id FROM tail)",
+}
+_UP = {
+    "order": "ASC",
+    "end": "%(newest)s",
+    "beyond": "max(id) + 1",
+    "between": "id >= head.id AND id < (SELECT id FROM tail)",
+}
 _OPEN = "visibility IN ('public', 'unlisted')"
 _ADDRESSED = """(visibility = 'followers' OR author_id = %(reader)s OR (visibility = 'mentioned'
            AND EXISTS (SELECT 1 FROM posts_mention m WHERE m.post_id = posts_post.id AND m.user_id = %(reader)s)))"""
@@ -38,25 +81,42 @@ _ANSWERED = (
 _RESTRICTED = f"visibility IN ('followers', 'mentioned', 'circle') AND {_ADDRESSED}"
 
 # One bounded index scan per circle, whoever wrote there: in shared circles also people who are not followed.
-_OF_CIRCLES = """
-UNION ALL
-SELECT post.id
-FROM (
+_CIRCLES = """(
     SELECT id AS circle_id FROM graph_circle WHERE owner_id = %(reader)s AND deleted_at IS NULL
     UNION ALL
     SELECT m.circle_id FROM graph_circlemember m JOIN graph_circle c ON c.id = m.circle_id
     WHERE m.member_id = %(reader)s AND c.deleted_at IS NULL
-) mine
+)"""
+_OF_CIRCLES = f"""
+UNION ALL
+SELECT post.id
+FROM {_CIRCLES} mine
 CROSS JOIN LATERAL (
     SELECT id FROM posts_post
     WHERE circle_id = mine.circle_id AND deleted_at IS NULL AND id < %(newest)s AND id > %(oldest)s
       AND author_id <> %(reader)s
-    ORDER BY id {order} LIMIT %(count)s
+    ORDER BY id {{order}} LIMIT {{count}}
 ) post
-"""
-_NEXT = "ORDER BY id {order} LIMIT %(count)s"
-_HOME_ALL = _OF_AUTHORS.replace("{kinds}", f"({_OPEN} OR {_ADDRESSED})") + _OF_CIRCLES + _NEXT
+"""  # noqa: S608 -- constants
+_NEXT = "ORDER BY id {order} LIMIT {count}"
+_HOME_ALL = _FIRST_OF_AUTHORS.replace("{kinds}", f"({_OPEN} OR {_ADDRESSED})") + _OF_CIRCLES + _NEXT
+_HOME_OPEN = _FIRST_OF_AUTHORS.replace("{kinds}", _OPEN) + _NEXT
 _HOME_RESTRICTED = _OF_AUTHORS.replace("{kinds}", _RESTRICTED) + _OF_CIRCLES + _NEXT
+
+# Of the next posts of everybody those for the reader, as far as a page goes: one range of the key, and no probe of authors.
+_NEARBY = f"""
+SELECT id
+FROM (
+    SELECT id, author_id, visibility, circle_id, deleted_at FROM posts_post
+    WHERE id < %(newest)s AND id > %(oldest)s ORDER BY id {{order}} LIMIT {NEARBY}
+) posts_post
+WHERE deleted_at IS NULL AND (
+    (author_id = %(reader)s OR EXISTS (
+        SELECT 1 FROM graph_followee f WHERE f.owner_id = %(reader)s AND f.followee_id = posts_post.author_id))
+        AND ({_OPEN} OR {_ADDRESSED})
+    OR circle_id IS NOT NULL AND author_id <> %(reader)s AND circle_id IN {_CIRCLES})
+ORDER BY id {{order}} LIMIT {{count}}
+"""  # noqa: S608 -- constants
 
 # The tags that a reader follows, at most 200, one bounded scan each.
 _OF_TAGS = """
@@ -65,10 +125,10 @@ FROM tags_tagfollow f
 CROSS JOIN LATERAL (
     SELECT post_id FROM tags_taguse
     WHERE tag_id = f.tag_id AND is_public AND post_id < %(newest)s AND post_id > %(oldest)s
-    ORDER BY post_id {order} LIMIT %(count)s
+    ORDER BY post_id {order} LIMIT {count}
 ) bearing
 WHERE f.user_id = %(reader)s
-ORDER BY id {order} LIMIT %(count)s
+ORDER BY id {order} LIMIT {count}
 """
 
 # The open posts of some authors, one bounded scan each.
@@ -79,9 +139,9 @@ CROSS JOIN LATERAL (
     SELECT id FROM posts_post
     WHERE author_id = author.id AND deleted_at IS NULL AND visibility IN ('public', 'unlisted')
       AND id < %(newest)s AND id > %(oldest)s AND (%(replies)s OR reply_to_id IS NULL)
-    ORDER BY id {order} LIMIT %(count)s
+    ORDER BY id {order} LIMIT {count}
 ) post
-ORDER BY post.id {order} LIMIT %(count)s
+ORDER BY post.id {order} LIMIT {count}
 """
 
 
@@ -98,7 +158,7 @@ CROSS JOIN LATERAL (
     WHERE author_id = author.author_id AND deleted_at IS NULL AND id < %(newest)s AND id > %(oldest)s
       AND ({_OPEN} OR {_ADDRESSED} OR (visibility = 'circle' AND {_IN_CIRCLE}))
       AND (reply_to_id IS NULL OR {_ANSWERED} IN (author.author_id, %(reader)s) {{replies}})
-    ORDER BY id {{order}} LIMIT %(count)s
+    ORDER BY id {{order}} LIMIT {{count}}
 ) post
 """  # noqa: S608 -- constants
 _LISTED_REPLIES = {
@@ -111,6 +171,16 @@ _LISTED_REPLIES = {
 def home_ids(reader_id: int, cursor: Cursor, count: int) -> list[int]:
     """Up to `count` ids of a home timeline inside the cursor's bounds."""
     return _run(_HOME_ALL, cursor, count, reader=reader_id)
+
+
+def home_ids_nearby(reader_id: int, cursor: Cursor, count: int) -> list[int]:
+    """The first of them, up to `count`: as many as there are among the next posts of everybody. Fewer say nothing of the rest."""
+    return _run(_NEARBY, cursor, count, reader=reader_id)
+
+
+def open_home_ids(reader_id: int, cursor: Cursor, count: int) -> list[int]:
+    """Those of them that are open: what the second level keeps."""
+    return _run(_HOME_OPEN, cursor, count, reader=reader_id)
 
 
 def restricted_home_ids(reader_id: int, cursor: Cursor, count: int) -> list[int]:
@@ -212,11 +282,10 @@ def restricted_ids(
 
 
 def _run(query: str, cursor: Cursor, count: int, **values: Any) -> list[int]:
-    order = "ASC" if cursor.ascending else "DESC"
-    values |= {"newest": _newest(cursor), "oldest": cursor.floor, "count": count}
-    with connection.cursor() as sql:
-        sql.execute(query.format(order=order), values)
-        return [row[0] for row in sql.fetchall()]
+    values |= {"newest": _newest(cursor), "oldest": cursor.floor}
+    most = next((most for most in MOST if most >= count), count)
+    ways = _UP if cursor.ascending else _DOWN
+    return [row[0] for row in rows_of(query.format(count=most, **ways), values)[:count]]
 
 
 def _ids(rows: QuerySet[Post], cursor: Cursor, count: int) -> list[int]:

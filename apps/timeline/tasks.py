@@ -6,7 +6,7 @@ from celery import shared_task
 
 from apps.events.sweeping import UNHEARD
 from apps.events.sweeping import sweep as sweep_with_helpers
-from apps.timeline import costs, entries, fanout, handover, replica, switching
+from apps.timeline import costs, entries, fanout, handover, older, replica, switching
 
 SWEEP_LIMIT, SWEEP_HELPERS = 5, 2
 SWEEP_SECONDS = 0.5  # of every second: a backlog must not hold a worker
@@ -60,3 +60,9 @@ def tend_second_level() -> None:
     """Delete what is older than the second level keeps, and move the marks of the replicas, as far as a turn goes."""
     entries.purge()
     replica.tend()
+
+
+@shared_task
+def keep_older(reader_id: int, newest: int) -> None:
+    """Keep what a reader who pages down comes to next."""
+    older.keep(reader_id, newest)

@@ -4,14 +4,17 @@ from collections import defaultdict
 from dataclasses import dataclass
 
 from django.db import connection
+from django.db.models import Subquery
 from django.utils.translation import gettext as _
 
 from apps.accounts.models import User
-from apps.ids import author_of, first_id_at, second_of
+from apps.ids import author_of, first_id_at, is_possible, second_of
 from apps.posts.content import PostContent
 from apps.posts.models import Post
+from apps.posts.standing import standing_of
+from apps.prepared import Prepared
 from apps.refusals import NotFound
-from apps.timeline.hydrate import hydrate
+from apps.timeline.hydrate import hydrate, hydrated
 from apps.timeline.items import FeedItem, ViewerFlags
 from apps.timeline.pages import not_muted
 
@@ -72,16 +75,24 @@ def poll_item(viewer_id: int | None, post_id: int) -> FeedItem:
 
 
 def thread(viewer_id: int | None, post_id: int) -> Thread:
-    """A post with its context; NotFound when the viewer may not see it. A fixed number of queries."""
-    focus = one_item(viewer_id, post_id)
-    above = _ancestor_ids(post_id) if focus.post.reply_to_id else []
-    below = _in_reading_order(post_id, _answers(focus))
-    context = hydrate(viewer_id, [*above, *below[:MAX_DESCENDANTS]])
+    """A post with its context; NotFound when the viewer may not see it. A fixed number of queries.
+
+    What belongs to it is looked up first, so that all of it is read together, as what any page shows.
+    """
+    if not is_possible(post_id):
+        raise NotFound(_("This post isn't here."))
+    with standing_of(viewer_id) as standing:
+        parents = _parents(post_id)
+        above = _ancestor_ids(post_id) if parents.get(post_id, post_id) else []
+        below = _in_reading_order(post_id, parents)
+    context = hydrated(standing, [*above, post_id, *below[:MAX_DESCENDANTS]])
     found = {item.id: item for item in context.items}
+    if post_id not in found:
+        raise NotFound(_("This post isn't here."))
     descendants = [found[one] for one in below[:MAX_DESCENDANTS] if one in found]
     return Thread(
         ancestors=[found.get(one) for one in above],
-        focus=focus,
+        focus=found[post_id],
         descendants=[item for item in descendants if not_muted(item, context.relations)],
         more=len(below) > MAX_DESCENDANTS,
     )
@@ -94,19 +105,32 @@ def _ancestor_ids(post_id: int) -> list[int]:
         return [row[0] for row in sql.fetchall()]
 
 
-def _answers(focus: FeedItem) -> dict[int, list[int]]:
-    """Who answers what below a post, among the 2,000 oldest posts of its thread that may be answers to it."""
+_YOUNGER = Prepared(
+    lambda post_id, earliest: (
+        Post.objects.filter(
+            thread_id=Subquery(Post.objects.filter(pk=post_id).values("thread_id")),
+            pk__gte=earliest,
+        )
+        .order_by("pk")
+        .values_list("pk", "reply_to")[:MAX_THREAD]
+    ),
+    -1,
+    -2,
+)
+
+
+def _parents(post_id: int) -> dict[int, int | None]:
+    """What each answers, of the 2,000 oldest posts of its thread that may be answers to a post; that post is one of them."""
     # inside one second ids do not tell who was first, and the clocks of two machines differ a little
-    earliest = first_id_at(second_of(focus.id) - CLOCK_SLACK_SECONDS)
-    younger = Post.objects.filter(thread_id=focus.post.thread_id, pk__gte=earliest).order_by("pk")
+    earliest = first_id_at(second_of(post_id) - CLOCK_SLACK_SECONDS)
+    return dict(_YOUNGER.rows(post_id, earliest))
+
+
+def _in_reading_order(post_id: int, parents: dict[int, int | None]) -> list[int]:
     answers: dict[int, list[int]] = defaultdict(list)
-    for child, parent in younger.values_list("pk", "reply_to")[:MAX_THREAD]:
+    for child, parent in parents.items():
         if parent is not None:
             answers[parent].append(child)
-    return answers
-
-
-def _in_reading_order(post_id: int, answers: dict[int, list[int]]) -> list[int]:
     order: list[int] = []
     stack = [post_id]
     while stack:

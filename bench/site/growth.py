@@ -1,4 +1,7 @@
-"""What a home page costs as followees grow, and as one pages down. Over HTTP, one request at a time."""
+"""What a home page costs as followees grow, and as one pages down, among many who write and as one of few who read some of them.
+
+Over HTTP, one request at a time.
+"""
 
 import random
 from base64 import b64encode
@@ -23,6 +26,7 @@ from bench.site.world import Readers, make_readers, people, world
 FOLLOWEES = (50, 500, 2000, 5000)
 DEPTHS = (1, 100, 1000, 10_000, 100_000)
 DEEP_PAGES, PAGE = 40, 20
+FEW, FAR = 10, 25_000  # who wrote at that time; about where that is
 GROWTH_MOST, DEPTH_MOST = 1.3, 2.0
 WARM = 3
 OURS, NAIVE = "feedsite", "naive DRF pull"
@@ -34,7 +38,7 @@ def run(directory: Path) -> list[Line]:
     """Followees, then depth."""
     world()
     with visitors(directory) as (ours, naive):
-        return [_by_followees(ours, naive), _by_depth(ours, naive)]
+        return [_by_followees(ours, naive), _by_depth(ours, naive), _far_apart(ours)]
 
 
 @contextmanager
@@ -85,6 +89,32 @@ def _by_depth(ours: Visitor, naive: Visitor) -> Line:
         curves,
         DEPTH_MOST,
         bar=f"at {DEPTHS[-1]:,} at most {DEPTH_MOST:g} times page 1",
+        value=partial(percentile, percent=95),
+    )
+
+
+def _far_apart(ours: Visitor) -> Line:
+    """Deep pages whose posts are few among those that others wrote at that time: the next ones are not found nearby."""
+    doing("pages deep down, far apart")
+    here = people()
+    few = random.Random(2).sample(here.crowd, FEW)
+    others = random.Random(2).sample(here.busy, FOLLOWED - FEW)  # who wrote later
+    reader = make_readers("far", few + others, FOLLOWED, 1)
+    posts = Post.objects.filter(author__in=few).order_by("-pk")
+    ids = list(posts.values_list("pk", flat=True)[: (DEEP_PAGES + 1) * PAGE])
+    header, first = bearer(reader.tokens[0]), home(ours, reader)
+    for _warm in range(WARM):
+        first()
+    starts = list(range(DEEP_PAGES))
+    random.Random(1).shuffle(starts)
+    taken: Curve = {1: [], FAR: []}
+    for start in starts:
+        taken[1].append(first())
+        taken[FAR].append(ours.ask(_below(HOME, ids[start * PAGE], "max_id"), header))
+    return line_of(
+        f"home page deep down, {FEW} of {FOLLOWED} followees wrote then, among {len(here.crowd):,}, p95",
+        "posts down",
+        {OURS: taken},
         value=partial(percentile, percent=95),
     )
 

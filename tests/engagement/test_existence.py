@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 from django.core.management import CommandError, call_command
-from django.db import connections, transaction
+from django.db import connection, connections, transaction
 from django.utils import timezone
 
 from apps.caches import existence as filters
@@ -50,8 +50,30 @@ def whole():
 
 
 def build():
+    rebuilt(seconds=5)
     tend_filters()
-    assert all(is_believed(marks) for marks in (LIKES, BOOKMARKS))
+    assert all(map(is_believed, (LIKES, BOOKMARKS))), waited_for()
+
+
+def rebuilt(**options):
+    """How a piece of a rebuild ended, once what other tests left behind in PostgreSQL has ended.
+
+    It waits for every transaction that began before it, be it of a process that another test has killed.
+    """
+    deadline = time.monotonic() + 40
+    while (outcome := rebuild.rebuild(LIKES, **options)) is Outcome.WAITING:
+        assert time.monotonic() < deadline, waited_for()
+    return outcome
+
+
+def waited_for():
+    """Who has a transaction under way: a filter is built when all that began before have ended."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT datname, pid, state, now() - xact_start, query FROM pg_stat_activity"
+            " WHERE backend_xid IS NOT NULL AND pid <> pg_backend_pid()"
+        )
+        return cursor.fetchall()
 
 
 def is_believed(marks):
@@ -197,7 +219,7 @@ def test_a_rebuild_reads_every_row_in_pieces(alice, bob, monkeypatch, django_ass
     posts = [publish(alice).pk for _ in range(10)]
     for post in posts:
         like_post(bob, post)
-    outcomes = [rebuild.rebuild(LIKES, seconds=0)]
+    outcomes = [rebuilt(seconds=0)]
     while outcomes[-1] is Outcome.UNFINISHED and len(outcomes) < 20:
         assert not is_believed(LIKES)
         outcomes.append(rebuild.rebuild(LIKES, seconds=0))
@@ -227,7 +249,7 @@ def test_there_is_one_builder(whole):
     builder = builder_of(LIKES)
     assert rebuild.rebuild(LIKES, seconds=1) is Outcome.BUSY
     trust.release(LIKES.name, builder)
-    assert rebuild.rebuild(LIKES, seconds=1, anew=True) is Outcome.DONE
+    assert rebuilt(seconds=1, anew=True) is Outcome.DONE
 
 
 def test_a_flush_while_rows_are_read_is_noticed(alice, bob, monkeypatch):
@@ -239,7 +261,7 @@ def test_a_flush_while_rows_are_read_is_noticed(alice, bob, monkeypatch):
         return honest(*args, **kwargs)
 
     monkeypatch.setattr(rebuild, "_rows", flush_then_read)
-    assert rebuild.rebuild(LIKES, seconds=5) is Outcome.LOST
+    assert rebuilt(seconds=5) is Outcome.LOST
     assert not is_believed(LIKES)
 
 
@@ -279,7 +301,7 @@ def test_a_like_that_was_marked_before_a_flush_and_committed_after_it_is_not_los
     finally:
         may_commit.set()
         thread.join(20)
-    assert rebuild.rebuild(LIKES, seconds=5) is Outcome.DONE
+    assert rebuilt(seconds=5) is Outcome.DONE
     assert engaged(bob.pk, [post]).liked == {post}
     assert filters.check_many(bob.pk, {LIKES: [post]})[LIKES].perhaps == {post}
 

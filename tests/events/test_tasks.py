@@ -173,6 +173,10 @@ def run_hand_over(task):
         task(pk)
 
 
+def run_keep(task):
+    task(user_by_handle("bob").pk, MAX_ID >> 3)  # long ago
+
+
 def run_chunks(task):
     run_cuts(fanout_tasks.cut_job)
     for pk in FanoutChunk.objects.values_list("pk", flat=True):
@@ -199,6 +203,7 @@ TASKS = {
     "apps.timeline.tasks.deliver_chunk": run_chunks,
     "apps.timeline.tasks.cut_hand_over": run_hand_over_cuts,
     "apps.timeline.tasks.deliver_hand_over": run_hand_over,
+    "apps.timeline.tasks.keep_older": run_keep,
     "apps.timeline.tasks.tend_policies": run_plain,
     "apps.timeline.tasks.measure_policies": run_measure,
     "apps.timeline.tasks.sweep": run_plain,

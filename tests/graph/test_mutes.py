@@ -133,8 +133,8 @@ def test_a_note_is_for_its_writer_and_goes_when_it_is_empty(alice, bob):
         note_about(alice, bob, "x" * 2001)
 
 
-def test_relationships_cost_two_queries_for_one_and_for_many(alice, django_assert_num_queries):
+def test_relationships_cost_one_query_for_one_and_for_many(alice, django_assert_num_queries):
     others = [make_user().pk for _ in range(8)]
     for asked in (others[:1], others):
-        with django_assert_num_queries(2):
+        with django_assert_num_queries(1):
             assert [one.id for one in relationships(alice.pk, asked)] == asked

@@ -1,20 +1,25 @@
 """Kept cards are what the template would make of them now."""
 
+import html
+from datetime import timedelta
 from urllib.parse import quote
 
 import pytest
+import time_machine
 from django.contrib.auth.models import AnonymousUser
 from django.template import engines
-from django.utils import translation
+from django.utils import timezone, translation
 from django.utils.html import escape
 
 from apps.accounts.actions import update_profile
 from apps.accounts.queries import user_by_id
 from apps.caches.tiers import tiers
 from apps.engagement.actions import like_post, unlike_post
-from apps.graph.actions import follow_user
+from apps.engagement.voting import vote
+from apps.graph.actions import block_user, follow_user, unblock_user
 from apps.paging import Cursor
-from apps.posts.actions import repost
+from apps.posts.actions import delete_post, repost
+from apps.posts.drafts import PollDraft
 from apps.posts.editing import edit_post
 from apps.ranking import views as ranked
 from apps.ranking.scoring import Preset, Scored
@@ -44,6 +49,13 @@ def drawn(source, rf, viewer, items, *, path="/", token="t" * 64):
     request.user = viewer or AnonymousUser()
     values = {"items": items, "viewer": viewer, "csrf_token": token}
     return engines["django"].from_string(source).render(values, request)
+
+
+FOCUSED = "{% load feed %}{% focused_card items.0 2 %}{% ancestor_card items.1 1 %}"
+FOCUSED_PLAIN = (
+    '{% include "timeline/_focused.html" with item=items.0 position=2 whole=True %}'
+    '{% include "timeline/_card.html" with item=items.1 position=1 joined=True in_thread=True %}'
+)
 
 
 def same(rf, viewer, items, **more):
@@ -80,6 +92,14 @@ def test_a_kept_card_is_the_rendered_card(shown, bob, rf):
     same(rf, bob, items)
 
 
+def test_the_post_of_a_thread_is_the_rendered_one(shown, alice, bob, rf):
+    for viewer in (bob, alice):
+        for item in items_of(viewer):
+            for _ in range(2):
+                pair = [item, item]
+                assert drawn(FOCUSED, rf, viewer, pair) == drawn(FOCUSED_PLAIN, rf, viewer, pair)
+
+
 def test_what_changes_is_seen(shown, alice, bob, carol, rf):
     first = same(rf, bob, items_of(bob))
     like_post(bob, shown[0].pk)
@@ -99,7 +119,39 @@ def test_restricted_posts_are_never_kept(shown, bob, rf):
     kept = [item for item in items if "cards" in item.shown.post.derived]
     assert kept
     assert all(item.post.is_open and item.shown.post.is_open for item in kept)
-    assert not any(item.quoted for item in kept)
+    assert any(item.quoted for item in kept)
+
+
+def test_what_a_card_quotes_is_seen_as_it_is_now(alice, bob, carol, rf):
+    follow_user(bob, carol)
+    quoted = publish(alice, "As it was.")
+    publish(carol, "Look.", quote_of_id=quoted.pk)
+    deliver()
+    assert "As it was." in same(rf, bob, items_of(bob))
+    edit_post(alice, quoted.pk, body="As it is.")
+    assert "As it is." in same(rf, bob, items_of(bob))
+    update_profile(alice, display_name="Alicia")
+    assert "Alicia" in same(rf, bob, items_of(bob))
+    with time_machine.travel(timezone.now() + timedelta(hours=5)):
+        assert same(rf, bob, items_of(bob)).count("5h") >= 2
+    block_user(alice, bob)
+    assert "Alicia" not in same(rf, bob, items_of(bob))
+    unblock_user(alice, bob)
+    delete_post(quoted.pk, by=alice)
+    assert "isn't available" in html.unescape(same(rf, bob, items_of(bob)))
+
+
+def test_how_a_poll_stands_is_seen(alice, bob, carol, rf):
+    for reader in (bob, carol):
+        follow_user(reader, alice)
+    post = publish(alice, "Tea?", poll=PollDraft(["Yes", "No"], 3600)).pk
+    deliver()
+    assert 'name="choices"' in same(rf, bob, items_of(bob))
+    vote(carol, post, [0])
+    assert "1 person voted" in same(rf, bob, items_of(bob))
+    assert "Your vote" in same(rf, carol, items_of(carol))
+    with time_machine.travel(timezone.now() + timedelta(hours=2)):
+        assert "The poll is over" in same(rf, bob, items_of(bob))
 
 
 def test_only_so_many_variants_of_a_card_are_kept(shown, bob, rf):

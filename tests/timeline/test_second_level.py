@@ -50,6 +50,14 @@ def reader(authors):
     return fresh(reader)
 
 
+@pytest.fixture(autouse=True)
+def _far_apart(monkeypatch):
+    """As of a reader of very many people who wrote little, and a worker who is quick."""
+    monkeypatch.setattr(older, "SLOW_SECONDS", 0)
+    monkeypatch.setattr(pull, "home_ids_nearby", lambda *_asked: [])
+    monkeypatch.setattr(older, "ring", lambda _name, *asked, expires: older.keep(*asked))
+
+
 @pytest.fixture
 def small_windows():
     """Windows of twenty ids, as of somebody who has read on."""
@@ -85,14 +93,14 @@ def truth(reader):
 
 @pytest.fixture
 def pulls(monkeypatch):
-    """The ranges that were pulled from the outboxes."""
-    made, of_followees = [], outbox.of_followees
+    """The ranges that were pulled to be kept."""
+    made, open_home_ids = [], pull.open_home_ids
 
     def counted(reader_id, cursor, count):
         made.append(cursor.max_id)
-        return of_followees(reader_id, cursor, count)
+        return open_home_ids(reader_id, cursor, count)
 
-    monkeypatch.setattr(outbox, "of_followees", counted)
+    monkeypatch.setattr(pull, "open_home_ids", counted)
     return made
 
 

@@ -3,6 +3,7 @@
 Such a part sees what it is given by name and nothing else, no request and no account. So it cannot depend on something that it
 is not kept under, nor show to one reader what belongs to another; what it lacks is missing for everybody, and is noticed.
 What is given `anew` is left open in what is kept, and put in for every page: so a part is drawn once and not once a reader.
+A whole page can be kept likewise (`pages`).
 """
 
 from collections.abc import Mapping
@@ -24,7 +25,7 @@ register = template.Library()
 
 PARTS = 512  # of 1 to 12 KB
 ACCOUNTS = 2048  # of 1 KB
-_OPEN = "\0"  # around the name of what is put in; no text of anybody's has it (feedsite.inputguard)
+OPEN = "\0"  # around the name of what is put in; no text of anybody's has it (feedsite.inputguard)
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +37,15 @@ class Drawn:
     name: str
     avatar: str
     small_avatar: str
+
+
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """All that a kept page depends on of its reader. How they look is left open; nothing else of the account is there."""
+
+    text_size: str
+    density: str
+    is_authenticated: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +68,8 @@ def drawn(user: object) -> Drawn | None:
     """An account as HTML, which may have been drawn before; None for a visitor."""
     if isinstance(user, Drawn):
         return user
+    if isinstance(user, Reader):
+        return left_open("me", Drawn)  # type: ignore[no-any-return]  # of the type that was asked for
     seen = looks(user)
     return _as_html(seen) if seen else None
 
@@ -77,33 +89,41 @@ def anew(value: Any) -> Any:
 def kept(name: str, **values: Any) -> SafeString:
     """A template with these values alone, each of which can be a key, or is given anew."""
     new = {key: value.value for key, value in values.items() if isinstance(value, Anew)}
-    places = {key: _left_open(key, type(value)) for key, value in new.items()}  # type: ignore[arg-type]  # types can be keys
+    places = {key: left_open(key, type(value)) for key, value in new.items()}  # type: ignore[arg-type]  # types can be keys
     given = tuple(sorted({**values, **places}.items()))
     pieces = (_cut if settings.DEBUG else _kept)(name, get_language(), given)
     return mark_safe("".join(_filled(pieces, new)) if new else pieces[0])  # noqa: S308 -- a template's, and escaped values
 
 
 @cache
-def _left_open(key: str, kind: type) -> Any:
+def left_open(key: str, kind: type) -> Any:
     """What a part gets in the place of a value of a kind, whatever the value is."""
     if is_dataclass(kind):
         names = [field.name for field in fields(kind)]
-        return kind(**{name: mark_safe(f"{_OPEN}{key}.{name}{_OPEN}") for name in names})  # noqa: S308 -- a name
-    return mark_safe(f"{_OPEN}{key}{_OPEN}")  # noqa: S308 -- a name
+        return kind(**{name: mark_safe(f"{OPEN}{key}.{name}{OPEN}") for name in names})  # noqa: S308 -- a name
+    return mark_safe(f"{OPEN}{key}{OPEN}")  # noqa: S308 -- a name
 
 
 def _filled(pieces: tuple[str, ...], new: Mapping[str, Any]) -> list[str]:
-    texts = list(pieces)
+    texts, known = list(pieces), dict[str, str]()
     for at in range(1, len(texts), 2):
-        key, _dot, field = texts[at].partition(".")
-        texts[at] = conditional_escape(getattr(new[key], field) if field else new[key])
+        name = texts[at]
+        if name not in known:  # most stand in several places
+            known[name] = written(name, new)
+        texts[at] = known[name]
     return texts
+
+
+def written(name: str, new: Mapping[str, Any]) -> str:
+    """What belongs into a place of this name, as HTML."""
+    key, _dot, field = name.partition(".")
+    return conditional_escape(getattr(new[key], field) if field else new[key])
 
 
 def _cut(name: str, _language: str | None, values: tuple[tuple[str, Any], ...]) -> tuple[str, ...]:
     """A part in pieces: texts, and between them the names of what belongs there."""
     text = Engine.get_default().get_template(name).render(Context(dict(values)))
-    return tuple(text.split(_OPEN))
+    return tuple(text.split(OPEN))
 
 
 _kept = lru_cache(maxsize=PARTS)(_cut)

@@ -1,6 +1,7 @@
 """How people look: avatars and banners drawn from the handle, the language of a name."""
 
 from dataclasses import dataclass
+from typing import Protocol
 from zlib import crc32
 
 import regex
@@ -8,7 +9,6 @@ from django import template
 from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
 
-from apps.accounts.models import User
 from apps.accounts.scripts import html_language, language_by_script
 
 register = template.Library()
@@ -39,8 +39,28 @@ class Looks:
     avatar_url: str
 
 
+class Named(Protocol):
+    """What stands for an account where it is shown: the account itself, or what is known of it."""
+
+    @property
+    def handle(self) -> str: ...
+    @property
+    def name(self) -> str: ...
+    @property
+    def avatar_url(self) -> str: ...
+
+
+class Wide(Protocol):
+    """Likewise, where its wide picture is shown."""
+
+    @property
+    def handle(self) -> str: ...
+    @property
+    def header_url(self) -> str: ...
+
+
 @register.simple_tag
-def avatar(user: User | Looks, size: str = "") -> SafeString:
+def avatar(user: Named, size: str = "") -> SafeString:
     """The user's picture, or one drawn from handle and name; decoration, the name stands beside it."""
     kind = f"avatar {size}".strip()
     if user.avatar_url:
@@ -59,7 +79,7 @@ def avatar(user: User | Looks, size: str = "") -> SafeString:
 
 
 @register.simple_tag
-def banner(user: User) -> SafeString:
+def banner(user: Wide) -> SafeString:
     """The user's wide picture, or hills in the colours of the avatar; 3:1."""
     if user.header_url:
         return format_html(
@@ -86,7 +106,7 @@ def language_of(text: str) -> str:
 
 
 @register.simple_tag
-def name_of(user: User | Looks) -> SafeString:
+def name_of(user: Named) -> SafeString:
     """A name as a run of its own: its direction and script do not leak into what stands around it."""
     language = language_of(user.name)
     attribute = format_html(' lang="{}"', language) if language else mark_safe("")

@@ -5,11 +5,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from django import template
+from django.conf import settings
 from django.template import Context
+from django.utils.safestring import SafeString
+from django.utils.text import Truncator
 from django.utils.translation import gettext, ngettext
 
 from apps.accounts.scripts import html_language
 from apps.accounts.templatetags.amounts import compact, exact
+from apps.accounts.templatetags.kept import kept
 from apps.engagement.queries import PollResult
 from apps.posts.content import Picture
 from apps.posts.models import Visibility
@@ -18,6 +22,7 @@ from apps.timeline.items import FeedItem, circle_label
 register = template.Library()
 
 TALL_LINES = 12
+SAID_MOST = 200  # characters of a post, to other sites
 _LOOKS = {"like": ("like", "heart"), "repost": ("boost", "repeat-2"), "bookmark": ("mark", "bookmark")}  # fmt: skip
 
 
@@ -79,6 +84,37 @@ def poll_options(item: FeedItem) -> list[PollOption]:
         )
         for number, title in enumerate(titles)
     ]
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What the page of a post says of it to other sites."""
+
+    url: str
+    author: str = ""  # of a public post, like the rest
+    text: str = ""
+    is_indexable: bool = False
+    picture: Picture | None = None
+
+
+@register.simple_tag
+def post_meta(item: FeedItem) -> SafeString:
+    """What the page of a post says of it to other sites; of restricted posts hardly anything."""
+    shown = item.shown
+    post, author = shown.post, shown.author
+    if post.visibility == Visibility.PUBLIC:
+        hides = post.sensitive or post.content_warning or not post.pictures
+        said = Said(
+            shown.url,
+            f"{author.name} (@{author.handle})",
+            post.content_warning or Truncator(post.body).chars(SAID_MOST),
+            author.is_indexable,
+            None if hides else post.pictures[0],
+        )
+    else:
+        said = Said(shown.url)
+    values = {"site_name": settings.SITE_NAME, "site_url": settings.SITE_URL}
+    return kept("timeline/_post_meta.html", shown=said, **values)
 
 
 @register.inclusion_tag("timeline/_toggle.html", takes_context=True)

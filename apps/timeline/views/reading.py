@@ -1,18 +1,23 @@
 """Pages to read: timelines, profiles, threads."""
 
+from collections.abc import Collection
 from typing import Any
 
+from django.conf import settings
 from django.http import HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render
+from django.utils.text import Truncator
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from apps.accounts.models import User
 from apps.accounts.queries import user_by_handle
+from apps.accounts.templatetags.pages import kept_page
+from apps.accounts.templatetags.people import name_of
 from apps.accounts.visitors import MemberVisit, Visit, signed_in_only, viewer_id_of, viewer_of
 from apps.engagement.actions import read_post
 from apps.filters.models import FilterContext
-from apps.graph.queries import exact_relations
-from apps.graph.relationships import relationships
+from apps.graph.relationships import Relationship, relationships
 from apps.lists.queries import own_list
 from apps.paging import Cursor, Page
 from apps.stages import stage
@@ -27,12 +32,13 @@ from apps.timeline.profile import Wanted, pinned_posts, profile_timeline
 from apps.timeline.public import public_timeline
 from apps.timeline.sifting import sifted, sifted_page, sifted_thread
 from apps.timeline.tagged import TagWish, tag_timeline
-from apps.timeline.thread import one_item, thread
+from apps.timeline.thread import thread
 from apps.timeline.unread import Place, get_activity, may_have_news
 
 STOP_POLLING = 286
 NEW_MOST = 40
 FACES = 3
+TITLE_MOST = 60  # characters of a post in the title of its page
 TABS = {
     "posts": Wanted(replies=False),
     "replies": Wanted(),
@@ -72,6 +78,9 @@ def home(request: MemberVisit) -> HttpResponse:
         inline=HOME_COMPOSER if page.items and cursor == Cursor() else "",
         blank=Blank.of(request.user),
         idempotency_key=new_key(),
+        is_top=cursor.max_id is None,
+        under=("blank", "has_items", "inline", "is_top"),
+        new=("idempotency_key", "place"),
     )
 
 
@@ -131,7 +140,7 @@ def of_list(request: MemberVisit, list_id: int) -> HttpResponse:
     """What the people in one of the viewer's lists said."""
     found = own_list(request.user, list_id)
     page = list_timeline(request.user, found, Cursor.from_query(request.GET))
-    context = {"list": found, "here": "lists", "feed_url": request.path}
+    context: dict[str, Any] = {"list": found, "here": "lists", "feed_url": request.path}
     return _feed(request, "timeline/list.html", page, sieve=FilterContext.HOME, **context)
 
 
@@ -141,7 +150,11 @@ def of_tag(request: Visit, name: str) -> HttpResponse:
     viewer, tag = viewer_of(request), tag_named(name)
     cursor = Cursor.from_query(request.GET)
     page = tag_timeline(viewer_id_of(request), TagWish(tag.name), cursor)
-    context = {"known": known([tag], viewer)[0], "here": "explore", "feed_url": tag.url}
+    context: dict[str, Any] = {
+        "known": known([tag], viewer)[0],
+        "here": "explore",
+        "feed_url": tag.url,
+    }
     return _feed(request, "timeline/tag.html", page, sieve=FilterContext.PUBLIC, **context)
 
 
@@ -157,20 +170,39 @@ def profile(request: Visit, handle: str, *, tab: str = "posts") -> HttpResponseB
     if tab == "posts" and cursor == Cursor():
         pinned = sifted(viewer_of(request), FilterContext.ACCOUNT, pinned_posts(owner, viewer_id))
         page = page.mapped([item for item in page.items if not item.post.pinned])
-    here = "profile" if viewer_id == owner.pk else ""
-    context = {"profile": owner, "here": here, "tab": tab, "feed_url": request.path}
-    context |= {"pinned": pinned}
-    context |= _standing(viewer_id, owner)
-    return _feed(request, "timeline/profile.html", page, sieve=FilterContext.ACCOUNT, **context)
+    standing = _standing(viewer_id, owner)
+    context = {
+        "profile": owner,
+        "here": "profile" if viewer_id == owner.pk else "",
+        "tab": tab,
+        "feed_url": request.path,
+        "pinned": pinned,
+        "has_pinned": bool(pinned),
+        "standing": standing,
+        "is_blocked": standing.blocking,
+        "is_top": cursor.max_id is None,
+        "title": f"{owner.name} (@{owner.handle})",
+        "heading": name_of(owner),
+        "url": owner.url,
+    }
+    return _feed(
+        request,
+        "timeline/profile.html",
+        page,
+        sieve=FilterContext.ACCOUNT,
+        under=("has_items", "has_pinned", "is_blocked", "is_top", "tab"),
+        new=("heading", "title", "url"),
+        **context,
+    )
 
 
 @require_safe
 def post(request: Visit, handle: str, post_id: int) -> HttpResponseBase:
     """A post in its thread; for htmx only the answers below it."""
     viewer_id = viewer_id_of(request)
-    if one_item(viewer_id, post_id).author.handle != handle:
-        return redirect(one_item(viewer_id, post_id).url)
     found = sifted_thread(viewer_of(request), thread(viewer_id, post_id))
+    if found.focus.author.handle != handle:
+        return redirect(found.focus.url)
     focus = found.focus.shown
     context = {"thread": found, "rows": rows_of(focus, found.descendants)}
     if request.htmx:
@@ -178,8 +210,27 @@ def post(request: Visit, handle: str, post_id: int) -> HttpResponseBase:
         return render(request, "timeline/_rows.html", {**context, "way_back": back, "place": 1})
     if request.method == "GET" and (viewer := viewer_of(request)):
         read_post(viewer, focus.id)
-    context["place"] = len(found.ancestors) + 1
-    return render(request, "timeline/thread.html", context)
+    context |= {
+        "place": len(found.ancestors) + 1,
+        "title": _title(focus),
+        "author": f"{focus.author.name} (@{focus.author.handle})",
+        "author_url": found.focus.author.url,
+        "embed_url": f"{settings.SITE_URL}{focus.url}/embed",
+        "focus_id": focus.id,
+        "can_repost": focus.can_repost,
+        "has_more": found.more,
+        "way_back": request.get_full_path(),
+    }
+    under, new = (
+        ("can_repost", "has_more"),
+        ("author", "author_url", "embed_url", "focus_id", "title"),
+    )
+    return kept_page(request, "timeline/thread.html", context, under=under, new=new)
+
+
+def _title(shown: FeedItem) -> str:
+    text = Truncator(shown.post.content_warning or shown.post.body).chars(TITLE_MOST)
+    return _("%(name)s: “%(text)s”") % {"name": shown.author.name, "text": text}
 
 
 def _feed(
@@ -188,24 +239,24 @@ def _feed(
     page: Page[FeedItem],
     *,
     sieve: FilterContext | None = None,
+    under: Collection[str] | None = None,
+    new: Collection[str] = (),
     **context: Any,
 ) -> HttpResponse:
-    """The page around a feed, or for htmx only what comes next in it. `sieve`: where filters see it."""
+    """The page around a feed, or for htmx only what comes next in it. `sieve`: where filters see it.
+
+    `under` and `new`, as `kept_page` has them, for a page that is kept.
+    """
     with stage("present"):
-        context["page"] = sifted_page(viewer_of(request), sieve, page)
+        context["page"] = shown = sifted_page(viewer_of(request), sieve, page)
+        context["has_items"] = bool(shown.items)
         context["way_back"] = request.get_full_path()  # every card asks
-        return render(request, "timeline/_page.html" if request.htmx else template, context)
+        if request.htmx:
+            return render(request, "timeline/_page.html", context)
+        if under is None:
+            return render(request, template, context)
+        return kept_page(request, template, context, under=under, new=new)
 
 
-def _standing(viewer_id: int | None, owner: User) -> dict[str, Any]:
-    related = exact_relations(viewer_id, [owner.pk])
-    follows = viewer_id is not None and owner.pk in related.following
-    standing = relationships(viewer_id, [owner.pk])[0] if viewer_id and follows else None
-    return {
-        "following": related.following,
-        "followed_by": related.followed_by,
-        "blocking": related.blocking,
-        "muting": related.muting,
-        "requested": related.requested,
-        "standing": standing,
-    }
+def _standing(viewer_id: int | None, owner: User) -> Relationship:
+    return relationships(viewer_id, [owner.pk])[0] if viewer_id else Relationship(owner.pk)
