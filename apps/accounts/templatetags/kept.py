@@ -81,8 +81,8 @@ def _as_html(seen: Looks) -> Drawn:
 
 @register.filter
 def anew(value: Any) -> Any:
-    """A value to be put in for every page. The part can only write it down; whether it is there, it may ask."""
-    return Anew(value) if value else None
+    """A value to be put in for every page. The part can only write it down, nothing as nothing; whether it is there, it may ask."""
+    return Anew(value) if value else ""
 
 
 @register.simple_tag
