@@ -163,7 +163,7 @@ class _AtOnce:
         return getattr(self._original, name)
 
 
-SCRIPTS, LEASES = "apps.caches.windowscripts", "apps.events.leases"
+SCRIPTS, LEASES = "apps.caches.structures.windowscripts", "apps.events.leases"
 BREAKS: dict[str, Break] = {
     "no-tombstone": Break(
         "late deliveries of deleted posts are not stopped",
@@ -171,8 +171,12 @@ BREAKS: dict[str, Break] = {
         _replaced("PUSH", "redis.call('EXISTS', KEYS[m]) == 0", "true"),
     ),
     "no-building-key": Break("rebuild without a building key", SCRIPTS, _no_building_key),
-    "half-built": Break("a window is live before it is whole", "apps.caches.window", _half_built),
-    "wrong-sentinel": Break("windows end too early", "apps.caches.window", _wrong_sentinel),
+    "half-built": Break(
+        "a window is live before it is whole", "apps.caches.structures.window", _half_built
+    ),
+    "wrong-sentinel": Break(
+        "windows end too early", "apps.caches.structures.window", _wrong_sentinel
+    ),
     "exists-then-add": Break("pushes make windows", SCRIPTS, _exists_then_add),
     "no-hole-guard": Break(
         "ids below the end of a window are added",
@@ -195,12 +199,14 @@ BREAKS: dict[str, Break] = {
         "follows change no window", "apps.timeline.fanout", _nothing("follow_changed")
     ),
     "no-relation-fence": Break(
-        "relations without a fence", "apps.caches.longset", _no_relation_fence
+        "relations without a fence", "apps.caches.structures.longset", _no_relation_fence
     ),
     "no-outbox-fence": Break(
         "vectors without a fence", "apps.caches.readthrough", _no_outbox_fence
     ),
-    "no-generation": Break("returned nodes are trusted", "apps.caches.suspicion", _no_generation),
+    "no-generation": Break(
+        "returned nodes are trusted", "apps.caches.memcached.suspicion", _no_generation
+    ),
     "before-commit": Break("caches before the commit", "apps.posts.upkeep", _before_commit),
 }
 

@@ -13,8 +13,8 @@ from django.views.decorators.http import require_safe
 from kombu import Connection
 from kombu.exceptions import OperationalError
 
+from apps.caches.memcached.tiers import tiers
 from apps.caches.servers import RedisError, timelines
-from apps.caches.tiers import tiers
 from feedsite.celery import app
 
 

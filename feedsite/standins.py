@@ -21,7 +21,7 @@ from django.utils.translation import gettext as _
 
 from apps.accounts.visitors import viewer_of
 from apps.budget import go_without
-from apps.caches.envelope import pack, unpack
+from apps.caches.memcached.envelope import pack, unpack
 from apps.caches.readthrough import ReadThrough
 
 ROUTES = frozenset({

@@ -9,8 +9,8 @@ from rest_framework.test import APIClient
 
 from apps.accounts.actions import issue_token
 from apps.accounts.cache import USER_COUNTS
-from apps.caches.counters.building import begin_build, end_build
 from apps.caches.servers import counters, graph, limits, timelines, trust_again
+from apps.caches.structures.counters.building import begin_build, end_build
 from apps.graph.actions import follow_user
 from apps.posts.cache import POST_COUNTS
 from apps.scopes import ALL

@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 import pytest
 
-from apps.caches import trust
-from apps.caches.tiers import tiers
+from apps.caches.memcached.tiers import tiers
+from apps.caches.structures import trust
 from apps.engagement.cache import BOOKMARKS, LIKES
 from apps.engagement.tasks import tend_filters
 from tests.factories import deliver, publish

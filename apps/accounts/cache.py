@@ -4,10 +4,10 @@ from django.conf import settings
 
 from apps.accounts.counting import CountsTable
 from apps.accounts.models import UserCounts
-from apps.caches.counters.places import IdBuckets
-from apps.caches.counters.schema import Field, Schema
-from apps.caches.counters.service import CounterService
-from apps.caches.counters.store import CounterStore
+from apps.caches.structures.counters.places import IdBuckets
+from apps.caches.structures.counters.schema import Field, Schema
+from apps.caches.structures.counters.service import CounterService
+from apps.caches.structures.counters.store import CounterStore
 
 _FIELDS = (Field("followers"), Field("following"), Field("posts"))  # new ones at the end
 

@@ -17,7 +17,7 @@ from django.db.models.base import ModelState
 from apps.accounts.cache import USER_COUNTS
 from apps.accounts.models import User, UserCounts
 from apps.caches.decoded import Decoded
-from apps.caches.envelope import pack, unpack
+from apps.caches.memcached.envelope import pack, unpack
 from apps.caches.readthrough import ReadThrough
 from apps.caches.together import Later, Together
 from apps.events.actions import record

@@ -13,11 +13,11 @@ from typing import Any
 
 from django.db import connection, models, transaction
 
-from apps.caches.counters.building import distrust
-from apps.caches.counters.places import Span
-from apps.caches.counters.schema import Row
-from apps.caches.counters.service import CounterService
 from apps.caches.servers import RedisError
+from apps.caches.structures.counters.building import distrust
+from apps.caches.structures.counters.places import Span
+from apps.caches.structures.counters.schema import Row
+from apps.caches.structures.counters.service import CounterService
 from apps.events.actions import record, ring
 from apps.statements import Statements
 

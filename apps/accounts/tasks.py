@@ -3,7 +3,7 @@
 from celery import shared_task
 
 from apps.accounts.cache import USER_COUNTS
-from apps.caches.counters import upkeep
+from apps.caches.structures.counters import upkeep
 
 TURN_SECONDS = 20.0
 

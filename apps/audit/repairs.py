@@ -5,7 +5,7 @@ from django.db.models import F
 from django.utils import timezone
 
 from apps.accounts.models import UserCounts
-from apps.caches.window import bury
+from apps.caches.structures.window import bury
 from apps.events.actions import ring
 from apps.events.leases import State
 from apps.graph.cache import RELATIONS, load_sets

@@ -5,7 +5,7 @@ import time
 from apps.audit.oracle import OPEN, Oracle
 from apps.audit.reads import unexcused
 from apps.caches.servers import timelines
-from apps.caches.window import WindowRange
+from apps.caches.structures.window import WindowRange
 from apps.ids import author_of
 from apps.timeline import policies
 from apps.timeline.cache import HOME, INBOX

@@ -9,7 +9,8 @@ only if it may be read by what Redis said after the request began.
 import json
 from functools import lru_cache
 
-from apps.caches import generations, listener
+from apps.caches import listener
+from apps.caches.memcached import generations
 from apps.caches.servers import RedisError, configured_topology, timelines
 from apps.caches.together import Later, Together
 

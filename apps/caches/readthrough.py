@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from apps.caches import stats
-from apps.caches.layers import Items, make
-from apps.caches.reads import ABSENT, Read
+from apps.caches.memcached.layers import Items, make
+from apps.caches.memcached.reads import ABSENT, Read
+from apps.caches.memcached.tiers import CAS_TRIES, TieredCache, tiers
+from apps.caches.memcached.wire import Kind
 from apps.caches.singleflight import fly
-from apps.caches.tiers import CAS_TRIES, TieredCache, tiers
-from apps.caches.wire import Kind
 
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")

@@ -12,9 +12,9 @@ import random
 import time
 from collections.abc import Callable, Collection
 
-from apps.caches.layers import Items
-from apps.caches.reads import Read
-from apps.caches.tiers import TieredCache
+from apps.caches.memcached.layers import Items
+from apps.caches.memcached.reads import Read
+from apps.caches.memcached.tiers import TieredCache
 
 LOOK_SECONDS = (0.010, 0.025)
 WAIT_SECONDS = 4.0

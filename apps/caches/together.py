@@ -9,11 +9,11 @@ from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Any, TypeVar
 
-from apps.caches.reads import Read
+from apps.caches.memcached.reads import Read
+from apps.caches.memcached.tiers import TieredCache, tiers
 from apps.caches.readthrough import Filling, ReadThrough
 from apps.caches.redisclients import Command, Departure, server_of, unless_refused
 from apps.caches.servers import Redis, RedisError
-from apps.caches.tiers import TieredCache, tiers
 from apps.stages import spend
 
 K = TypeVar("K", bound=Hashable)

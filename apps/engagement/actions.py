@@ -7,9 +7,9 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 
 from apps.accounts.models import User
-from apps.caches.existence import mark_many
-from apps.caches.segments import Marks
 from apps.caches.servers import RedisError
+from apps.caches.structures.existence import mark_many
+from apps.caches.structures.segments import Marks
 from apps.engagement.cache import BOOKMARKS, LIKES, READS
 from apps.engagement.models import Bookmark, Like
 from apps.events.actions import record

@@ -1,7 +1,7 @@
 """What engagement does when a change is reported."""
 
-from apps.caches.existence import mark_many
 from apps.caches.servers import RedisError
+from apps.caches.structures.existence import mark_many
 from apps.engagement.cache import KINDS
 from apps.engagement.rebuild import distrust
 from apps.engagement.recount import recount

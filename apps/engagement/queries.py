@@ -7,8 +7,8 @@ looked up before anybody sees it, so a like is never shown that was not given, a
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from apps.caches.existence import Answer, ask_many, check_many
-from apps.caches.segments import Marks
+from apps.caches.structures.existence import Answer, ask_many, check_many
+from apps.caches.structures.segments import Marks
 from apps.caches.together import Later, Together
 from apps.engagement.cache import BOOKMARKS, LIKES, READS
 from apps.engagement.models import Bookmark, Like

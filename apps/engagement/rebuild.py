@@ -16,11 +16,11 @@ from typing import Any
 
 from django.db import connection
 
-from apps.caches import trust
-from apps.caches.existence import Pair, mark_many
-from apps.caches.segments import Marks, free
 from apps.caches.servers import RedisError
-from apps.caches.trust import Generation
+from apps.caches.structures import trust
+from apps.caches.structures.existence import Pair, mark_many
+from apps.caches.structures.segments import Marks, free
+from apps.caches.structures.trust import Generation
 from apps.engagement.cache import BOOKMARKS, LIKES
 from apps.engagement.models import Bookmark, Like
 from apps.events.actions import record

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from django.db import transaction
 
 from apps.accounts.counting import put_after_commit
-from apps.caches.counters import building, upkeep
-from apps.caches.counters.schema import Row, revision_after
+from apps.caches.structures.counters import building, upkeep
+from apps.caches.structures.counters.schema import Row, revision_after
 from apps.engagement.truth import POSTS, SUBJECTS, Drift, Subject
 from apps.ids import EPOCH, first_id_at
 

@@ -11,7 +11,7 @@ from django.db import connection
 
 from apps.accounts.cache import USER_COUNTS, USER_COUNTS_TABLE
 from apps.accounts.counting import CountsTable
-from apps.caches.counters.service import CounterService
+from apps.caches.structures.counters.service import CounterService
 from apps.posts.cache import POST_COUNTS, POST_COUNTS_TABLE
 
 

@@ -16,7 +16,7 @@ from django.utils.translation import gettext as _
 from apps.accounts.bulk import make_accounts
 from apps.accounts.cache import USER_COUNTS
 from apps.accounts.counting import put_after_commit
-from apps.caches.counters.schema import Row
+from apps.caches.structures.counters.schema import Row
 from apps.events.actions import record
 from apps.graph.cache import forget_standing
 from apps.graph.models import GraphImport

@@ -16,11 +16,11 @@ from django.conf import settings
 from django.db import connection, transaction
 
 from apps.accounts.models import UserCounts
-from apps.caches.envelope import pack, unpack
-from apps.caches.listhead import Entry, Head, ListHeads
-from apps.caches.longset import Change, LongSets
+from apps.caches.memcached.envelope import pack, unpack
 from apps.caches.readthrough import ReadThrough
 from apps.caches.servers import RedisError
+from apps.caches.structures.listhead import Entry, Head, ListHeads
+from apps.caches.structures.longset import Change, LongSets
 
 logger = logging.getLogger(__name__)
 

@@ -13,8 +13,8 @@ from django.db import connection
 
 from apps.accounts.models import User
 from apps.accounts.queries import users_by_id
-from apps.caches.longset import common
 from apps.caches.servers import RedisError
+from apps.caches.structures.longset import common
 from apps.graph.cache import FOLLOWED, FOLLOWERS, FOLLOWING, RELATIONS, load_sets
 from apps.graph.queries import relations
 

@@ -11,8 +11,8 @@ from django.db.models import QuerySet
 
 from apps.accounts.models import User, UserCounts
 from apps.accounts.queries import users_by_id
-from apps.caches.listhead import Entry, ListHeads
 from apps.caches.servers import RedisError
+from apps.caches.structures.listhead import Entry, ListHeads
 from apps.caches.together import Later, Together
 from apps.graph.cache import FOLLOWERS_LIST, FOLLOWING_LIST, RELATIONS, load_list, load_sets
 from apps.graph.models import Block, Followee, Follower, FollowRequest, Mute

@@ -9,7 +9,7 @@ from django.db.models import QuerySet
 
 from apps.accounts.models import User
 from apps.accounts.queries import users_by_id
-from apps.caches.listhead import Entry
+from apps.caches.structures.listhead import Entry
 from apps.graph.models import Block, Endorsement, FollowRequest, Mute
 from apps.graph.queries import MAX_OTHERS, RELATED, people_of
 from apps.paging import Cursor, Page, page_of_rows

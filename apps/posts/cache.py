@@ -6,13 +6,13 @@ The content of a restricted post never enters.
 from django.conf import settings
 
 from apps.accounts.counting import CountsTable
-from apps.caches.counters.places import TimeBuckets
-from apps.caches.counters.schema import Field, Schema
-from apps.caches.counters.service import CounterService
-from apps.caches.counters.store import CounterStore
 from apps.caches.decoded import Decoded
 from apps.caches.readthrough import ReadThrough
-from apps.caches.weekbucket import WeekBuckets
+from apps.caches.structures.counters.places import TimeBuckets
+from apps.caches.structures.counters.schema import Field, Schema
+from apps.caches.structures.counters.service import CounterService
+from apps.caches.structures.counters.store import CounterStore
+from apps.caches.structures.weekbucket import WeekBuckets
 from apps.posts.codec import (
     VERSION,
     decode_head,

@@ -10,7 +10,7 @@ from typing import TypeVar
 from google.protobuf.message import DecodeError
 from google.protobuf.unknown_fields import UnknownFieldSet
 
-from apps.caches.envelope import pack, unpack
+from apps.caches.memcached.envelope import pack, unpack
 from apps.ids import MAX_ID
 from apps.posts.content import (
     Application,

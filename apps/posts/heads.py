@@ -11,9 +11,9 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping
 
 from apps.accounts.models import UserCounts
-from apps.caches.layers import make
-from apps.caches.tiers import tiers
-from apps.caches.wire import Kind as ItemKind
+from apps.caches.memcached.layers import make
+from apps.caches.memcached.tiers import tiers
+from apps.caches.memcached.wire import Kind as ItemKind
 from apps.ids import author_of, is_possible, second_of
 from apps.posts.cache import HEADS, REPOSTED
 from apps.posts.content import NewestIds, Picture, PostContent, PostHead, State

@@ -16,7 +16,7 @@ from itertools import islice
 
 from apps.accounts.models import User, UserCounts
 from apps.caches.servers import RedisError
-from apps.caches.weekbucket import Bucket, Week
+from apps.caches.structures.weekbucket import Bucket, Week
 from apps.ids import MAX_ID, second_of
 from apps.paging import Cursor
 from apps.posts.cache import RECENT

@@ -3,7 +3,7 @@
 from celery import shared_task
 from django.conf import settings
 
-from apps.caches.counters import upkeep
+from apps.caches.structures.counters import upkeep
 from apps.posts import polls, repeats, scheduled, uploads
 from apps.posts.cache import POST_COUNTS
 

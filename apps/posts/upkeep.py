@@ -13,7 +13,7 @@ from django.db import transaction
 from apps.accounts.cards import forget_cards
 from apps.accounts.models import UserCounts
 from apps.caches.servers import RedisError
-from apps.caches.weekbucket import Change, Week
+from apps.caches.structures.weekbucket import Change, Week
 from apps.ids import second_of
 from apps.posts import heads
 from apps.posts.cache import RECENT, REPOSTED

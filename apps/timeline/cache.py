@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from django.conf import settings
 
 from apps.caches.readthrough import ReadThrough
-from apps.caches.vector import IdVector, decode, decode_many
-from apps.caches.window import Windows
+from apps.caches.structures.vector import IdVector, decode, decode_many
+from apps.caches.structures.window import Windows
 from apps.timeline import policies
 
 # Public and unlisted posts of followees, and the reader's own.

@@ -22,7 +22,7 @@ from django.conf import settings
 from django.db import DatabaseError, connection, transaction
 from django.utils import timezone
 
-from apps.caches.window import WindowRange
+from apps.caches.structures.window import WindowRange
 from apps.graph.models import Followee
 from apps.ids import MAX_AUTHOR_ID, MAX_ID, SEQUENCE_BITS, author_of, first_id_at
 from apps.prepared import rows_of

@@ -18,7 +18,7 @@ from django.db.models import F, QuerySet
 
 from apps.accounts.models import UserCounts
 from apps.caches.servers import RedisError
-from apps.caches.window import Windows
+from apps.caches.structures.window import Windows
 from apps.events import leases
 from apps.events.actions import ring
 from apps.graph.circle_queries import circle_audience, circles_known

@@ -1,6 +1,6 @@
 """What the timelines do when a lower app reports a change."""
 
-from apps.caches.window import bury
+from apps.caches.structures.window import bury
 from apps.events.queries import outstanding
 from apps.events.registry import Payload, handles
 from apps.ids import author_of

@@ -10,7 +10,7 @@ from collections.abc import Collection, Mapping
 from functools import partial
 
 from apps.accounts.models import User
-from apps.caches.merge import (
+from apps.caches.structures.merge import (
     Merged,
     Together,
     merged_down,
@@ -18,7 +18,7 @@ from apps.caches.merge import (
     read_together,
     read_up_together,
 )
-from apps.caches.window import WindowRange
+from apps.caches.structures.window import WindowRange
 from apps.graph.queries import Relations, chosen_languages
 from apps.lists.queries import kept_off_home
 from apps.paging import Cursor, Page

@@ -11,7 +11,7 @@ from itertools import groupby, islice
 
 import numpy as np
 
-from apps.caches.vector import Entries
+from apps.caches.structures.vector import Entries
 from apps.ids import MAX_ID
 
 PAGE = 100  # ids; from here on numpy is faster

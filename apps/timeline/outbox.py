@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from django.db import connection, transaction
 
-from apps.caches.vector import IdVector, entry
+from apps.caches.structures.vector import IdVector, entry
 from apps.paging import Cursor
 from apps.posts.models import Post
 from apps.timeline import merge, pull, replica

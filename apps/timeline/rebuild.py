@@ -12,7 +12,7 @@ from collections.abc import Callable
 from django.db import DatabaseError
 
 from apps.caches.servers import RedisError
-from apps.caches.window import Windows
+from apps.caches.structures.window import Windows
 from apps.paging import Cursor
 from apps.timeline import outbox, pull
 from apps.timeline.cache import HOME, INBOX

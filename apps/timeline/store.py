@@ -6,7 +6,7 @@ Another one, say in a wide-column store (source 001), is a class with these meth
 from collections.abc import Collection, Sequence
 from typing import Protocol
 
-from apps.caches.window import WindowRange
+from apps.caches.structures.window import WindowRange
 
 
 class TimelineStore(Protocol):

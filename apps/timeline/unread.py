@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from django.utils.translation import gettext as _
 
 from apps.accounts.models import User
-from apps.caches.arrivals import late_arrivals
+from apps.caches.structures.arrivals import late_arrivals
 from apps.ids import MAX_ID
 from apps.paging import Cursor, Page
 from apps.refusals import BadRequest

@@ -5,12 +5,12 @@ import time
 from pathlib import Path
 from typing import Any
 
-from apps.caches.counters.buckets import sizes_of
-from apps.caches.counters.building import begin_build, end_build
-from apps.caches.counters.places import TimeBuckets
-from apps.caches.counters.schema import Field, Row, Schema
-from apps.caches.counters.store import CounterStore, read_together
 from apps.caches.servers import counters
+from apps.caches.structures.counters.buckets import sizes_of
+from apps.caches.structures.counters.building import begin_build, end_build
+from apps.caches.structures.counters.places import TimeBuckets
+from apps.caches.structures.counters.schema import Field, Row, Schema
+from apps.caches.structures.counters.store import CounterStore, read_together
 from apps.ids import compose
 from bench.measure import Spread, compare, ratio
 from bench.report import Line

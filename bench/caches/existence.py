@@ -4,11 +4,11 @@ import time
 from pathlib import Path
 from typing import Any
 
-from apps.caches import trust
-from apps.caches.bloom import Sizing
-from apps.caches.existence import check_many, mark_many
-from apps.caches.segments import Marks, fills
 from apps.caches.servers import existence
+from apps.caches.structures import trust
+from apps.caches.structures.bloom import Sizing
+from apps.caches.structures.existence import check_many, mark_many
+from apps.caches.structures.segments import Marks, fills
 from apps.ids import compose
 from bench.measure import Spread, compare
 from bench.report import Line

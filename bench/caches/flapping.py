@@ -9,7 +9,7 @@ from typing import Protocol
 from pymemcache.client.hash import HashClient
 from pymemcache.exceptions import MemcacheError
 
-from apps.caches.tiers import tiers, use_topology
+from apps.caches.memcached.tiers import tiers, use_topology
 from apps.caches.topology import Node, Topology
 from bench.measure import Spread
 from bench.report import Line

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from apps.caches.longset import LongSets
 from apps.caches.servers import graph
+from apps.caches.structures.longset import LongSets
 from bench.measure import Spread, compare, ratio
 from bench.report import Line
 

@@ -9,8 +9,8 @@ from threading import Barrier
 
 from django.test import override_settings
 
+from apps.caches.memcached.tiers import tiers, use_topology
 from apps.caches.readthrough import ReadThrough
-from apps.caches.tiers import tiers, use_topology
 from apps.caches.topology import Node, Topology
 from bench.measure import Spread
 from bench.report import Line

@@ -10,8 +10,8 @@ from rest_framework.test import APIClient
 from apps.accounts.actions import issue_token
 from apps.accounts.models import User
 from apps.caches import stats
+from apps.caches.memcached.tiers import use_topology
 from apps.caches.servers import configured_topology
-from apps.caches.tiers import use_topology
 from apps.caches.topology import Node, Topology
 from apps.events import actions as events
 from apps.posts.models import Post, Visibility

@@ -5,7 +5,7 @@ from pathlib import Path
 from pymemcache.client.base import PooledClient
 from pymemcache.client.hash import HashClient
 
-from apps.caches.tiers import tiers, use_topology
+from apps.caches.memcached.tiers import tiers, use_topology
 from apps.caches.topology import Node, Topology
 from bench.measure import compare, ratio
 from bench.report import Line

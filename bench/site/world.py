@@ -16,7 +16,7 @@ from apps.accounts.actions import issue_token
 from apps.accounts.models import User
 from apps.accounts.queries import user_by_handle
 from apps.accounts.tasks import tend_counts as tend_user_counts
-from apps.caches import trust
+from apps.caches.structures import trust
 from apps.engagement.cache import BOOKMARKS, LIKES
 from apps.engagement.tasks import tend_filters
 from apps.posts.actions import publish_post

@@ -8,10 +8,10 @@ from apps.accounts.counting import CountsTable, put_after_commit, rebuild_after_
 from apps.accounts.counts import change_user_counts
 from apps.accounts.models import UserCounts
 from apps.accounts.queries import AccountCounts, user_counts
-from apps.caches.counters import building, upkeep
-from apps.caches.counters.places import IdBuckets, TimeBuckets
-from apps.caches.counters.schema import Row
 from apps.caches.servers import counters
+from apps.caches.structures.counters import building, upkeep
+from apps.caches.structures.counters.places import IdBuckets, TimeBuckets
+from apps.caches.structures.counters.schema import Row
 from apps.events.models import Event
 from apps.graph.actions import block_user, follow_user, unfollow_user
 from apps.posts.actions import delete_post

@@ -16,7 +16,7 @@ from apps.audit.models import AuditFinding, AuditRun, Kind
 from apps.audit.reads import Sample
 from apps.audit.turns import Turn
 from apps.caches.servers import timelines
-from apps.caches.window import bury
+from apps.caches.structures.window import bury
 from apps.events.leases import State
 from apps.graph.actions import block_user, follow_user, mute_user, unfollow_user
 from apps.graph.models import Followee, Follower

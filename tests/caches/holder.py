@@ -10,8 +10,8 @@ import django
 
 django.setup()
 
+from apps.caches.memcached.tiers import use_topology
 from apps.caches.readthrough import ReadThrough
-from apps.caches.tiers import use_topology
 from apps.caches.topology import Topology
 
 use_topology(Topology.from_json(sys.argv[1]))

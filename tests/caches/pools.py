@@ -7,9 +7,9 @@ import tempfile
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from apps.caches.nodes import look_after
+from apps.caches.memcached.nodes import look_after
+from apps.caches.memcached.tiers import TieredCache
 from apps.caches.servers import timelines
-from apps.caches.tiers import TieredCache
 from apps.caches.topology import Node, Topology
 from runner.services.debian import find_memcached
 from runner.services.memcached import Memcached
@@ -132,4 +132,6 @@ class Chosen:
 
     def __init__(self, monkeypatch):
         self.number = 0
-        monkeypatch.setattr("apps.caches.tiers.random.choice", lambda groups: groups[self.number])
+        monkeypatch.setattr(
+            "apps.caches.memcached.tiers.random.choice", lambda groups: groups[self.number]
+        )

@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 import redis
 
-from apps.caches import aside, listhead, longset, replicas
+from apps.caches import replicas
 from apps.caches.servers import graph
+from apps.caches.structures import aside, listhead, longset
 from runner.problems import LaunchError
 from runner.services.binaries import in_wheel
 from runner.services.redis import NOTHING_KEPT, Redis

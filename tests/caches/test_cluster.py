@@ -7,17 +7,18 @@ import pytest
 from django.core.exceptions import ImproperlyConfigured
 from django.core.management import CommandError, call_command
 
-from apps.caches import existence as filters
-from apps.caches import ratelimit, redisclients, servers, totals, trust
+from apps.caches import ratelimit, redisclients, servers, totals
 from apps.caches.listener import Listener, processes, publish
-from apps.caches.listhead import Entry, Head, ListHeads
-from apps.caches.longset import Change, LongSets, common
 from apps.caches.redisclients import parse
 from apps.caches.servers import RedisError, existence, timelines
+from apps.caches.structures import existence as filters
+from apps.caches.structures import trust
+from apps.caches.structures.listhead import Entry, Head, ListHeads
+from apps.caches.structures.longset import Change, LongSets, common
+from apps.caches.structures.window import Windows, bury
 from apps.caches.topology import Node, Topology
-from apps.caches.window import Windows, bury
-from tests.caches import test_existence as existence_tests
-from tests.caches import test_window as window_tests
+from tests.caches.structures import test_existence as existence_tests
+from tests.caches.structures import test_window as window_tests
 from tests.clusters import addresses, cluster_url, until
 
 HOME = Windows("home:1", length=800, ttl_seconds=3600)

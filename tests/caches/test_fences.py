@@ -2,10 +2,10 @@
 
 import pytest
 
-from apps.caches.layers import make
+from apps.caches.memcached.layers import make
+from apps.caches.memcached.wire import Kind
 from apps.caches.readthrough import ReadThrough
 from apps.caches.topology import Node, Topology
-from apps.caches.wire import Kind
 from bench.servers import memcached_nodes
 from tests.memory import forget
 from tests.services import running

@@ -4,9 +4,9 @@ from dataclasses import replace
 import pytest
 
 from apps.caches import stats
-from apps.caches.reads import MAX_KEYS_PER_CALL
+from apps.caches.memcached.reads import MAX_KEYS_PER_CALL
+from apps.caches.memcached.tiers import tiers, use_topology
 from apps.caches.readthrough import ReadThrough
-from apps.caches.tiers import tiers, use_topology
 from apps.caches.topology import Node, Topology
 from runner.services.shape import restart
 from tests.faults import dead_memcached

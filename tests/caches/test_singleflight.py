@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 
 from apps.caches import singleflight
-from apps.caches.layers import LEASE
+from apps.caches.memcached.layers import LEASE
+from apps.caches.memcached.tiers import tiers
 from apps.caches.readthrough import ReadThrough
-from apps.caches.tiers import tiers
 from tests.memory import forget, keys_in, told
 from tests.threads import together
 

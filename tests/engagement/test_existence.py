@@ -9,10 +9,10 @@ from django.core.management import CommandError, call_command
 from django.db import connection, connections, transaction
 from django.utils import timezone
 
-from apps.caches import existence as filters
-from apps.caches import trust
-from apps.caches.bloom import CHUNK_BYTES
 from apps.caches.servers import existence
+from apps.caches.structures import existence as filters
+from apps.caches.structures import trust
+from apps.caches.structures.bloom import CHUNK_BYTES
 from apps.engagement import rebuild
 from apps.engagement.actions import (
     bookmark_post,

@@ -9,9 +9,9 @@ from django.core.management import CommandError, call_command
 
 from apps.accounts.cache import USER_COUNTS
 from apps.accounts.models import UserCounts
-from apps.caches.counters import building, upkeep
-from apps.caches.counters.schema import Row
 from apps.caches.servers import counters
+from apps.caches.structures.counters import building, upkeep
+from apps.caches.structures.counters.schema import Row
 from apps.engagement import reconcile
 from apps.engagement.actions import bookmark_post, like_post, unlike_post
 from apps.engagement.tasks import reconcile_counts

@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from apps.accounts.queries import user_by_handle
 from apps.caches.servers import timelines
-from apps.caches.window import NO_MORE
+from apps.caches.structures.window import NO_MORE
 from apps.engagement.actions import like_post
 from apps.events.leases import LEASE, LeasedRow, State
 from apps.events.models import Event

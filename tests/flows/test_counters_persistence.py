@@ -6,10 +6,10 @@ import time
 import pytest
 
 from apps.caches import servers
-from apps.caches.counters import building, upkeep
+from apps.caches.structures.counters import building, upkeep
 from runner.services import redis
 from runner.services.redis import Redis
-from tests.caches.counters.rows import make_service, post_id
+from tests.caches.structures.counters.rows import make_service, post_id
 from tests.services import running
 
 IDS = [post_id(seconds * 60) for seconds in range(30)]

@@ -5,8 +5,8 @@ from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 from hypothesis import given
 from hypothesis import strategies as st
 
-from apps.caches.envelope import COMPRESS_FROM, pack, unpack
-from apps.caches.tiers import tiers
+from apps.caches.memcached.envelope import COMPRESS_FROM, pack, unpack
+from apps.caches.memcached.tiers import tiers
 from apps.ids import MAX_ID
 from apps.posts.cache import HEADS
 from apps.posts.codec import MAX_BYTES, decode, encode, from_protobuf, to_protobuf

@@ -6,8 +6,8 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from apps.caches.counters import upkeep
 from apps.caches.servers import RedisError, counters
+from apps.caches.structures.counters import upkeep
 from apps.engagement.actions import bookmark_post, like_post, unlike_post
 from apps.events.models import Event
 from apps.posts.actions import delete_post, repost
@@ -175,7 +175,7 @@ def test_old_posts_cool_down_and_are_loaded_when_they_are_read(page, monkeypatch
     count_reads(page[:3])
     before = post_counts(page)
     later = time() + settings.COUNTERS_HOT_DAYS * 24 * 3600 + 7200
-    monkeypatch.setattr("apps.caches.counters.service.time", lambda: later)
+    monkeypatch.setattr("apps.caches.structures.counters.service.time", lambda: later)
     cool_counts()
     assert PostCounts.objects.get(pk=page[0]).reads == 1
     assert len(queries(lambda: post_counts(page))) == 1

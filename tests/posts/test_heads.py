@@ -9,10 +9,10 @@ from django.db import connection
 from apps.accounts import cards
 from apps.accounts.actions import remove_avatar, restore_user, update_profile
 from apps.accounts.models import User
-from apps.caches import generations
-from apps.caches import tiers as module
+from apps.caches.memcached import generations
+from apps.caches.memcached import tiers as module
+from apps.caches.memcached.tiers import tiers
 from apps.caches.servers import timelines
-from apps.caches.tiers import tiers
 from apps.graph.actions import (
     block_user,
     follow_user,

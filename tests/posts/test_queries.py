@@ -7,7 +7,7 @@ from django.db import connection
 from django.utils import timezone
 
 from apps.accounts.models import User
-from apps.caches.tiers import tiers
+from apps.caches.memcached.tiers import tiers
 from apps.graph.actions import block_user, follow_user, unfollow_user
 from apps.posts.actions import delete_post, repost
 from apps.posts.cache import HEADS

@@ -12,9 +12,9 @@ from django.db import DatabaseError, transaction
 
 from apps.accounts.models import UserCounts
 from apps.accounts.queries import user_by_id
+from apps.caches.memcached.tiers import tiers
 from apps.caches.servers import RedisError, timelines
-from apps.caches.tiers import tiers
-from apps.caches.weekbucket import WEEK_SECONDS, Week
+from apps.caches.structures.weekbucket import WEEK_SECONDS, Week
 from apps.ids import first_id_at, second_of
 from apps.paging import Cursor
 from apps.posts import actions, editing, recent, upkeep

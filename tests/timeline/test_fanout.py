@@ -4,7 +4,7 @@ from django.utils import timezone
 from apps.accounts.models import UserCounts
 from apps.accounts.queries import user_by_id
 from apps.caches.servers import timelines
-from apps.caches.window import bury
+from apps.caches.structures.window import bury
 from apps.events import actions as events
 from apps.events.leases import State
 from apps.graph.actions import follow_user, unfollow_user

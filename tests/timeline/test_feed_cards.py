@@ -13,7 +13,7 @@ from django.utils.html import escape
 
 from apps.accounts.actions import update_profile
 from apps.accounts.queries import user_by_id
-from apps.caches.tiers import tiers
+from apps.caches.memcached.tiers import tiers
 from apps.engagement.actions import like_post, unlike_post
 from apps.engagement.voting import vote
 from apps.graph.actions import block_user, follow_user, unblock_user

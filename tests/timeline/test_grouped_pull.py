@@ -2,7 +2,7 @@
 
 import pytest
 
-from apps.caches.tiers import tiers, use_topology
+from apps.caches.memcached.tiers import tiers, use_topology
 from apps.caches.topology import Node, Topology
 from apps.paging import Cursor
 from apps.timeline import outbox

@@ -8,8 +8,9 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from apps.accounts.queries import user_by_id
-from apps.caches import redisclients, window
+from apps.caches import redisclients
 from apps.caches.servers import RedisError, timelines
+from apps.caches.structures import window
 from apps.graph.actions import follow_user, unfollow_user
 from apps.graph.circle_actions import (
     add_to_circle,

@@ -9,8 +9,8 @@ from django.db import connection
 
 from apps.accounts.queries import user_by_id
 from apps.audit.oracle import Oracle
-from apps.caches import trust
-from apps.caches.tiers import tiers
+from apps.caches.memcached.tiers import tiers
+from apps.caches.structures import trust
 from apps.engagement.cache import BOOKMARKS, LIKES
 from apps.engagement.tasks import tend_filters
 from apps.graph.actions import follow_user

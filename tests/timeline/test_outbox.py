@@ -9,9 +9,9 @@ from django.test.utils import CaptureQueriesContext
 
 from apps.accounts.actions import suspend_user
 from apps.accounts.models import UserCounts
-from apps.caches.layers import Layer
-from apps.caches.tiers import tiers
-from apps.caches.vector import IdVector
+from apps.caches.memcached.layers import Layer
+from apps.caches.memcached.tiers import tiers
+from apps.caches.structures.vector import IdVector
 from apps.paging import Cursor
 from apps.posts.actions import delete_post, repost, unrepost
 from apps.posts.editing import edit_post

@@ -5,8 +5,8 @@ from itertools import product
 import pytest
 
 from apps.accounts.actions import suspend_user
+from apps.caches.memcached.tiers import tiers
 from apps.caches.servers import timelines
-from apps.caches.tiers import tiers
 from apps.graph.actions import block_user, follow_user
 from apps.graph.circle_actions import (
     add_to_circle,

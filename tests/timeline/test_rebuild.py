@@ -4,7 +4,7 @@ import pytest
 from django.db import DatabaseError, connection
 
 from apps.caches.servers import timelines
-from apps.caches.window import BUILDING_TTL_SECONDS
+from apps.caches.structures.window import BUILDING_TTL_SECONDS
 from apps.graph.actions import follow_user
 from apps.paging import Cursor
 from apps.timeline import outbox, pull, rebuild

@@ -5,7 +5,7 @@ import pytest
 
 from apps.accounts.actions import update_profile
 from apps.accounts.queries import user_by_id
-from apps.caches.tiers import tiers
+from apps.caches.memcached.tiers import tiers
 from apps.engagement.actions import like_post
 from apps.graph.actions import follow_user
 from apps.paging import Cursor

@@ -2,7 +2,7 @@
 
 import pytest
 
-from apps.caches.window import Windows
+from apps.caches.structures.window import Windows
 from apps.ids import compose
 from apps.timeline import entries
 from apps.timeline.entries import ENTRIES

@@ -6,8 +6,8 @@ import pytest
 
 from apps.accounts.models import User
 from apps.accounts.queries import user_by_id
-from apps.caches import trust
-from apps.caches.tiers import tiers
+from apps.caches.memcached.tiers import tiers
+from apps.caches.structures import trust
 from apps.engagement.actions import bookmark_post, like_post
 from apps.engagement.cache import BOOKMARKS, LIKES
 from apps.engagement.tasks import tend_filters

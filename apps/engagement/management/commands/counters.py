@@ -7,8 +7,8 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from apps.caches.counters import building, upkeep
 from apps.caches.servers import RedisError
+from apps.caches.structures.counters import building, upkeep
 from apps.engagement import reconcile
 from apps.engagement.management.count_progress import walk
 from apps.engagement.truth import SUBJECTS, Subject

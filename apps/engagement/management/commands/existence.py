@@ -6,11 +6,11 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from apps.caches import trust
-from apps.caches.bloom import capacity_report
 from apps.caches.redisclients import may_evict
-from apps.caches.segments import Marks, fills
 from apps.caches.servers import RedisError, existence
+from apps.caches.structures import trust
+from apps.caches.structures.bloom import capacity_report
+from apps.caches.structures.segments import Marks, fills
 from apps.engagement.cache import KINDS, LIKES
 from apps.engagement.rebuild import MODELS, Outcome, rebuild
 
