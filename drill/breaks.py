@@ -193,10 +193,10 @@ BREAKS: dict[str, Break] = {
         "what the doorbell of events missed stays", "apps.events.tasks", _no_sweep
     ),
     "no-own-push": Break(
-        "authors wait for the workers", "apps.timeline.fanout", _nothing("push_own")
+        "authors wait for the workers", "apps.timeline.delivery.fanout", _nothing("push_own")
     ),
     "no-backfill": Break(
-        "follows change no window", "apps.timeline.fanout", _nothing("follow_changed")
+        "follows change no window", "apps.timeline.delivery.fanout", _nothing("follow_changed")
     ),
     "no-relation-fence": Break(
         "relations without a fence", "apps.caches.structures.longset", _no_relation_fence

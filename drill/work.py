@@ -10,8 +10,8 @@ from apps.events import actions as events
 from apps.events.leases import LeasedRow, State
 from apps.events.models import Event
 from apps.posts.models import Post
-from apps.timeline import fanout
 from apps.timeline.cache import HOME, INBOX
+from apps.timeline.delivery import fanout
 from apps.timeline.models import FanoutChunk, FanoutJob
 from drill.facts import Facts
 from drill.faults import LEASE_SECONDS

@@ -22,7 +22,7 @@ from apps.posts.drafts import Draft
 from apps.posts.models import Visibility
 from apps.refusals import Invalid
 from apps.timeline import unread
-from apps.timeline.fanout import push_own
+from apps.timeline.delivery.fanout import push_own
 from apps.timeline.profile import Wanted, profile_timeline
 from apps.timeline.unread import Activity
 

@@ -9,7 +9,7 @@ from apps.events import actions as events
 from apps.posts.actions import publish_post
 from apps.posts.drafts import Draft
 from apps.posts.models import Post
-from apps.timeline import fanout
+from apps.timeline.delivery import fanout
 
 PASSWORD = "a long enough passphrase"
 _numbers = count(1)

@@ -11,8 +11,8 @@ from apps.events.leases import State
 from apps.graph.cache import RELATIONS, load_sets
 from apps.graph.models import Followee, Follower
 from apps.posts.models import Post
-from apps.timeline import fanout
 from apps.timeline.cache import HOME, INBOX
+from apps.timeline.delivery import fanout
 from apps.timeline.models import FanoutChunk
 
 CHUNKS_NOW = 3

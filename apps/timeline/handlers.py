@@ -6,8 +6,9 @@ from apps.events.registry import Payload, handles
 from apps.ids import author_of
 from apps.posts.actions import delete_reposts_of
 from apps.posts.heads import repair_deleted, repair_edited, repair_published
-from apps.timeline import entries, fanout, outbox, replica
+from apps.timeline import entries, outbox, replica
 from apps.timeline.cache import HOME, INBOX
+from apps.timeline.delivery import fanout
 from apps.timeline.entries import ENTRIES
 
 

@@ -9,7 +9,7 @@ from django.http import HttpRequest
 from django.utils.translation import gettext_lazy, ngettext
 
 from apps.events.admin import StaffList
-from apps.timeline import ledger
+from apps.timeline.delivery import ledger
 
 
 class LedgerList(StaffList):

@@ -16,7 +16,7 @@ from apps.accounts.models import User
 from apps.accounts.queries import user_ids_by_handle
 from apps.caches.servers import RedisError
 from apps.events.admin import REASON_MAX_CHARACTERS, StaffList
-from apps.timeline import costs, handover, switching
+from apps.timeline.delivery import costs, handover, switching
 from apps.timeline.ledger_admin import LedgerList
 from apps.timeline.models import AuthorPolicy, HandOver, Policy, PolicyChange, SitePolicy
 

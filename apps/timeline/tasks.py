@@ -6,7 +6,8 @@ from celery import shared_task
 
 from apps.events.sweeping import UNHEARD
 from apps.events.sweeping import sweep as sweep_with_helpers
-from apps.timeline import costs, entries, fanout, handover, older, replica, switching
+from apps.timeline import entries, older, replica
+from apps.timeline.delivery import costs, fanout, handover, switching
 
 SWEEP_LIMIT, SWEEP_HELPERS = 5, 2
 SWEEP_SECONDS = 0.5  # of every second: a backlog must not hold a worker

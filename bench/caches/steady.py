@@ -15,7 +15,7 @@ from apps.caches.servers import configured_topology
 from apps.caches.topology import Node, Topology
 from apps.events import actions as events
 from apps.posts.models import Post, Visibility
-from apps.timeline import fanout
+from apps.timeline.delivery import fanout
 from bench.measure import Spread
 from bench.report import Line
 from bench.servers import memcached_nodes

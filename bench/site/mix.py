@@ -15,7 +15,7 @@ from typing import NamedTuple, TypeVar
 
 from apps.accounts.actions import issue_token
 from apps.accounts.models import User
-from apps.timeline.fanout import BULK
+from apps.timeline.delivery.fanout import BULK
 from bench.measure import Spread
 from bench.progress import doing
 from bench.report import Line

@@ -15,7 +15,7 @@ from apps.events.models import Event
 from apps.posts.actions import publish_post
 from apps.posts.drafts import Draft
 from apps.posts.models import Post
-from apps.timeline.fanout import BULK
+from apps.timeline.delivery.fanout import BULK
 from apps.timeline.models import FanoutChunk
 from bench.measure import Spread
 from bench.report import Line

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
-from apps.timeline.fanout import BULK
+from apps.timeline.delivery.fanout import BULK
 from runner.processes import spawn
 from runner.processes import wait_until as started
 

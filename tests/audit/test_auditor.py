@@ -25,9 +25,9 @@ from apps.posts.actions import delete_post
 from apps.posts.models import Post
 from apps.timeline import samples
 from apps.timeline.cache import HOME, INBOX
+from apps.timeline.delivery.switching import set_author_policy
 from apps.timeline.home import home_timeline
 from apps.timeline.models import FanoutChunk, FanoutJob, Policy
-from apps.timeline.switching import set_author_policy
 from tests.factories import deliver, publish
 from tests.faults import dead_redis
 

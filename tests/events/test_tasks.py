@@ -23,8 +23,9 @@ from apps.personal.models import Erasure, Export
 from apps.posts.actions import delete_post, repost
 from apps.posts.editing import edit_post
 from apps.posts.models import Post
-from apps.timeline import fanout
 from apps.timeline import tasks as fanout_tasks
+from apps.timeline.delivery import fanout
+from apps.timeline.delivery.switching import set_author_policy
 from apps.timeline.home import home_timeline
 from apps.timeline.models import (
     AuthorPolicy,
@@ -34,7 +35,6 @@ from apps.timeline.models import (
     HandOverChunk,
     Policy,
 )
-from apps.timeline.switching import set_author_policy
 from feedsite.celery import app as celery_app
 from tests.factories import PASSWORD, deliver, make_user, publish
 

@@ -17,7 +17,7 @@ from apps.graph.actions import block_user, follow_user, unblock_user, unfollow_u
 from apps.posts.actions import delete_post
 from apps.posts.editing import edit_post
 from apps.posts.models import Post
-from apps.timeline import fanout
+from apps.timeline.delivery import fanout
 from runner.services.shape import restart
 from tests.factories import deliver, make_user, publish
 from tests.services import running

@@ -14,10 +14,10 @@ from apps.paging import Cursor
 from apps.posts.actions import delete_post
 from apps.posts.models import Post
 from apps.refusals import Refusal
-from apps.timeline import fanout, switching
+from apps.timeline.delivery import fanout, switching
+from apps.timeline.delivery.switching import set_author_policy, set_site_policy
 from apps.timeline.home import home_timeline
 from apps.timeline.models import AuthorPolicy, HandOver, Policy, PolicyChange
-from apps.timeline.switching import set_author_policy, set_site_policy
 from tests.factories import deliver, make_user, publish
 from tests.threads import together
 

@@ -31,10 +31,10 @@ from apps.posts.actions import delete_post, repost
 from apps.posts.editing import edit_post
 from apps.posts.models import Post
 from apps.refusals import Refusal
-from apps.timeline import fanout
+from apps.timeline.delivery import fanout
+from apps.timeline.delivery.switching import set_author_policy, set_site_policy
 from apps.timeline.home import home_timeline
 from apps.timeline.models import FanoutChunk, FanoutJob, Policy
-from apps.timeline.switching import set_author_policy, set_site_policy
 from tests.factories import deliver, make_user, publish
 from tests.services import running
 

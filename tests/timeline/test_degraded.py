@@ -10,9 +10,9 @@ from apps.caches.bulkhead import Bulkhead
 from apps.graph.actions import follow_user
 from apps.paging import Cursor
 from apps.timeline import merged, outbox
+from apps.timeline.delivery.switching import set_author_policy
 from apps.timeline.home import home_timeline
 from apps.timeline.models import Policy
-from apps.timeline.switching import set_author_policy
 from tests.factories import deliver, make_user, publish
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -24,7 +24,7 @@ from apps.posts.actions import delete_post
 from apps.posts.editing import edit_post
 from apps.timeline import home, outbox, pull
 from apps.timeline.cache import HOME, INBOX
-from apps.timeline.fanout import circle_changed, push_own, start_job
+from apps.timeline.delivery.fanout import circle_changed, push_own, start_job
 from apps.timeline.handlers import drop_windows
 from apps.timeline.home import home_timeline, newer_count
 from apps.timeline.models import FanoutChunk

@@ -14,8 +14,10 @@ from apps.events.leases import State
 from apps.graph.actions import follow_user, unfollow_user
 from apps.paging import Cursor
 from apps.posts.actions import delete_post, repost
-from apps.timeline import costs, handover, merged, outbox, policies, switching
+from apps.timeline import merged, outbox, policies
 from apps.timeline.cache import HOME, INBOX
+from apps.timeline.delivery import costs, handover, switching
+from apps.timeline.delivery.switching import set_author_policy, set_site_policy
 from apps.timeline.home import home_timeline, newer_count
 from apps.timeline.models import (
     AuthorPolicy,
@@ -28,7 +30,6 @@ from apps.timeline.models import (
     SitePolicy,
 )
 from apps.timeline.rows import TimelineEntry
-from apps.timeline.switching import set_author_policy, set_site_policy
 from tests.factories import deliver, make_user, publish
 from tests.faults import dead_redis
 

@@ -2,8 +2,8 @@
 
 import pytest
 
+from apps.timeline.delivery.switching import set_author_policy
 from apps.timeline.models import AuthorPolicy, Policy, PolicyChange, SitePolicy
-from apps.timeline.switching import set_author_policy
 from tests.factories import make_user
 from tests.staff import make_staff
 

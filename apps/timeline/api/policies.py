@@ -17,7 +17,7 @@ from apps.graph.api import paged
 from apps.paging import Cursor, page_of_rows
 from apps.refusals import Invalid
 from apps.scopes import scopes
-from apps.timeline import switching
+from apps.timeline.delivery import switching
 from apps.timeline.models import AuthorPolicy, Mode, Policy, SitePolicy
 
 SEE, CHOOSE = "timeline.view_{}", "timeline.change_{}"

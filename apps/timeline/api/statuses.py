@@ -26,7 +26,7 @@ from apps.posts.scheduled import schedule_post
 from apps.scopes import scopes
 from apps.timeline import outbox
 from apps.timeline.api.timelines import is_true
-from apps.timeline.fanout import push_own
+from apps.timeline.delivery.fanout import push_own
 from apps.timeline.hydrate import hydrate
 from apps.timeline.inputs import MediaAttribute, PollInput
 from apps.timeline.schema import (

@@ -15,7 +15,7 @@ from apps.posts.actions import repost, unrepost
 from apps.posts.editing import pin_post, unpin_post
 from apps.posts.muting import mute_thread, unmute_thread
 from apps.refusals import Invalid
-from apps.timeline.fanout import push_own
+from apps.timeline.delivery.fanout import push_own
 from apps.timeline.thread import one_item
 
 

@@ -22,7 +22,7 @@ from apps.posts.scheduled import publish_instead, schedule_post
 from apps.posts.text import RAW_MAX_CHARACTERS
 from apps.posts.uploads import uploaded_picture, withdraw_picture
 from apps.refusals import NotFound, Refusal, TooMany
-from apps.timeline.fanout import push_own
+from apps.timeline.delivery.fanout import push_own
 from apps.timeline.forms import (
     CIRCLE_PREFIX,
     FIELD_NAMES,

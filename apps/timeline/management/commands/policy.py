@@ -11,7 +11,7 @@ from apps.accounts.models import User
 from apps.accounts.queries import user_by_handle
 from apps.caches.servers import RedisError
 from apps.refusals import Refusal
-from apps.timeline import costs, ledger, switching
+from apps.timeline.delivery import costs, ledger, switching
 from apps.timeline.models import AuthorPolicy, HandOver, Mode, Policy, SitePolicy
 
 EXAMPLES = """

@@ -11,8 +11,9 @@ from typing import Any, TypeVar
 from apps.events import leases
 from apps.events.actions import ring
 from apps.graph.queries import follower_ids_between
-from apps.timeline import ledger, policies, switching
+from apps.timeline import policies
 from apps.timeline.cache import HOME
+from apps.timeline.delivery import ledger, switching
 from apps.timeline.models import HandOver, HandOverChunk
 
 NOW = timedelta()

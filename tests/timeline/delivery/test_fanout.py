@@ -11,9 +11,9 @@ from apps.graph.actions import follow_user, unfollow_user
 from apps.paging import Cursor
 from apps.posts.actions import delete_post
 from apps.posts.editing import edit_post
-from apps.timeline import fanout
 from apps.timeline.cache import HOME, INBOX
-from apps.timeline.fanout import follow_changed, start_job
+from apps.timeline.delivery import fanout
+from apps.timeline.delivery.fanout import follow_changed, start_job
 from apps.timeline.home import home_timeline
 from apps.timeline.models import FanoutChunk, FanoutJob
 from apps.timeline.rebuild import rebuild_home

@@ -9,8 +9,8 @@ from django.utils import timezone
 
 from apps.accounts.models import UserCounts
 from apps.events.leases import LEASE, MAX_ATTEMPTS, State
-from apps.timeline import fanout, ledger
 from apps.timeline.cache import HOME
+from apps.timeline.delivery import fanout, ledger
 from apps.timeline.models import FanoutChunk, FanoutJob, Mode
 from tests.factories import deliver, make_user, publish
 

@@ -25,8 +25,9 @@ from apps.graph.circle_queries import circle_audience, circles_known
 from apps.graph.queries import exact_relations, follower_ids_between
 from apps.ids import author_of
 from apps.posts.models import OPEN, RESTRICTED, Mention, Post, Visibility
-from apps.timeline import entries, handover, ledger, outbox, policies, pull
+from apps.timeline import entries, outbox, policies, pull
 from apps.timeline.cache import HOME, INBOX
+from apps.timeline.delivery import handover, ledger
 from apps.timeline.models import FanoutChunk, FanoutJob, Mode
 
 logger = logging.getLogger(__name__)

@@ -18,7 +18,7 @@ from django.utils.translation import gettext as _
 from apps.accounts.models import User, UserCounts
 from apps.ids import first_id_at
 from apps.posts.models import Post, PostCounts
-from apps.timeline import switching
+from apps.timeline.delivery import switching
 from apps.timeline.models import (
     AuthorPolicy,
     FanoutChunk,
