@@ -28,12 +28,17 @@ class _PreparingCursor(psycopg.Cursor[Row]):
 
     def execute(self, query: Any, params: Any = None, **_options: Any) -> Self:
         """As the library does it; planned anew when a column's type has changed under a kept plan."""
+        # Of this statement alone: what Django sends would be counted too, with all its values, 100 texts a connection.
+        self.connection.prepare_threshold = 0
         try:
             return super().execute(query, params, prepare=True)
         except psycopg.errors.FeatureNotSupported:
             if self.connection.info.transaction_status is not psycopg.pq.TransactionStatus.IDLE:
                 raise
-            return super().execute(query, params, prepare=False)
+            self.connection.execute("DEALLOCATE ALL", prepare=False)  # the driver forgets them too
+            return super().execute(query, params, prepare=True)
+        finally:
+            self.connection.prepare_threshold = None
 
 
 def _preparing_cursor() -> CursorWrapper:

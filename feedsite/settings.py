@@ -141,7 +141,6 @@ DATABASES["default"]["OPTIONS"] = {
         "max_size": env.int("DATABASE_POOL_MAX", 8),
         "timeout": env.float("DATABASE_POOL_TIMEOUT_SECONDS", 2.0),  # then the answer is 503
     },
-    "prepare_threshold": 0,  # for those who ask for it: `apps.prepared`
     "options": f"-c statement_timeout={env.int('DATABASE_STATEMENT_TIMEOUT_MS', 30_000)}"
     " -c lock_timeout=10000 -c idle_in_transaction_session_timeout=60000"
     # of what is prepared, which is written so that one plan serves: else some of it would be planned each time (0053)

@@ -34,11 +34,13 @@ class SheddingMiddleware:
             return self._get_response(request)
         if not self._sit():
             return refusal_response(request, too_busy())
-        turn = self._turns.take()
         try:
-            return self._get_response(request)
+            turn = self._turns.take()
+            try:
+                return self._get_response(request)
+            finally:
+                turn.release()
         finally:
-            turn.release()
             self._seats.release()
 
     def _sit(self) -> bool:

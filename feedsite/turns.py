@@ -19,6 +19,7 @@ class Turns:
         """Wait for one's turn, no longer than one's patience; to be released in the end."""
         turn = self._turn
         if not turn.acquire(timeout=self._patience_seconds):
-            turn = self._turn = threading.Lock()  # whoever comes from now on waits for us
-            turn.acquire()
+            turn = threading.Lock()
+            turn.acquire()  # before anybody sees it
+            self._turn = turn  # whoever comes from now on waits for us
         return turn

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import psycopg
 import pytest
-from django.db import NotSupportedError, connection, models, transaction
+from django.db import IntegrityError, NotSupportedError, connection, models, transaction
 
 from apps.accounts.models import AccessToken, User
 from apps.posts.models import Post
@@ -97,12 +97,27 @@ def test_a_changed_object_can_be_saved(alice):
 def test_postgresql_plans_it_once_for_a_connection(alice, bob):
     prepared = Prepared(by_handle, "a handle")
     assert [prepared.first(name) for name in ("alice", "bob", "alice")] == [alice, bob, alice]
+    assert plans_made(prepared) == 3
+
+
+def test_a_savepoint_that_is_rolled_back_costs_no_plan(alice):
+    prepared = Prepared(by_handle, "a handle")
+    assert prepared.first("alice") == alice
+    with pytest.raises(IntegrityError), transaction.atomic():
+        User.objects.create(pk=alice.pk)
+    assert prepared.first("alice") == alice
+    assert plans_made(prepared) == 2
+
+
+def plans_made(prepared):
+    """How often this connection used the plan that PostgreSQL keeps of a query."""
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT generic_plans + custom_plans FROM pg_prepared_statements WHERE statement = %s",
             [prepared._plan.sql.replace("%s", "$1")],
         )
-        assert cursor.fetchall() == [(3,)]
+        [(number,)] = cursor.fetchall()
+        return number
 
 
 @pytest.mark.django_db(transaction=True)
@@ -112,7 +127,9 @@ def test_a_kept_plan_whose_columns_have_changed_is_made_anew():
     try:
         assert [one.name for one in prepared.all(1)] == ["a"]
         run("ALTER TABLE changing ALTER name TYPE varchar(10)")
-        assert [one.name for one in prepared.all(1)] == ["a"]
+        for _ in range(2):
+            assert [one.name for one in prepared.all(1)] == ["a"]
+        assert plans_made(prepared) == 2, "the second time with the new plan"
         run("ALTER TABLE changing ALTER name TYPE varchar(20)")
         with pytest.raises(NotSupportedError), transaction.atomic():
             prepared.first(1)  # the transaction has failed: nothing in it can be asked again

@@ -43,3 +43,22 @@ def test_a_slow_one_that_ends_frees_nobody_elses_turn():
     slow.release()
     assert second.locked()
     assert turns.take() is not second
+
+
+def test_who_waits_no_longer_has_a_turn_before_anybody_sees_it(monkeypatch):
+    """A newcomer that took it first would hold up whoever made it, however long it works."""
+    turns = Turns(0.02)
+    slow, made = turns.take(), threading.Lock
+
+    class Lock:
+        """Looks at what can be seen at the moment when it is taken."""
+
+        def __init__(self):
+            self._lock = made()
+
+        def acquire(self):
+            assert turns._turn is slow
+            return self._lock.acquire()
+
+    monkeypatch.setattr(threading, "Lock", Lock)
+    assert turns.take() is not slow

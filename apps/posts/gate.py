@@ -58,8 +58,8 @@ def ask_posts(
 ) -> Later[SeenPosts]:
     """The posts among up to 400 ids that a viewer may see now, without their sources, and more `people`.
 
-    `known` are contents of open posts that the caller has just read and compared with the author's revision; they are not
-    read again. For a standing that is believed.
+    `known` are contents of open posts that the caller has just read, from PostgreSQL or by the author's revision; they are
+    not read again. For a standing that is believed.
     """
     ids = set(post_ids)
     if len(ids) > MOST_IDS:

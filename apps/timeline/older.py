@@ -31,7 +31,7 @@ def home_ids(
     what many do. The newest posts are theirs.
     """
     ids = _ids(reader_id, cursor, count)
-    if known is not None and cursor.max_id is not None and not cursor.ascending:
+    if ids and known is not None and cursor.max_id is not None and not cursor.ascending:
         known |= load_open(ids)
     return ids
 

@@ -537,13 +537,19 @@ def said(capsys, *words):
     return capsys.readouterr().out
 
 
+def rebuilds(capsys, *kinds):
+    """How it ended; it may have waited for a transaction of PostgreSQL's own, such as autovacuum's."""
+    lines = said(capsys, "rebuild", *kinds).splitlines()
+    return [line for line in lines if not line.endswith(": waiting")]
+
+
 def test_the_command_shows_and_rebuilds(alice, bob, capsys):
     assert "like:" in said(capsys, "status")
     assert said(capsys, "status").count("not believed") >= 2
     like_post(bob, publish(alice).pk)
-    assert said(capsys, "rebuild", "like").strip() == "like: rebuilt"
+    assert rebuilds(capsys, "like") == ["like: rebuilt"]
     assert "1 of 54,331 records" in said(capsys, "status")
-    assert said(capsys, "rebuild").splitlines() == ["like: rebuilt", "bookmark: rebuilt"]
+    assert rebuilds(capsys) == ["like: rebuilt", "bookmark: rebuilt"]
     assert "0.997%" in said(capsys, "status")
 
 

@@ -417,11 +417,7 @@ class TestShared:
 
 
 def test_the_kept_composer_is_what_its_template_makes_of_it_now(alice, bob):
-    kept = Template(
-        "{% load kept %}{% with me=viewer|drawn|anew %}"
-        + _line_of("timeline/home.html", "_new_post.html")
-        + "{% endwith %}"
-    )
+    kept = Template("{% load kept pages %}" + _line_of("timeline/home.html", "_new_post.html"))
     plain = Template('{% include "timeline/_home_composer.html" %}')
     create_circle(alice, name="Kin <b>")
     alice = user_by_id(alice.pk)

@@ -328,7 +328,7 @@ def walk_up(viewer, limit):
 
 @pytest.mark.parametrize("seed", range(5))
 def test_pages_in_both_directions_are_what_the_rules_say(seed, monkeypatch):
-    for module in ("home", "rebuild", "fanout"):
+    for module in ("home", "rebuild", "delivery.fanout"):
         monkeypatch.setattr(f"apps.timeline.{module}.HOME", short_home())
         monkeypatch.setattr(f"apps.timeline.{module}.INBOX", short_inbox())
     history = History(seed)

@@ -212,7 +212,7 @@ class TestChanges:
     @pytest.mark.parametrize("number", [2, 3, 4, 7])
     def test_a_join_keeps_the_inbox_contiguous(self, cast, monkeypatch, number):
         short = replace(INBOX, length=4)
-        for module in ("home", "rebuild", "fanout"):
+        for module in ("home", "rebuild", "delivery.fanout"):
             monkeypatch.setattr(f"apps.timeline.{module}.INBOX", short)
         bob = cast["bob"]
         before = say(cast, "followers")
@@ -375,7 +375,7 @@ class TestReading:
 
     @pytest.mark.parametrize(("home_length", "inbox_length"), [(3, 9), (9, 3), (3, 3), (4, 1)])
     def test_walks_are_exact_below_both_ends(self, cast, monkeypatch, home_length, inbox_length):
-        for module in ("home", "rebuild", "fanout"):
+        for module in ("home", "rebuild", "delivery.fanout"):
             monkeypatch.setattr(f"apps.timeline.{module}.HOME", replace(HOME, length=home_length))
             monkeypatch.setattr(f"apps.timeline.{module}.INBOX", replace(INBOX, length=inbox_length))  # fmt: skip
         timelines().flushdb()

@@ -79,8 +79,8 @@ def home(request: MemberVisit) -> HttpResponse:
         blank=Blank.of(request.user),
         idempotency_key=new_key(),
         is_top=cursor.max_id is None,
-        under=("blank", "has_items", "inline", "is_top"),
-        new=("idempotency_key", "place"),
+        under=("has_items", "is_top"),
+        new=("place",),
     )
 
 
@@ -259,4 +259,6 @@ def _feed(
 
 
 def _standing(viewer_id: int | None, owner: User) -> Relationship:
-    return relationships(viewer_id, [owner.pk])[0] if viewer_id else Relationship(owner.pk)
+    if viewer_id is None or viewer_id == owner.pk:
+        return Relationship(owner.pk)
+    return relationships(viewer_id, [owner.pk])[0]
