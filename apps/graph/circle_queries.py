@@ -83,11 +83,11 @@ def circles_to_post_to(user: User) -> list[CircleChoice]:
     return sorted(found, key=lambda circle: not circle.is_own)
 
 
-def circle_audience(circle_id: int) -> list[int]:
+def circle_audience(circle_id: int) -> set[int]:
     """Everybody in a circle, its owner among them; nobody when it is deleted. At most one more than it may have."""
     owner = Circle.objects.filter(pk=circle_id, deleted_at=None).values_list("owner_id", flat=True)
     members = CircleMember.objects.filter(circle=circle_id).values_list("member_id", flat=True)
-    return [*owner, *members] if owner else []
+    return {*owner, *members} if owner else set()
 
 
 def circles_of(owner: User) -> list[Circle]:

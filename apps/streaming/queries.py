@@ -157,7 +157,7 @@ def _at_home(post: Post, listeners: Collection[int]) -> set[int]:
     if post.visibility == Visibility.MENTIONED:
         found &= set(Mention.objects.filter(post=post).values_list("user_id", flat=True))
     if post.circle_id is not None:
-        found = set(circle_audience(post.circle_id)).intersection(listeners)
+        found = circle_audience(post.circle_id).intersection(listeners)
     found |= {post.author_id}.intersection(listeners)
     names = tag_names(post.body)
     if names and post.visibility == Visibility.PUBLIC:

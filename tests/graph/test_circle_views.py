@@ -73,14 +73,14 @@ def test_fill_and_empty(alice, bob, family, page_of):
         follow_user(one, alice)
     answer = browser.post(of(family, "/add"), {"handles": "@Dora, eve @bob"})
     assert (answer.status_code, answer["Location"]) == (303, of(family))
-    assert circle_audience(family.pk) == [alice.pk, bob.pk, *(one.pk for one in more)]
+    assert circle_audience(family.pk) == {alice.pk, bob.pk, *(one.pk for one in more)}
     assert re.findall(r'name="handle" value="(\w+)"', browser.get(of(family)).text) == [
         "eve",
         "dora",
         "bob",
     ]
     browser.post(of(family, "/remove"), {"handle": "dora"})
-    assert circle_audience(family.pk) == [alice.pk, bob.pk, more[1].pk]
+    assert circle_audience(family.pk) == {alice.pk, bob.pk, more[1].pk}
 
 
 @pytest.mark.parametrize(
@@ -116,7 +116,7 @@ def test_leave(alice, bob, family, page_of):
     assert f'action="{of(family, "/leave")}"' in page
     answer = browser.post(of(family, "/leave"))
     assert (answer.status_code, answer["Location"]) == (303, LIST)
-    assert circle_audience(family.pk) == [alice.pk]
+    assert circle_audience(family.pk) == {alice.pk}
     assert browser.post(of(family, "/leave")).status_code == 404
 
 

@@ -52,7 +52,7 @@ def told():
 
 
 def test_the_owner_belongs_without_a_row(alice, bob, carol, family):
-    assert circle_audience(family.pk) == [alice.pk, bob.pk]
+    assert circle_audience(family.pk) == {alice.pk, bob.pk}
     assert circles_known(alice.pk, [family.pk]) == {family.pk: "Family"}
     assert circles_known(bob.pk, [family.pk]) == {family.pk: "Family"}
     assert circles_known(carol.pk, [family.pk]) == {}
@@ -120,7 +120,7 @@ class TestMembers:
         with pytest.raises(NotAllowed) as refused:
             add_to_circle(alice, family.pk, [bob, carol])
         assert "@carol" in refused.value.message
-        assert circle_audience(family.pk) == [alice.pk]
+        assert circle_audience(family.pk) == {alice.pk}
 
     def test_nobody_adds_themselves(self, alice, family):
         with pytest.raises(NotAllowed):
@@ -149,17 +149,17 @@ class TestMembers:
     def test_removed_and_left(self, alice, bob, carol, family):
         remove_from_circle(alice, family.pk, bob.pk)
         remove_from_circle(alice, family.pk, bob.pk)
-        assert circle_audience(family.pk) == [alice.pk]
+        assert circle_audience(family.pk) == {alice.pk}
         with pytest.raises(NotFound):
             leave_circle(bob, family.pk)
         add_to_circle(alice, family.pk, [bob])
         leave_circle(bob, family.pk)
-        assert circle_audience(family.pk) == [alice.pk]
+        assert circle_audience(family.pk) == {alice.pk}
         assert told() == [(family.pk, [bob.pk])] * 4
 
     def test_an_unfollow_leaves_the_circle_as_it_is(self, alice, bob, family):
         unfollow_user(bob, alice)
-        assert circle_audience(family.pk) == [alice.pk, bob.pk]
+        assert circle_audience(family.pk) == {alice.pk, bob.pk}
 
 
 @pytest.mark.parametrize("blocker", ["owner", "member"])
@@ -172,8 +172,8 @@ def test_a_block_takes_both_out_of_each_others_circles(alice, bob, family, block
     add_to_circle(alice, family.pk, [third])
     one, other = (alice, bob) if blocker == "owner" else (bob, alice)
     block_user(one, other)
-    assert circle_audience(family.pk) == [alice.pk, third.pk]
-    assert circle_audience(theirs.pk) == [bob.pk]
+    assert circle_audience(family.pk) == {alice.pk, third.pk}
+    assert circle_audience(theirs.pk) == {bob.pk}
     assert told()[-2:] == [(family.pk, [bob.pk]), (theirs.pk, [alice.pk])]
 
 
@@ -184,7 +184,7 @@ def test_a_block_that_fails_takes_nobody_out(alice, bob, family, monkeypatch):
     monkeypatch.setattr("apps.graph.actions.record", broken)
     with pytest.raises(RuntimeError):
         block_user(alice, bob)
-    assert circle_audience(family.pk) == [alice.pk, bob.pk]
+    assert circle_audience(family.pk) == {alice.pk, bob.pk}
 
 
 def test_a_third_ones_circle_is_not_touched_by_a_block(alice, bob, family):
@@ -192,12 +192,12 @@ def test_a_third_ones_circle_is_not_touched_by_a_block(alice, bob, family):
     follow_user(third, alice)
     add_to_circle(alice, family.pk, [third])
     block_user(bob, third)
-    assert circle_audience(family.pk) == [alice.pk, bob.pk, third.pk]
+    assert circle_audience(family.pk) == {alice.pk, bob.pk, third.pk}
 
 
 def test_a_deleted_circle_has_nobody_in_it(alice, bob, family):
     delete_circle(alice, family.pk)
-    assert circle_audience(family.pk) == []
+    assert circle_audience(family.pk) == set()
     assert circles_known(alice.pk, [family.pk]) == {}
     assert circles_known(bob.pk, [family.pk]) == {}
     assert (circles_of(alice), circles_with(bob)) == ([], [])
@@ -306,7 +306,7 @@ def test_adding_and_blocking_at_once_leaves_no_blocked_member(transactional_db):
             add_to_circle(owner, circle.pk, [person])
 
     together(6, act)
-    assert circle_audience(circle.pk) == [owner.pk]
+    assert circle_audience(circle.pk) == {owner.pk}
 
 
 def test_adding_at_once_keeps_to_the_limit(transactional_db, monkeypatch):

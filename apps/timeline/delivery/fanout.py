@@ -192,7 +192,7 @@ def _readers(post: Post, chunk: FanoutChunk) -> Sequence[int] | Sequence[str]:
 def _addressees(post: Post) -> list[int]:
     """Whom an addressed post is for, besides its author: those in the circle, or those named who follow the author."""
     if post.circle_id is not None:
-        readers = set(circle_audience(post.circle_id))
+        readers = circle_audience(post.circle_id)
     else:
         named = list(Mention.objects.filter(post=post.pk).values_list("user_id", flat=True))
         readers = exact_relations(post.author_id, named).followed_by
