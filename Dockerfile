@@ -24,4 +24,4 @@ ENV STATIC_ROOT=/app/collected MEDIA_ROOT=/data/media
 USER feedsite
 EXPOSE 8000
 CMD ["granian", "--interface", "wsgi", "feedsite.wsgi:application", "--host", "0.0.0.0", "--port", "8000", \
-     "--workers", "2", "--blocking-threads", "16", "--no-ws", "--respawn-failed-workers"]
+     "--workers", "2", "--blocking-threads", "32", "--no-ws", "--respawn-failed-workers"]

@@ -4,7 +4,7 @@ import sys
 from pathlib import Path
 
 # More than the requests a process works on and lets wait (WEB_SEATS, WEB_QUEUE): one is always free to refuse the excess.
-BLOCKING_THREADS = 16
+BLOCKING_THREADS = 32
 QUEUES = "sweep,default,fanout,fanout_bulk"  # in this order
 
 
