@@ -7,9 +7,11 @@ from django.db.models.functions import Greatest
 
 from apps.accounts.models import User, UserCounts
 from apps.accounts.queries import user_by_id
+from apps.graph.actions import follow_user
 from apps.graph.models import Followee, Follower
 from apps.ids import compose
 from apps.posts.models import OPEN, Post, PostCounts
+from tests.factories import deliver, make_user
 
 FIRST_SECOND = 1_700_000_000
 _numbers = count(1)
@@ -44,6 +46,15 @@ def write(author, number, *, start=0, reply_to=None, visibility="public"):
 def fresh(user):
     """The account as a request would load it, with its counts of now."""
     return user_by_id(user.pk)
+
+
+def reader_of(authors):
+    """Somebody who follows them and whose windows are up to date."""
+    reader = make_user("reader")
+    for author in authors:
+        follow_user(reader, author)
+    deliver()
+    return fresh(reader)
 
 
 def truth(author_ids, *, replies=True):

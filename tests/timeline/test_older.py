@@ -27,7 +27,7 @@ from apps.timeline.models import TimelineSpan
 from apps.timeline.tasks import keep_older
 from tests.factories import deliver, make_user, publish
 from tests.flows.processes import wait_for
-from tests.timeline.outboxes import crowd, follow_all, fresh, write
+from tests.timeline.outboxes import crowd, follow_all, fresh, reader_of, write
 from tests.waves import relayed
 
 pytestmark = pytest.mark.django_db
@@ -45,11 +45,7 @@ def authors(db):
 
 @pytest.fixture
 def reader(authors):
-    reader = make_user("reader")
-    for author in authors:
-        follow_user(reader, author)
-    deliver()
-    return fresh(reader)
+    return reader_of(authors)
 
 
 @pytest.fixture

@@ -26,7 +26,7 @@ from apps.timeline.home import home_timeline
 from apps.timeline.models import TimelineEntry, TimelineSpan
 from apps.timeline.tasks import tend_second_level
 from tests.factories import deliver, make_user, publish
-from tests.timeline.outboxes import FIRST_SECOND, fresh, write
+from tests.timeline.outboxes import FIRST_SECOND, reader_of, write
 
 PRESENT = first_id_at(FIRST_SECOND + 60 * 60 * 24 * 30)  # above all that is written in bulk
 
@@ -43,11 +43,7 @@ def authors(db):
 
 @pytest.fixture
 def reader(authors):
-    reader = make_user("reader")
-    for author in authors:
-        follow_user(reader, author)
-    deliver()
-    return fresh(reader)
+    return reader_of(authors)
 
 
 @pytest.fixture(autouse=True)
