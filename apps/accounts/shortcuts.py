@@ -71,18 +71,13 @@ def _table(wish: str) -> tuple[Shortcut, ...]:
     return tuple(replace(one, keys=swapped.get(one.act, one.keys)) for one in SHORTCUTS)
 
 
-def acts_of(viewer: User | None) -> dict[str, str]:
-    """What each key does, for the script."""
-    return acts(*wish_of(viewer))
-
-
 def wish_of(viewer: User | None) -> tuple[str, str]:
     """All that the acts of a viewer's keys depend on: where they are at home, and which table they want."""
     return (viewer.url, viewer.keys) if viewer else ("/login", Keys.ON)
 
 
 def acts(own: str, wish: str) -> dict[str, str]:
-    """What each key of a table does for whoever is at home there."""
+    """What each key of a table does for whoever is at home there, for the script."""
     return {
         key: own if one.act == PROFILE else one.act
         for one in _table(wish)
