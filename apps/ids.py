@@ -47,6 +47,11 @@ def author_of(post_id: int) -> int:
     return post_id >> SEQUENCE_BITS & MAX_AUTHOR_ID
 
 
+def answers_another(reply_to_id: int | None, author_id: int) -> bool:
+    """Whether a post answers somebody else: who goes on with a thread of their own does not reply to anybody."""
+    return reply_to_id is not None and author_of(reply_to_id) != author_id
+
+
 def sequence_of(post_id: int) -> int:
     """The position among the author's posts of that second, from 0."""
     return post_id & MAX_SEQUENCE

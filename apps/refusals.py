@@ -4,6 +4,7 @@ Raised anywhere below the views; rendered as a page or as JSON in one place, `fe
 """
 
 from collections.abc import Mapping
+from typing import Any
 
 
 class Refusal(Exception):  # noqa: N818 -- a refusal is an answer, not an error of ours
@@ -19,6 +20,7 @@ class Refusal(Exception):  # noqa: N818 -- a refusal is an answer, not an error 
         self.message = message
         self.code = code or self.code
         self.errors = dict(errors or {})
+        self.extensions: dict[str, Any] = {}  # further members of the answer to programs (RFC 9457)
 
 
 class BadRequest(Refusal):

@@ -119,6 +119,7 @@ def api_exception(exception: Exception, context: dict[str, Any]) -> Response | N
             else exception.message
         )
         body = problem(request, exception.status, exception.code, message, exception.errors)
+        body |= exception.extensions
         headers = None
         if isinstance(exception, TooMany | Unavailable):
             headers = {"Retry-After": str(exception.retry_after)}

@@ -15,6 +15,7 @@ from rest_framework.response import Response
 from apps.accounts.models import User
 from apps.accounts.serializers import absolute, picture_address
 from apps.caches.local import LocalCache
+from apps.moderation.rules import rules_json
 from apps.pixels import MAX_PIXELS
 from apps.posts.drafts import (
     ALT_MAX_CHARACTERS,
@@ -32,6 +33,7 @@ from feedsite.instanceschema import (
     InstanceV1Schema,
     NodeinfoLinksSchema,
     NodeinfoSchema,
+    RuleSchema,
 )
 
 MASTODON_VERSION = "4.3.0"  # whose API this one follows; clients read what they may use from it
@@ -93,7 +95,7 @@ def instance(_request: Request) -> Response:
             },
             "api_versions": {"mastodon": API_VERSION},
             "contact": {"email": settings.DEFAULT_FROM_EMAIL, "account": None},
-            "rules": [],
+            "rules": rules_json(),
         }
     )
 
@@ -132,9 +134,24 @@ def instance_v1(_request: Request) -> Response:
             "invites_enabled": False,
             "configuration": _configuration(),
             "contact_account": None,
-            "rules": [],
+            "rules": rules_json(),
         }
     )
+
+
+@scopes(GET=ANY_TOKEN)
+@extend_schema(
+    operation_id="instance_rules",
+    tags=["instance"],
+    summary="The rules of the site",
+    responses={200: RuleSchema(many=True)},
+)
+@api_view(["GET"])
+@authentication_classes([])
+@permission_classes([AllowAny])
+def rules(_request: Request) -> Response:
+    """What people are judged by; reports name them by id."""
+    return Response(rules_json())
 
 
 @scopes(GET=ANY_TOKEN)

@@ -130,6 +130,7 @@ class RuleSchema(serializers.Serializer[Any]):
 
     id = Text()
     text = Text()
+    hint = Text(allow_blank=True)
 
 
 class InstanceSchema(serializers.Serializer[Any]):

@@ -34,4 +34,6 @@ def media_file(request: HttpRequest, name: str) -> FileResponse:
         f"private, max-age={LIFETIME_SECONDS}" if is_restricted(name) else PUBLIC
     )
     response.headers["Content-Security-Policy"] = "default-src 'none'; sandbox"
+    # Clients in browsers draw with it (`crossorigin=anonymous`). Always said, so that one copy serves every origin.
+    response.headers["Access-Control-Allow-Origin"] = "*"
     return response

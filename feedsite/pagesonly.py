@@ -1,22 +1,24 @@
 """What only pages need: a session, who is logged in by it, and messages.
 
-A program shows its token with every request: for it these would be work for nothing. And a cookie never means anything to the API.
+A program shows its token with every request: for it these would be work for nothing. And a cookie never means anything to the API,
+nor to pictures: a shared cache has one copy of them for everybody.
 """
 
 from collections.abc import Awaitable
 
+from django.conf import settings
 from django.contrib.auth.middleware import AuthenticationMiddleware, get_user
 from django.contrib.messages.middleware import MessageMiddleware
 from django.contrib.sessions.middleware import SessionMiddleware
 from django.http import HttpRequest, HttpResponseBase
 from django.utils.deprecation import MiddlewareMixin
 
-API = "/api/"
+WITHOUT_SESSION = ("/api/", settings.MEDIA_URL)
 
 
 class _PagesOnly(MiddlewareMixin):
     def __call__(self, request: HttpRequest) -> HttpResponseBase | Awaitable[HttpResponseBase]:
-        if request.path.startswith(API):
+        if request.path.startswith(WITHOUT_SESSION):
             return self.get_response(request)
         return super().__call__(request)
 

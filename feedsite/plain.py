@@ -13,6 +13,7 @@ from django.views.decorators.cache import cache_control
 from django.views.decorators.http import require_safe
 
 from apps.accounts.visitors import Visit
+from apps.moderation.rules import rules_json
 from feedsite.health import state_of_all
 
 DAY = 24 * 3600
@@ -106,12 +107,18 @@ def _icon(size: int) -> dict[str, str]:
     return {"src": file, "sizes": f"{size}x{size}", "type": "image/png", "purpose": "maskable"}
 
 
+@require_safe
+def rules(request: HttpRequest) -> HttpResponse:
+    """What people are judged by; programs read the same from the API."""
+    return render(request, "rules.html", {"here": "about", "rules": rules_json()})
+
+
 pages: list[URLPattern] = [
     path("about", page, {"template": "about.html"}, name="about"),
     path("about/api", page, {"template": "about_api.html"}, name="about_api"),
     path("about/shortcuts", shortcuts, name="shortcuts"),
     path("privacy", page, {"template": "privacy.html"}, name="privacy"),
-    path("rules", page, {"template": "rules.html"}, name="rules"),
+    path("rules", rules, name="rules"),
     path("status", status, name="status"),
     path("robots.txt", robots, name="robots"),
     path("favicon.svg", favicon, name="favicon"),

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+from django.conf import settings
 from django.http import HttpRequest, HttpResponseBase
 from django.utils.cache import patch_vary_headers
 
@@ -15,6 +16,9 @@ class PrivateByDefaultMiddleware:
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         """Set the headers the view left open."""
         response = self._get_response(request)
+        if request.path.startswith(settings.MEDIA_URL):  # a file: the same for everybody
+            del response.headers["Vary"]
+            return response
         if not response.has_header("Cache-Control"):
             response.headers["Cache-Control"] = "private, no-cache"
         # the same address answers htmx with a fragment

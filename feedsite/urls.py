@@ -58,6 +58,7 @@ urlpatterns = [
             [
                 *timeline_endpoints,
                 path("instance", instance.instance_v1),
+                path("instance/rules", instance.rules),
                 path("custom_emojis", instance.custom_emojis),
                 *search_endpoints,
                 *account_endpoints,

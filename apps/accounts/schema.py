@@ -144,12 +144,27 @@ class LinesField(serializers.Field[Any, Any, Any, Any]):
         return value
 
 
+class OnlyField(serializers.ChoiceField):
+    """A setting of Mastodon's that has one value here: asking for another one is refused, not ignored."""
+
+    def __init__(self, only: str | bool, **options: Any) -> None:  # noqa: FBT001 -- the value itself
+        super().__init__([only], **options)
+        self.only = only
+
+    def to_internal_value(self, data: Any) -> Any:
+        """The one value."""
+        if str(data).lower() != str(self.only).lower():
+            raise serializers.ValidationError(_("This site has no such setting."))
+        return self.only
+
+
 class PostingInput(serializers.Serializer[Any]):
     """The defaults of new posts."""
 
     privacy = serializers.ChoiceField(list(PRIVACY.values()), required=False)
     sensitive = serializers.BooleanField(required=False)
     language = serializers.RegexField(LANGUAGE, required=False, allow_blank=True, allow_null=True)
+    quote_policy = OnlyField("public", required=False)
 
 
 class ProfileInput(serializers.Serializer[Any]):
@@ -166,10 +181,12 @@ class ProfileInput(serializers.Serializer[Any]):
     avatar = serializers.FileField(required=False, allow_empty_file=True)
     header = serializers.FileField(required=False, allow_empty_file=True)
     fields_attributes = LinesField(required=False, source="lines")
+    hide_collections = OnlyField(False, required=False)  # noqa: FBT003 -- the value itself
     source = PostingInput(required=False)  # type: ignore[assignment]  # the entity's own name for it
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         """The defaults of posts under names of our own."""
+        attrs.pop("hide_collections", None)
         posting = attrs.pop("source", {})
         if "privacy" in posting:
             named = {name: visibility for visibility, name in PRIVACY.items()}

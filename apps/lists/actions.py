@@ -7,7 +7,7 @@ from django.utils.translation import gettext as _
 
 from apps.accounts.models import User, UserCounts
 from apps.accounts.profiles import single_line
-from apps.graph.models import Followee
+from apps.graph.models import Followee, FollowRequest
 from apps.lists.models import TITLE_MAX_CHARACTERS, ListMember, RepliesPolicy, UserList
 from apps.lists.queries import own_list
 from apps.refusals import Invalid, NotFound
@@ -67,7 +67,7 @@ def delete_list(owner: User, list_id: int) -> None:
 
 @transaction.atomic
 def add_to_list(owner: User, list_id: int, people: Collection[int]) -> None:
-    """Put followed accounts, by id, into a list, all of them or none; twice is once.
+    """Put accounts that are followed, or asked to be, into a list, by id, all of them or none; twice is once.
 
     NotFound for a list or an account that is not there, and for one that is not followed: the same answer. Invalid
     beyond 100 at once or 500 in all.
@@ -78,7 +78,12 @@ def add_to_list(owner: User, list_id: int, people: Collection[int]) -> None:
     _lock(owner)
     found = own_list(owner, list_id)
     followed = Followee.objects.filter(owner=owner, followee__in=wanted)
-    if set(followed.values_list("followee_id", flat=True)) != wanted:
+    asked = FollowRequest.objects.filter(requester=owner, owner__in=wanted)
+    known = {
+        *followed.values_list("followee_id", flat=True),
+        *asked.values_list("owner_id", flat=True),
+    }
+    if known != wanted:
         raise NotFound(_("Only people you follow can be in a list."))
     inside = set(ListMember.objects.filter(user_list=found).values_list("member_id", flat=True))
     if len(inside | wanted) > MOST_MEMBERS:
@@ -98,9 +103,11 @@ def remove_from_list(owner: User, list_id: int, people: Collection[int]) -> None
 
 @transaction.atomic
 def tidy_lists(owner_id: int, member_id: int) -> None:
-    """Take somebody out of all lists of an account that follows them no more; reads pass over them already."""
+    """Take somebody out of all lists of an account that neither follows them nor asks to any more; reads pass over them already."""
     UserCounts.objects.select_for_update().filter(pk=owner_id).first()
-    if not Followee.objects.filter(owner=owner_id, followee=member_id).exists():
+    follows = Followee.objects.filter(owner=owner_id, followee=member_id)
+    asks = FollowRequest.objects.filter(requester=owner_id, owner=member_id)
+    if not follows.exists() and not asks.exists():
         ListMember.objects.filter(user_list__owner=owner_id, member=member_id).delete()
 
 

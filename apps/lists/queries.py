@@ -5,7 +5,7 @@ from django.utils.translation import gettext as _
 
 from apps.accounts.models import User
 from apps.accounts.queries import users_by_id
-from apps.graph.models import Followee
+from apps.graph.models import Followee, FollowRequest
 from apps.graph.queries import exact_relations
 from apps.lists.models import ListMember, UserList
 from apps.paging import Cursor, Page, page_of_rows
@@ -34,16 +34,17 @@ def lists_with(owner: User, member_id: int) -> list[UserList]:
 
 def members_page(user_list: UserList, cursor: Cursor) -> Page[User]:
     """Who is in a list, the latest first; the cursor is the id of the membership."""
-    page = page_of_rows(_followed(user_list), cursor)
+    page = page_of_rows(_members(user_list), cursor)
     ids = [row.member_id for row in page.items]
     users = users_by_id(ids)
     severed = exact_relations(user_list.owner_id, ids).severed
     return page.mapped([users[one] for one in ids if one in users and one not in severed])
 
 
-def _followed(user_list: UserList) -> QuerySet[ListMember]:
+def _members(user_list: UserList) -> QuerySet[ListMember]:
     followed = Followee.objects.filter(owner=user_list.owner_id, followee=OuterRef("member"))
-    return ListMember.objects.filter(Exists(followed), user_list=user_list)
+    asked = FollowRequest.objects.filter(requester=user_list.owner_id, owner=OuterRef("member"))
+    return ListMember.objects.filter(Exists(followed) | Exists(asked), user_list=user_list)
 
 
 def kept_off_home(owner: User) -> frozenset[int]:

@@ -9,6 +9,7 @@ from django.utils.translation import gettext as _
 from apps.accounts.limits import count_or_refuse
 from apps.accounts.models import User
 from apps.moderation.models import COMMENT_MAX_CHARACTERS, Category, Report, ReportedPost
+from apps.moderation.rules import RULES
 from apps.posts.queries import visible_posts
 from apps.refusals import Invalid, NotAllowed
 
@@ -19,19 +20,24 @@ def file_report(
     reporter: User,
     target: User,
     *,
-    category: str = Category.OTHER,
+    category: str = "",
     comment: str = "",
+    rule_ids: Collection[int] = (),
     post_ids: Collection[int] = (),
 ) -> Report:
     """Report an account to staff. Of the posts those count that are its own and that the reporter may see.
 
-    Invalid for oneself, an unknown category or too long a comment; TooMany.
+    Without a category it is a violation where it names rules, else something else.
+    Invalid for oneself, an unknown category or rule, too long a comment; TooMany.
     """
     if reporter.pk == target.pk:
         raise Invalid(_("This doesn't work with your own account."), code="self")
     comment = comment.strip()
+    category = category or (Category.VIOLATION if rule_ids else Category.OTHER)
     if category not in Category.values:
         raise _invalid("category", _("Choose one of the list."))
+    if not RULES.keys() >= set(rule_ids):
+        raise _invalid("rule_ids", _("Choose one of the list."))
     if len(comment) > COMMENT_MAX_CHARACTERS:
         message = _("At most %(count)d characters.") % {"count": COMMENT_MAX_CHARACTERS}
         raise _invalid("comment", message)
@@ -40,7 +46,11 @@ def file_report(
     own = [pk for pk, post in seen.items() if post.author_id == target.pk and pk in post_ids]
     with transaction.atomic():
         report = Report.objects.create(
-            reporter=reporter, target=target, category=category, comment=comment
+            reporter=reporter,
+            target=target,
+            category=category,
+            comment=comment,
+            rule_ids=sorted(set(rule_ids)),
         )
         ReportedPost.objects.bulk_create(ReportedPost(report=report, post_id=pk) for pk in own)
     return report

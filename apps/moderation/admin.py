@@ -16,6 +16,7 @@ from apps.accounts.admin import SearchedByAccount, staff_of, user_link
 from apps.events.admin import reason_of
 from apps.moderation.actions import reopen_report, resolve_report
 from apps.moderation.models import Report
+from apps.moderation.rules import RULES
 from apps.posts.admin import post_link
 
 
@@ -41,7 +42,7 @@ class ReportAdmin(SearchedByAccount):
     """Reports, newest first."""
 
     list_display = (
-        "id", "target_link", "category", "comment", "post_links", "reporter_link", "created_at", "resolved_at",
+        "id", "target_link", "category", "rules_broken", "comment", "post_links", "reporter_link", "created_at", "resolved_at",
         "resolved_by", "outcome",
     )  # fmt: skip
     list_display_links = None
@@ -67,6 +68,12 @@ class ReportAdmin(SearchedByAccount):
     def reporter_link(self, report: Report) -> SafeString:
         """Who reports."""
         return user_link(report.reporter)
+
+    @admin.display(description=gettext_lazy("rules"))
+    def rules_broken(self, report: Report) -> SafeString:
+        """Which rules the reporter names."""
+        texts = [(_(RULES[number]),) for number in report.rule_ids if number in RULES]
+        return format_html_join(" ", "{}", texts)
 
     @admin.display(description=gettext_lazy("posts"))
     def post_links(self, report: Report) -> SafeString:

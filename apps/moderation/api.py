@@ -36,8 +36,9 @@ def reports(request: Request) -> Response:
     report = file_report(
         viewer_of(request),
         target,
-        category=said["category"],
+        category=said.get("category", ""),
         comment=said["comment"],
+        rule_ids=[_id(text, "rule_ids") for text in said["rule_ids"]],
         post_ids=[_id(text, "status_ids") for text in said["status_ids"]],
     )
     post_ids = report.posts.order_by("-post").values_list("post_id", flat=True)

@@ -4,6 +4,7 @@ from django import forms
 from django.utils.translation import gettext_lazy as _
 
 from apps.moderation.models import COMMENT_MAX_CHARACTERS, Category
+from apps.moderation.rules import RULES
 
 
 class ReportForm(forms.Form):
@@ -14,6 +15,13 @@ class ReportForm(forms.Form):
         choices=Category.choices,
         initial=Category.SPAM,
         widget=forms.RadioSelect,
+    )
+    rule_ids = forms.TypedMultipleChoiceField(
+        label=_("Which rules does it break?"),
+        choices=[(number, _(text)) for number, text in RULES.items()],
+        coerce=int,
+        required=False,
+        widget=forms.CheckboxSelectMultiple,
     )
     comment = forms.CharField(
         label=_("What should we know?"),

@@ -1,6 +1,7 @@
 """Reports: what a member asks staff to look at."""
 
 from django.conf import settings
+from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
@@ -32,6 +33,13 @@ class Report(models.Model):
         _("category"), max_length=9, choices=Category.choices, default=Category.OTHER
     )
     comment = models.TextField(_("comment"), max_length=COMMENT_MAX_CHARACTERS, blank=True)
+    rule_ids = ArrayField(
+        models.PositiveSmallIntegerField(),
+        verbose_name=_("rules"),
+        default=list,
+        blank=True,
+        db_default=[],
+    )  # numbers of `rules.RULES`
     created_at = models.DateTimeField(_("created at"), default=timezone.now)
     resolved_at = models.DateTimeField(_("resolved at"), null=True, blank=True)
     resolved_by = models.ForeignKey(

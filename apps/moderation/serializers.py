@@ -19,6 +19,6 @@ def report_json(report: Report, target: User, post_ids: Collection[int]) -> dict
         "forwarded": False,
         "created_at": timestamp(report.created_at),
         "status_ids": [str(post_id) for post_id in post_ids],
-        "rule_ids": [],
+        "rule_ids": [str(number) for number in report.rule_ids],
         "target_account": account_json(target),
     }

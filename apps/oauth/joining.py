@@ -1,12 +1,13 @@
 """Accounts as programs ask for them: a new one, or several at once."""
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django.conf import settings
 from django.utils.translation import gettext as _
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework.decorators import api_view, permission_classes
-from rest_framework.exceptions import NotAuthenticated
+from rest_framework.exceptions import ErrorDetail, NotAuthenticated
 from rest_framework.permissions import AllowAny
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -17,7 +18,7 @@ from apps.accounts.limits import count_or_refuse
 from apps.accounts.models import User
 from apps.accounts.queries import users_by_id
 from apps.accounts.schema import AccountSchema, problems
-from apps.accounts.serializers import Json, account_json
+from apps.accounts.serializers import account_json
 from apps.accounts.visitors import client_address
 from apps.oauth.actions import issue_access
 from apps.oauth.queries import Bearer
@@ -28,6 +29,10 @@ from apps.scopes import scopes
 ACCOUNTS_MOST = 100  # shown at once
 # Our names for what is wrong, and Mastodon's.
 _NAMES = {"handle": "username"}
+_CODES = {
+    "required": "ERR_BLANK", "null": "ERR_BLANK", "blank": "ERR_BLANK", "max_length": "ERR_TOO_LONG",
+    "not_accepted": "ERR_ACCEPTED",
+}  # fmt: skip
 
 
 @scopes(GET="read:accounts", POST="write:accounts")
@@ -70,13 +75,14 @@ def _join(request: Request) -> Response:
     if not isinstance(bearer, Bearer) or bearer.application is None:
         raise NotAuthenticated
     said = JoinInput(data=request.data)
-    said.is_valid(raise_exception=True)
-    fields = said.validated_data
+    if not said.is_valid():
+        return _refused(said.errors)
     count_or_refuse("sign_up", client_address(request))
     try:
-        user = _new_account(fields)
+        user = _new_account(said.validated_data)
     except Invalid as refusal:
-        return Response(_refusal_json(refusal), status=refusal.status)
+        found = {field: [ErrorDetail(text, refusal.code)] for field, text in refusal.errors.items()}
+        return _refused(found)
     token, issued = issue_access(user, bearer.application, scopes=bearer.application.scopes.split())
     return Response(
         {
@@ -92,14 +98,18 @@ def _join(request: Request) -> Response:
 def _new_account(fields: dict[str, Any]) -> User:
     if not fields["agreement"]:
         message = _("Agree to the rules of the site.")
-        raise Invalid(message, errors={"agreement": message})
+        raise Invalid(message, code="not_accepted", errors={"agreement": message})
     return register(handle=fields["username"], email=fields["email"], password=fields["password"])
 
 
-def _refusal_json(refusal: Invalid) -> Json:
-    """Which field is wrong, as clients show it beside the field."""
-    details: dict[str, Any] = {
-        _NAMES.get(field, field): [{"error": "ERR_INVALID", "description": message}]
-        for field, message in refusal.errors.items()
+def _refused(errors: Mapping[str, Sequence[ErrorDetail]]) -> Response:
+    """Which field is wrong and why, as clients show it beside the field."""
+    details = {
+        _NAMES.get(field, field): [
+            {"error": _CODES.get(found.code or "", "ERR_INVALID"), "description": str(found)}
+            for found in texts
+        ]
+        for field, texts in errors.items()
     }
-    return {"error": refusal.message, "details": details}
+    message = " ".join(one["description"] for texts in details.values() for one in texts)
+    return Response({"error": message, "details": details}, status=Invalid.status)

@@ -1,6 +1,6 @@
 """Writes of posts. Locks are taken in one order: the author's counts row, then counts of posts."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import UTC, datetime
 from time import time
 
@@ -13,6 +13,7 @@ from apps.accounts.counts import change_user_counts_among
 from apps.accounts.limits import count_or_refuse
 from apps.accounts.models import User, UserCounts
 from apps.events.actions import record, record_among
+from apps.graph.queries import exact_relations
 from apps.ids import next_post_id, second_of
 from apps.posts import repeats, upkeep
 from apps.posts.attachments import attach, detach, take
@@ -20,7 +21,7 @@ from apps.posts.audience import audience
 from apps.posts.author import lock_author, mentioned, next_revision
 from apps.posts.content import PostContent
 from apps.posts.counts import change_post_counts_among
-from apps.posts.drafts import Draft, checked
+from apps.posts.drafts import Draft, check_mentions, checked, invalid
 from apps.posts.models import IdempotencyKey, Kind, Mention, Post, PostCounts, Revision, Visibility
 from apps.posts.polls import ask, silence
 from apps.posts.queries import visible_posts
@@ -49,11 +50,13 @@ def publish_post(
     parent = _target(author, draft.reply_to_id, _("The post you reply to is not there any more."))
     quoted = _quoted(author, draft.quote_of_id)
     named = mentioned(body)
+    check_mentions(draft, set(named.values()) - {author.pk})
     with transaction.atomic():
         counts, made = repeats.begin(request)
         if (earlier := _post_of(made)) is not None:
             return earlier
         post = _composed(author, counts, draft, body, parent, quoted)
+        _check_quoted_is_named(post, quoted, named.values())
         statements = _insert(post, counts)
         _MENTIONS.add(statements, [Mention(post=post, user_id=one) for one in named.values()])
         repeats.note(statements, request, post=post)
@@ -163,6 +166,7 @@ def _composed(
         application=draft.application[:APPLICATION_MAX_CHARACTERS],
         website=draft.website if len(draft.website) <= WEBSITE_MAX_CHARACTERS else "",
         visibility=visibility,
+        quote_policy=draft.quote_policy,
         circle_id=circle_id,
         source_id=quoted.id if quoted else None,
         reply_to_id=parent.id if parent else None,
@@ -226,9 +230,23 @@ def _target(author: User, post_id: int | None, missing: str) -> PostContent | No
 
 def _quoted(author: User, post_id: int | None) -> PostContent | None:
     quoted = _target(author, post_id, _("The post you quote is not there any more."))
-    if quoted and not quoted.is_open and quoted.author_id != author.pk:
+    if quoted is None or quoted.author_id == author.pk:
+        return quoted
+    if not quoted.is_open:
         raise NotAllowed(_("Only public posts can be quoted."))
+    follows = quoted.author_id in exact_relations(author.pk, [quoted.author_id]).following
+    if not quoted.may_be_quoted(own=False, follows=follows):
+        raise NotAllowed(_("Its author does not let you quote this post."))
     return quoted
+
+
+def _check_quoted_is_named(post: Post, quoted: PostContent | None, named: Collection[int]) -> None:
+    """Invalid for talk behind the back of somebody: a direct post that quotes a person it does not reach."""
+    if quoted is None or post.visibility != Visibility.MENTIONED:
+        return
+    if quoted.author_id != post.author_id and quoted.author_id not in named:
+        text = _("Mention whom you quote in a post for mentioned people.")
+        raise invalid("quoted_status_id", text, "not_mentioned")
 
 
 def _visible(viewer: User, post_id: int) -> PostContent:

@@ -21,7 +21,7 @@ from apps.posts.content import (
     PostHead,
     State,
 )
-from apps.posts.models import Kind, Visibility
+from apps.posts.models import Kind, QuotePolicy, Visibility
 from apps.posts.wire import post_pb2 as wire
 
 VERSION = 2  # of all byte forms of a post, part of every key; 1 was JSON
@@ -31,6 +31,10 @@ MAX_MS = 253_402_300_799_999  # the end of the year 9999
 
 _KINDS = {kind.value: wire.Kind.Value(f"KIND_{kind.name}") for kind in Kind}
 _VISIBILITIES = {one.value: wire.Visibility.Value(f"VISIBILITY_{one.name}") for one in Visibility}
+_QUOTE_POLICIES = {
+    one.value: wire.QuotePolicy.Value(f"QUOTE_POLICY_{one.name}") for one in QuotePolicy
+}
+_QUOTE_POLICY_NAMES = {number: name for name, number in _QUOTE_POLICIES.items()}
 _KIND_NAMES = {number: name for name, number in _KINDS.items()}
 _VISIBILITY_NAMES = {number: name for name, number in _VISIBILITIES.items()}
 _KNOWN = {
@@ -74,6 +78,7 @@ def to_protobuf(content: PostContent) -> bytes:
         pinned=content.pinned,
         poll=_poll_message(content.poll) if content.poll else None,
         application=_application_message(content.application) if content.application else None,
+        quote_policy=_QUOTE_POLICIES[content.quote_policy],
     )
     data: bytes = message.SerializeToString()
     return data
@@ -108,6 +113,7 @@ def from_protobuf(data: bytes) -> PostContent:
         pinned=message.pinned,
         poll=_poll(message.poll) if message.HasField("poll") else None,
         application=_application(message.application) if message.HasField("application") else None,
+        quote_policy=_name(_QUOTE_POLICY_NAMES, message.quote_policy),
     )
 
 

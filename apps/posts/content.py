@@ -10,7 +10,7 @@ from typing import Any
 from django.utils.safestring import SafeString
 
 from apps.posts.addresses import address_of
-from apps.posts.models import OPEN, Attachment, Kind, Poll, Post
+from apps.posts.models import OPEN, Attachment, Kind, Poll, Post, QuotePolicy
 from apps.posts.sizes import PREVIEW_SIDE, fitted_size
 from apps.posts.text import html, tags
 from apps.tags.names import normal
@@ -123,6 +123,7 @@ class PostContent:
     pinned: bool = False  # on its author's profile
     poll: PollContent | None = None
     application: Application | None = None
+    quote_policy: str = QuotePolicy.PUBLIC
 
     @classmethod
     def of(
@@ -155,12 +156,21 @@ class PostContent:
             pinned=post.pinned_at is not None,
             poll=PollContent.of(poll) if poll else None,
             application=Application(post.application, post.website) if post.application else None,
+            quote_policy=post.quote_policy,
         )
 
     @cached_property
     def is_repost(self) -> bool:
         """A repost has no body of its own."""
         return self.kind == Kind.REPOST
+
+    def may_be_quoted(self, *, own: bool, follows: bool) -> bool:
+        """Whether somebody may quote it: `own`, the author; `follows`, a follower of the author."""
+        if own or not self.is_open:
+            return own
+        return self.quote_policy == QuotePolicy.PUBLIC or (
+            follows and self.quote_policy == QuotePolicy.FOLLOWERS
+        )
 
     @cached_property
     def is_open(self) -> bool:

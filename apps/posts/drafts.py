@@ -1,7 +1,7 @@
 """What an author asks to publish, and the rules it must keep. Nothing is written here."""
 
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from math import isfinite
 from typing import Any
@@ -10,7 +10,7 @@ from django.conf import settings
 from django.core.files.base import File
 from django.utils.translation import gettext as _
 
-from apps.posts.models import Visibility
+from apps.posts.models import QuotePolicy, Visibility
 from apps.posts.text import (
     MAX_MENTIONS,
     MAX_TAGS,
@@ -82,6 +82,8 @@ class Draft:
     sensitive: bool = False
     media_ids: Sequence[int] = ()  # pictures that the author uploaded before
     poll: PollDraft | None = None
+    quote_policy: str = QuotePolicy.PUBLIC
+    allowed_mentions: Sequence[int] | None = None  # who may be named in the text; None: anybody
     application: str = ""  # the program it is written with, and where to get that
     website: str = ""
 
@@ -116,12 +118,38 @@ def checked(draft: Draft) -> str:
     pictures = len(draft.pictures) + len(draft.media_ids)
     body = checked_body(draft.body, required=not pictures)
     check_labels(draft.visibility, draft.content_warning, pictures)
+    check_quote_policy(draft.quote_policy)
     check_once(draft.media_ids)
     if draft.poll is not None:
         if pictures:
             raise invalid("poll", _("A post has pictures or a poll, not both."), "not_allowed")
         check_poll(draft.poll)
     return body
+
+
+def check_quote_policy(policy: str) -> None:
+    """Invalid when it is none."""
+    if policy not in QuotePolicy.values:
+        raise invalid("quote_approval_policy", _("Choose one of the list."), "unknown")
+
+
+class UnexpectedMentions(Invalid):
+    """The text names people, by user id, whom its author did not mean to reach."""
+
+    code = "unexpected_mentions"
+
+    def __init__(self, user_ids: Collection[int]) -> None:
+        text = _("This text names people whom it is not meant for.")
+        super().__init__(text, errors={"allowed_mentions": text})
+        self.user_ids = sorted(user_ids)
+
+
+def check_mentions(draft: Draft, user_ids: Collection[int]) -> None:
+    """UnexpectedMentions when the text names somebody who is not among those that are allowed."""
+    if draft.allowed_mentions is not None:
+        unexpected = set(user_ids) - set(draft.allowed_mentions)
+        if unexpected:
+            raise UnexpectedMentions(unexpected)
 
 
 def check_once(media_ids: Sequence[int]) -> None:

@@ -26,6 +26,7 @@ from apps.posts.drafts import (
     check_once,
     check_picture,
     check_poll,
+    check_quote_policy,
     checked_body,
     invalid,
 )
@@ -36,7 +37,7 @@ from apps.refusals import Invalid, NotFound
 from apps.tags.actions import rewrite_tags
 
 _CHANGES = [
-    "body", "kind", "content_warning", "sensitive", "has_poll", "language", "version", "edited_at", "pinned_at",
+    "body", "kind", "content_warning", "sensitive", "has_poll", "language", "quote_policy", "version", "edited_at", "pinned_at",
 ]  # fmt: skip
 
 
@@ -50,6 +51,7 @@ class Changes:
     media_ids: Sequence[int] | None = None
     pictures: Sequence[PictureChange] = ()
     poll: PollDraft | None = None
+    quote_policy: str | None = None
 
 
 def edit_post(author: User, post_id: int, *, body: str, **changes: Any) -> Post:
@@ -106,6 +108,18 @@ def unpin_post(author: User, post_id: int) -> Post:
     return post
 
 
+def set_quote_policy(author: User, post_id: int, policy: str) -> Post:
+    """Choose who may quote one's own post from now on; quotes that are there stay. Invalid, NotFound."""
+    check_quote_policy(policy)
+    with transaction.atomic():
+        counts = lock_author(author)
+        post = _own(author, post_id)
+        if post.quote_policy != policy:
+            post.quote_policy = policy
+            _new_version(counts, post)
+    return post
+
+
 def _own(author: User, post_id: int) -> Post:
     rows = Post.objects.select_for_update().filter(pk=post_id, author=author, deleted_at=None)
     post = rows.exclude(kind=Kind.REPOST).first()
@@ -118,6 +132,9 @@ def _relabel(post: Post, asked: Changes, pictures: list[Picture]) -> None:
     warning = post.content_warning if asked.content_warning is None else asked.content_warning
     check_labels(post.visibility, warning, len(pictures))
     post.content_warning = warning.strip()
+    if asked.quote_policy is not None:
+        check_quote_policy(asked.quote_policy)
+        post.quote_policy = asked.quote_policy
     post.sensitive = post.sensitive if asked.sensitive is None else asked.sensitive
     post.language = post.language if asked.language is None else asked.language
     if post.kind in {Kind.TEXT, Kind.PICTURE}:
@@ -133,9 +150,14 @@ def _ask_anew(post: Post, draft: PollDraft, pictures: list[Picture]) -> None:
 
 
 def _repin(counts: UserCounts, post: Post) -> None:
+    _new_version(counts, post)
+    record("post_pinned", post_id=post.pk)
+
+
+def _new_version(counts: UserCounts, post: Post) -> None:
+    """Of a post whose text, pictures and poll stay as they are."""
     named = dict(Mention.objects.filter(post=post).values_list("user__handle", "user"))
     _changed(counts, post, pictures_of(post), named)
-    record("post_pinned", post_id=post.pk)
 
 
 def _changed(

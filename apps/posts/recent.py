@@ -17,7 +17,7 @@ from itertools import islice
 from apps.accounts.models import User, UserCounts
 from apps.caches.servers import RedisError
 from apps.caches.structures.weekbucket import Bucket, Week
-from apps.ids import MAX_ID, second_of
+from apps.ids import MAX_ID, answers_another, second_of
 from apps.paging import Cursor
 from apps.posts.cache import RECENT
 from apps.posts.codec import decode, encode
@@ -113,7 +113,9 @@ def _select(
         return NOTHING  # the next one above the floor may be older than what is known
     inside = sorted(filter(cursor.admits, ids), reverse=not cursor.ascending)
     posts = (read(post_id) for post_id in inside)
-    wanted = posts if replies else (post for post in posts if post.reply_to_id is None)
+    wanted = (
+        post for post in posts if replies or not answers_another(post.reply_to_id, post.author_id)
+    )
     found = tuple(islice(wanted, count))
     if found and len(found) == count and not cursor.ascending:
         return Recent(found, complete_to=found[-1].id)

@@ -23,7 +23,8 @@ from apps.posts import repeats
 from apps.posts.actions import publish_post
 from apps.posts.attachments import reserve
 from apps.posts.audience import audience
-from apps.posts.drafts import Draft, checked, invalid
+from apps.posts.author import mentioned
+from apps.posts.drafts import Draft, check_mentions, checked, invalid
 from apps.posts.models import Attachment, Post, ScheduledPost
 from apps.refusals import Invalid, NotAllowed, NotFound, TooMany
 from apps.statements import Statements
@@ -56,6 +57,7 @@ def schedule_post(
     if draft.pictures:
         raise invalid("media_ids", _("Upload pictures first."), "not_allowed")
     body = checked(draft)
+    check_mentions(draft, set(mentioned(body).values()) - {author.pk})
     audience(author.pk, draft, None)
     with transaction.atomic():
         if (made := repeats.claim(request)) is not None and made.scheduled is not None:

@@ -43,7 +43,8 @@ def people_found(
 ) -> list[User]:
     """Accounts by a part of the name or the beginning of the handle: the one of exactly this handle first.
 
-    Nobody finds those with whom there is a block in either direction; suspended accounts are found by nobody.
+    Nobody finds who blocks them; whom they block they find by the whole handle only, to unblock.
+    Suspended accounts are found by nobody.
     """
     asked = _bare(text[:TEXT_MAX_CHARACTERS])
     words, viewer_id = query([asked]), viewer.pk if viewer else None
@@ -62,10 +63,16 @@ def people_found(
     with connection.cursor() as sql:
         sql.execute(_PEOPLE, values)
         ids = [row[0] for row in sql.fetchall()]
-    severed = exact_relations(viewer_id, ids).severed
-    wanted = [one for one in ids if one not in severed][offset : offset + limit]
+    related = exact_relations(viewer_id, ids)
+    # the one of exactly this handle comes first, if there is one
+    hidden = related.blocked_by | (related.blocking - set(_with_handle(handle, ids[:1])))
+    wanted = [one for one in ids if one not in hidden][offset : offset + limit]
     users = users_by_id(wanted)
     return [users[one] for one in wanted if one in users]
+
+
+def _with_handle(handle: str, ids: list[int]) -> list[int]:
+    return [pk for pk, user in users_by_id(ids).items() if user.handle == handle]
 
 
 def _bare(text: str) -> str:

@@ -176,6 +176,7 @@ def _item(parts: _Parts, post_id: int, *, nested: bool = False) -> FeedItem | No
         is_nested=nested,
         reply_to_handle=answered.handle if answered else "",
         poll=parts.polls.get(post_id) if post.poll else None,
+        follows_author=post.author_id in parts.seen.relations.following,
         circle_name=parts.seen.circles.get(post.circle_id, "") if post.circle_id else "",
     )
 

@@ -42,6 +42,7 @@ class FeedItem:
     filtered: tuple[Caught, ...] = ()  # what the viewer's filters find in it
     warnings: tuple[str, ...] = ()  # the titles of those that act where it is shown
     poll: PollResult | None = None  # of a post with a poll
+    follows_author: bool = False  # whether the viewer does
     circle_name: str = ""  # of a circle post, for those who belong; its author may not any more
 
     @property
@@ -96,6 +97,11 @@ class FeedItem:
     def can_repost(self) -> bool:
         """Only public posts travel."""
         return self.post.is_open
+
+    @property
+    def can_quote(self) -> bool:
+        """Whether the viewer may: only what is public, and as its author wants it."""
+        return self.post.may_be_quoted(own=self.flags.own, follows=self.follows_author)
 
     @property
     def reply_to_author_id(self) -> int | None:

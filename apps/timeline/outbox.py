@@ -18,6 +18,7 @@ import numpy as np
 from django.db import connection, transaction
 
 from apps.caches.structures.vector import IdVector, entry
+from apps.ids import answers_another
 from apps.paging import Cursor
 from apps.posts.models import Post
 from apps.timeline import merge, pull, replica
@@ -42,20 +43,20 @@ WHERE user_id = ANY(ARRAY(SELECT followee_id FROM graph_followee WHERE owner_id 
 
 # One statement, one snapshot: the ids are those of the revision. They come packed, big-endian and with the reply bit,
 # so that no id becomes a Python object.
-_LOAD = """
+_LOAD = f"""
 SELECT c.user_id, c.outbox_revision, newest.entries
 FROM accounts_usercounts c
 CROSS JOIN LATERAL (
-    SELECT string_agg(int8send(CASE WHEN reply_to_id IS NULL THEN id ELSE id | %(reply)s END), ''::bytea ORDER BY id DESC)
+    SELECT string_agg(int8send(CASE WHEN {pull.ANSWERS_ANOTHER} THEN id | %(reply)s ELSE id END), ''::bytea ORDER BY id DESC)
         AS entries
     FROM (
-        SELECT id, reply_to_id FROM posts_post
+        SELECT id, author_id, reply_to_id FROM posts_post
         WHERE author_id = c.user_id AND deleted_at IS NULL AND visibility IN ('public', 'unlisted')
         ORDER BY id DESC LIMIT %(count)s
     ) post
 ) newest
 WHERE c.user_id = ANY(%(authors)s)
-"""
+"""  # noqa: S608 -- constants
 _REPLY = -(1 << 63)  # bit 63 as PostgreSQL writes it
 
 
@@ -111,7 +112,7 @@ def revisions_of(author_ids: Collection[int]) -> dict[int, int]:
 
 def enter(post: Post) -> None:
     """Put a post that was just published at the head of its author's vectors, where there are any."""
-    new = entry(post.pk, is_reply=post.reply_to_id is not None)
+    new = entry(post.pk, is_reply=answers_another(post.reply_to_id, post.author_id))
     _step(post, partial(IdVector.prepend, new=new))
 
 

@@ -31,7 +31,7 @@ _PICTURES = Attachment.objects.filter(post=OuterRef("pk"))
 class Wanted:
     """Which of an author's posts a page is made of."""
 
-    replies: bool = True
+    replies: bool = True  # to others; a thread of the author's own is none
     reposts: bool = True
     mentioned: bool = True  # posts for mentioned people
     only_pictures: bool = False
@@ -91,7 +91,7 @@ def _chosen_ids(
             (wanted.only_pictures, Q(kind=Kind.PICTURE) | Q(Q(kind=Kind.QUOTE), Exists(_PICTURES))),
             (not wanted.reposts, ~Q(kind=Kind.REPOST)),
             (not wanted.mentioned, ~Q(visibility=Visibility.MENTIONED)),
-            (not wanted.replies, Q(reply_to=None)),
+            (not wanted.replies, pull.answers_nobody_else()),
         )
         if is_asked
     ]

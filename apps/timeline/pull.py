@@ -7,13 +7,14 @@ order: newest first, or oldest first for an ascending cursor.
 from collections.abc import Collection, Sequence
 from typing import Any
 
-from django.db.models import Q, QuerySet
+from django.db.models import F, Q, QuerySet
+from django.db.models.lookups import Exact
 
 from apps.graph.circle_queries import joined_ids, owned_ids
 from apps.ids import MAX_AUTHOR_ID, MAX_ID, SEQUENCE_BITS
 from apps.lists.models import RepliesPolicy
 from apps.paging import Cursor
-from apps.posts.models import OPEN, RESTRICTED, Mention, Post, Visibility
+from apps.posts.models import OPEN, RESTRICTED, Attachment, Mention, Post, Visibility
 from apps.prepared import rows_of
 
 # PostgreSQL keeps a plan only where it knows how much is wanted: a page with what tells whether there is more, a window.
@@ -77,6 +78,8 @@ _IN_CIRCLE = """(circle_id IN (SELECT id FROM graph_circle WHERE owner_id = %(re
 _ANSWERED = (
     f"(reply_to_id >> {SEQUENCE_BITS} & {MAX_AUTHOR_ID})"  # whom a post answers: it is in the id
 )
+# NULL for a post that answers nothing. Who goes on with a thread of their own replies to nobody (Mastodon's rule).
+ANSWERS_ANOTHER = f"{_ANSWERED} <> author_id"
 # The list of visibilities is that of the index `post_restricted`.
 _RESTRICTED = f"visibility IN ('followers', 'mentioned', 'circle') AND {_ADDRESSED}"
 
@@ -138,11 +141,11 @@ FROM unnest(%(authors)s::bigint[]) author(id)
 CROSS JOIN LATERAL (
     SELECT id FROM posts_post
     WHERE author_id = author.id AND deleted_at IS NULL AND visibility IN ('public', 'unlisted')
-      AND id < %(newest)s AND id > %(oldest)s AND (%(replies)s OR reply_to_id IS NULL)
+      AND id < %(newest)s AND id > %(oldest)s AND (%(replies)s OR NOT COALESCE({answers_another}, FALSE))
     ORDER BY id {order} LIMIT {count}
 ) post
 ORDER BY post.id {order} LIMIT {count}
-"""
+""".replace("{answers_another}", ANSWERS_ANOTHER)
 
 
 # The people of a list whom its owner still follows, one bounded scan each.
@@ -253,10 +256,24 @@ def _allowed(reader_id: int | None, *, follows: bool) -> Q:
     return allowed
 
 
-def public_ids(cursor: Cursor, count: int) -> list[int]:
+def public_ids(cursor: Cursor, count: int, *, only_media: bool = False) -> list[int]:
     """Up to `count` ids of all public posts; reposts are left to those who follow the reposter."""
+    if only_media:
+        return _pictured_ids(cursor, count)
     rows = Post.objects.filter(deleted_at=None, visibility=Visibility.PUBLIC)
     return _ids(rows.exclude(kind="repost"), cursor, count)
+
+
+def _pictured_ids(cursor: Cursor, count: int) -> list[int]:
+    """From the pictures: posts that have none are not looked through."""
+    rows = Attachment.objects.filter(
+        post__gt=cursor.floor,
+        post__lt=_newest(cursor),
+        post__deleted_at=None,
+        post__visibility=Visibility.PUBLIC,
+    )
+    order = "post_id" if cursor.ascending else "-post_id"
+    return list(rows.order_by(order).values_list("post_id", flat=True).distinct()[:count])
 
 
 def reply_ids(post_id: int, cursor: Cursor, count: int) -> list[int]:
@@ -278,7 +295,13 @@ def restricted_ids(
     rows = Post.objects.filter(author=author_id, deleted_at=None, visibility__in=RESTRICTED)
     if author_id != reader_id:
         rows = rows.filter(_allowed(reader_id, follows=follows))
-    return _ids(rows if replies else rows.filter(reply_to=None), cursor, count)
+    return _ids(rows if replies else rows.filter(answers_nobody_else()), cursor, count)
+
+
+def answers_nobody_else() -> Q:
+    """Posts that answer nothing, or a post of the same author: what a profile shows without replies."""
+    answered = F("reply_to_id").bitrightshift(SEQUENCE_BITS).bitand(MAX_AUTHOR_ID)
+    return Q(reply_to=None) | Q(Exact(answered, F("author_id")))
 
 
 def _run(query: str, cursor: Cursor, count: int, **values: Any) -> list[int]:

@@ -6,9 +6,10 @@ from rest_framework import serializers
 
 from apps.accounts.schema import LANGUAGE, AccountSchema
 from apps.filters.schema import FilterResultSchema
-from apps.posts.models import Visibility
+from apps.posts.models import QuotePolicy, Visibility
 from apps.timeline.inputs import MediaAttribute, PollInput, media_ids_field
 
+MOST_ALLOWED = 100  # accounts in `allowed_mentions`
 # Mastodon's words for our visibilities.
 VISIBILITIES = {
     "public": "public",
@@ -89,7 +90,7 @@ class QuotedSchema(serializers.Serializer[Any]):
 
 
 class QuoteApprovalSchema(serializers.Serializer[Any]):
-    """Who may quote a status: everybody what is public, and authors themselves."""
+    """Who may quote a status: what is public those whom its author lets, and authors themselves."""
 
     automatic = serializers.ListField(child=serializers.CharField())
     manual = serializers.ListField(child=serializers.CharField())
@@ -229,6 +230,19 @@ class StatusInput(serializers.Serializer[Any]):
         default=None,
         help_text="Absent: your default.",
     )
+    quote_approval_policy = serializers.ChoiceField(
+        QuotePolicy.values,
+        allow_null=True,
+        default=None,
+        help_text="Who may quote it; absent: everybody. What is not public nobody quotes.",
+    )
+    allowed_mentions = serializers.ListField(
+        child=serializers.RegexField(r"\A[1-9][0-9]{0,18}\Z"),
+        max_length=MOST_ALLOWED,
+        allow_null=True,
+        default=None,
+        help_text="Ids of those who may be named in the text: 422 with `unexpected_accounts` when it names others.",
+    )
     scheduled_at = serializers.DateTimeField(
         allow_null=True, default=None, help_text="From five minutes to a year from now."
     )
@@ -265,3 +279,12 @@ class StatusEdit(serializers.Serializer[Any]):
         help_text="Absent: the one it has. With other options all votes are gone.",
     )
     language = serializers.RegexField(LANGUAGE, required=False)
+    quote_approval_policy = serializers.ChoiceField(
+        QuotePolicy.values, required=False, help_text="Absent: as it is."
+    )
+
+
+class InteractionPolicyInput(serializers.Serializer[Any]):
+    """Who may quote a status from now on."""
+
+    quote_approval_policy = serializers.ChoiceField(QuotePolicy.values)

@@ -14,7 +14,7 @@ from apps.filters.serializers import caught_json
 from apps.ids import author_of
 from apps.posts.content import Application, Picture, PostContent
 from apps.posts.drafts import Draft, PollDraft
-from apps.posts.models import ScheduledPost
+from apps.posts.models import QuotePolicy, ScheduledPost
 from apps.tags.names import tag_address
 from apps.timeline.items import FeedItem
 from apps.timeline.schema import VISIBILITY_NAMES
@@ -38,9 +38,9 @@ def status_json(item: FeedItem) -> Json:
         "reblog": status_json(item.source) if item.is_repost and item.source else None,
         "quote": _quote(item),
         "quote_approval": {
-            "automatic": ["public"] if shown.post.is_open else [],
+            "automatic": _may_quote(shown.post),
             "manual": [],
-            "current_user": "automatic" if shown.can_repost or flags.own else "denied",
+            "current_user": "automatic" if shown.can_quote else "denied",
         },
         "emojis": [],
         "card": None,
@@ -93,7 +93,7 @@ def _person(author: User) -> tuple[Hashable, ...]:
 
 def _piece(item: FeedItem, person: Hashable) -> orjson.Fragment:
     kept: dict[Any, orjson.Fragment] = item.post.derived.setdefault("pieces", {})
-    key = person, item.counts, item.flags
+    key = person, item.counts, item.flags, item.can_quote
     piece = kept.get(key)
     if piece is None:
         if len(kept) >= VARIANTS:
@@ -156,6 +156,11 @@ def _application(application: Application | None) -> Json | None:
     if application is None:
         return None
     return {"name": application.name, "website": application.website or None}
+
+
+def _may_quote(post: PostContent) -> list[str]:
+    nobody = not post.is_open or post.quote_policy == QuotePolicy.NOBODY
+    return [] if nobody else [post.quote_policy]
 
 
 def _circle(item: FeedItem) -> Json | None:
@@ -243,6 +248,10 @@ def scheduled_json(row: ScheduledPost) -> dict[str, Any]:
         "language": draft.language or None,
         "scheduled_at": None,
         "media_ids": [str(number) for number in draft.media_ids] or None,
+        "quote_approval_policy": draft.quote_policy,
+        "allowed_mentions": None
+        if draft.allowed_mentions is None
+        else [str(number) for number in draft.allowed_mentions],
         "poll": _asked(draft.poll) if draft.poll else None,
     }
     return {

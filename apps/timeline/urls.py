@@ -72,6 +72,7 @@ endpoints: list[URLPattern] = [
     path("scheduled_statuses/<int:number>", scheduled.one),
     path("statuses/<int:status_id>", statuses.one),
     path("statuses/<int:status_id>/context", statuses.context),
+    path("statuses/<int:status_id>/interaction_policy", statuses.interaction_policy),
     path("statuses/<int:status_id>/history", history.history),
     path("statuses/<int:status_id>/source", history.source),
     path("statuses/<int:status_id>/favourited_by", reactions.favourited_by),

@@ -31,6 +31,14 @@ class Visibility(models.TextChoices):
     CIRCLE = "circle", _("A circle")
 
 
+class QuotePolicy(models.TextChoices):
+    """Who besides its author may quote a public post; nobody quotes a restricted one."""
+
+    PUBLIC = "public", _("Everybody")
+    FOLLOWERS = "followers", _("Followers")
+    NOBODY = "nobody", _("Nobody")
+
+
 OPEN = (Visibility.PUBLIC, Visibility.UNLISTED)
 RESTRICTED = (Visibility.FOLLOWERS, Visibility.MENTIONED, Visibility.CIRCLE)
 
@@ -54,6 +62,13 @@ class Post(models.Model):
     language = models.CharField(_("language"), max_length=10, blank=True)
     visibility = models.CharField(
         _("visibility"), max_length=9, choices=Visibility.choices, default=Visibility.PUBLIC
+    )
+    quote_policy = models.CharField(
+        _("who may quote it"),
+        max_length=9,
+        choices=QuotePolicy.choices,
+        default=QuotePolicy.PUBLIC,
+        db_default=QuotePolicy.PUBLIC.value,
     )
     circle = models.ForeignKey(
         Circle, models.PROTECT, null=True, blank=True, related_name="+", db_index=False

@@ -7,6 +7,12 @@ from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
 
 DESCRIPTOR: _descriptor.FileDescriptor
 
+class QuotePolicy(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    QUOTE_POLICY_PUBLIC: _ClassVar[QuotePolicy]
+    QUOTE_POLICY_FOLLOWERS: _ClassVar[QuotePolicy]
+    QUOTE_POLICY_NOBODY: _ClassVar[QuotePolicy]
+
 class Kind(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
     KIND_UNSPECIFIED: _ClassVar[Kind]
@@ -24,6 +30,9 @@ class Visibility(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     VISIBILITY_FOLLOWERS: _ClassVar[Visibility]
     VISIBILITY_MENTIONED: _ClassVar[Visibility]
     VISIBILITY_CIRCLE: _ClassVar[Visibility]
+QUOTE_POLICY_PUBLIC: QuotePolicy
+QUOTE_POLICY_FOLLOWERS: QuotePolicy
+QUOTE_POLICY_NOBODY: QuotePolicy
 KIND_UNSPECIFIED: Kind
 KIND_TEXT: Kind
 KIND_PICTURE: Kind
@@ -38,7 +47,7 @@ VISIBILITY_MENTIONED: Visibility
 VISIBILITY_CIRCLE: Visibility
 
 class Post(_message.Message):
-    __slots__ = ("id", "version", "author_id", "kind", "visibility", "created_ms", "body", "language", "content_warning", "source_id", "reply_to_id", "thread_id", "mentions", "pictures", "edited_ms", "sensitive", "pinned", "poll", "application")
+    __slots__ = ("id", "version", "author_id", "kind", "visibility", "created_ms", "body", "language", "content_warning", "source_id", "reply_to_id", "thread_id", "mentions", "pictures", "edited_ms", "sensitive", "pinned", "poll", "application", "quote_policy")
     ID_FIELD_NUMBER: _ClassVar[int]
     VERSION_FIELD_NUMBER: _ClassVar[int]
     AUTHOR_ID_FIELD_NUMBER: _ClassVar[int]
@@ -58,6 +67,7 @@ class Post(_message.Message):
     PINNED_FIELD_NUMBER: _ClassVar[int]
     POLL_FIELD_NUMBER: _ClassVar[int]
     APPLICATION_FIELD_NUMBER: _ClassVar[int]
+    QUOTE_POLICY_FIELD_NUMBER: _ClassVar[int]
     id: int
     version: int
     author_id: int
@@ -77,7 +87,8 @@ class Post(_message.Message):
     pinned: bool
     poll: Poll
     application: Application
-    def __init__(self, id: _Optional[int] = ..., version: _Optional[int] = ..., author_id: _Optional[int] = ..., kind: _Optional[_Union[Kind, str]] = ..., visibility: _Optional[_Union[Visibility, str]] = ..., created_ms: _Optional[int] = ..., body: _Optional[str] = ..., language: _Optional[str] = ..., content_warning: _Optional[str] = ..., source_id: _Optional[int] = ..., reply_to_id: _Optional[int] = ..., thread_id: _Optional[int] = ..., mentions: _Optional[_Iterable[_Union[Mention, _Mapping]]] = ..., pictures: _Optional[_Iterable[_Union[Picture, _Mapping]]] = ..., edited_ms: _Optional[int] = ..., sensitive: _Optional[bool] = ..., pinned: _Optional[bool] = ..., poll: _Optional[_Union[Poll, _Mapping]] = ..., application: _Optional[_Union[Application, _Mapping]] = ...) -> None: ...
+    quote_policy: QuotePolicy
+    def __init__(self, id: _Optional[int] = ..., version: _Optional[int] = ..., author_id: _Optional[int] = ..., kind: _Optional[_Union[Kind, str]] = ..., visibility: _Optional[_Union[Visibility, str]] = ..., created_ms: _Optional[int] = ..., body: _Optional[str] = ..., language: _Optional[str] = ..., content_warning: _Optional[str] = ..., source_id: _Optional[int] = ..., reply_to_id: _Optional[int] = ..., thread_id: _Optional[int] = ..., mentions: _Optional[_Iterable[_Union[Mention, _Mapping]]] = ..., pictures: _Optional[_Iterable[_Union[Picture, _Mapping]]] = ..., edited_ms: _Optional[int] = ..., sensitive: _Optional[bool] = ..., pinned: _Optional[bool] = ..., poll: _Optional[_Union[Poll, _Mapping]] = ..., application: _Optional[_Union[Application, _Mapping]] = ..., quote_policy: _Optional[_Union[QuotePolicy, str]] = ...) -> None: ...
 
 class Mention(_message.Message):
     __slots__ = ("handle", "user_id")

@@ -14,13 +14,16 @@ from rest_framework.response import Response
 from apps.accounts import visitors
 from apps.accounts.api import asked_ids, viewer_of
 from apps.accounts.models import User
+from apps.accounts.queries import users_by_id
 from apps.accounts.schema import problems
+from apps.accounts.serializers import account_json
 from apps.accounts.visitors import viewer_id_of
 from apps.engagement import actions as engagement
 from apps.filters.models import FilterContext
 from apps.posts import actions as posts
-from apps.posts.drafts import Draft
-from apps.posts.editing import edit_post, pin_post, unpin_post
+from apps.posts.drafts import Draft, UnexpectedMentions
+from apps.posts.editing import edit_post, pin_post, set_quote_policy, unpin_post
+from apps.posts.models import QuotePolicy
 from apps.posts.muting import mute_thread, unmute_thread
 from apps.posts.scheduled import schedule_post
 from apps.scopes import scopes
@@ -33,6 +36,7 @@ from apps.timeline.schema import (
     WRITABLE_VISIBILITIES,
     ContextSchema,
     DeletedStatusSchema,
+    InteractionPolicyInput,
     ScheduledStatusSchema,
     StatusEdit,
     StatusInput,
@@ -82,7 +86,14 @@ def several(request: Request) -> Response:
         return Response([status_json(item) for item in found])
     if not isinstance(request.user, User):
         raise NotAuthenticated
-    return _publish(request)
+    try:
+        return _publish(request)
+    except UnexpectedMentions as refusal:  # clients show whom the text would reach besides
+        users = users_by_id(refusal.user_ids)
+        refusal.extensions["unexpected_accounts"] = [
+            account_json(users[one]) for one in refusal.user_ids if one in users
+        ]
+        raise
 
 
 def _publish(request: Request) -> Response:
@@ -101,6 +112,8 @@ def _publish(request: Request) -> Response:
         language=fields["language"] or viewer.post_language,
         media_ids=[int(number) for number in fields["media_ids"]],
         poll=PollInput.draft(fields["poll"]),
+        quote_policy=fields["quote_approval_policy"] or QuotePolicy.PUBLIC,
+        allowed_mentions=_ids(fields["allowed_mentions"]),
         application=getattr(program, "name", ""),
         website=getattr(program, "website", ""),
     )
@@ -179,6 +192,7 @@ def _edit(request: Request, status_id: int) -> Response:
         media_ids=None if media_ids is None else [int(number) for number in media_ids],
         pictures=[MediaAttribute.change(one) for one in fields.get("media_attributes", ())],
         poll=PollInput.draft(fields.get("poll")),
+        quote_policy=fields.get("quote_approval_policy"),
     )
     outbox.stay(edited)
     return _status(viewer, status_id)
@@ -195,6 +209,23 @@ def _delete(request: Request, status_id: int) -> Response:
 def _drops_pictures(request: Request) -> bool:
     fields: Any = request.data
     return is_true(str(request.query_params.get("delete_media") or fields.get("delete_media")))
+
+
+@scopes(PUT="write:statuses")
+@extend_schema(
+    operation_id="interaction_policy",
+    tags=["statuses"],
+    summary="Choose who may quote your post",
+    request=InteractionPolicyInput,
+    responses={200: StatusSchema, **problems(400, 401, 404, 422)},
+)
+@api_view(["PUT"])
+def interaction_policy(request: Request, status_id: int) -> Response:
+    """Quotes that are there stay."""
+    viewer = viewer_of(request)
+    fields = _valid(InteractionPolicyInput(data=request.data))
+    outbox.stay(set_quote_policy(viewer, status_id, fields["quote_approval_policy"]))
+    return _status(viewer, status_id)
 
 
 @scopes(GET="read:statuses")
@@ -282,6 +313,10 @@ def _valid(fields: Any) -> dict[str, Any]:
     fields.is_valid(raise_exception=True)
     values: dict[str, Any] = fields.validated_data
     return values
+
+
+def _ids(texts: list[str] | None) -> list[int] | None:
+    return None if texts is None else [int(text) for text in texts]
 
 
 def _id(text: str | None) -> int | None:

@@ -33,6 +33,7 @@ from apps.timeline.unread import get_activity
 
 PROFILE_FLAGS = ["only_media", "pinned", "exclude_replies", "exclude_reblogs", "exclude_direct"]
 TAG_MAX_CHARACTERS = 101  # with its #
+REMOTE = OpenApiParameter("remote", bool, description="Posts of other sites: there are none.")
 RESPONSES = {200: StatusSchema(many=True), **problems(400)}
 
 
@@ -56,14 +57,23 @@ def home(request: Request) -> Response:
     operation_id="public_timeline",
     tags=["timelines"],
     summary="Everything said to everybody",
-    parameters=CURSOR_PARAMETERS,
+    parameters=[
+        *CURSOR_PARAMETERS,
+        OpenApiParameter("only_media", bool, description="Only posts with pictures."),
+        OpenApiParameter("local", bool, description="All posts are of this site."),
+        REMOTE,
+    ],
     responses=RESPONSES,
 )
 @api_view(["GET"])
 @permission_classes([AllowAny])
 def public(request: Request) -> Response:
     """The public timeline."""
-    page = public_timeline(viewer_id_of(request), Cursor.from_query(request.query_params))
+    query = request.query_params
+    cursor, only_media = Cursor.from_query(query), is_true(query.get("only_media"))
+    if is_true(query.get("remote")):
+        return statuses(request, Page(), FilterContext.PUBLIC)
+    page = public_timeline(viewer_id_of(request), cursor, only_media=only_media)
     return statuses(request, page, FilterContext.PUBLIC)
 
 
@@ -187,7 +197,8 @@ def of_list(request: Request, list_id: int) -> Response:
         OpenApiParameter("all[]", str, many=True, description="And each of these, at most four."),
         OpenApiParameter("none[]", str, many=True, description="And none of these, at most four."),
         OpenApiParameter("only_media", bool),
-        OpenApiParameter("remote", bool, description="Posts of other sites: there are none."),
+        OpenApiParameter("local", bool, description="All posts are of this site."),
+        REMOTE,
     ],
     responses={**RESPONSES, **problems(404)},
 )

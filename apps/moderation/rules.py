@@ -1,0 +1,24 @@
+"""The rules of the site: its page, what programs are told, and what a report may name."""
+
+from typing import Any
+
+from django.utils.translation import gettext, gettext_noop
+
+# A rule keeps its number: reports name it.
+RULES = {
+    1: gettext_noop("Be civil. Argue about what is said, not about who says it."),
+    2: gettext_noop("No threats, no harassment, no hatred of people for what they are."),
+    3: gettext_noop(
+        "Nothing that is against the law, and nobody's private matters without their consent."
+    ),
+    4: gettext_noop("Label what is not for everybody's eyes with a content warning."),
+    5: gettext_noop("Do not pose as somebody else, and do not advertise in bulk."),
+    6: gettext_noop("Programs say that they are programs."),
+}
+
+
+def rules_json() -> list[dict[str, Any]]:
+    """The rules in the language of the request, in the Mastodon shape."""
+    return [
+        {"id": str(number), "text": gettext(text), "hint": ""} for number, text in RULES.items()
+    ]

@@ -1,0 +1,16 @@
+from django.db import migrations, models
+
+
+class Migration(migrations.Migration):
+
+    dependencies = [
+        ('posts', '0015_attachment_moves'),
+    ]
+
+    operations = [
+        migrations.AddField(
+            model_name='post',
+            name='quote_policy',
+            field=models.CharField(choices=[('public', 'Everybody'), ('followers', 'Followers'), ('nobody', 'Nobody')], db_default='public', default='public', max_length=9, verbose_name='who may quote it'),
+        ),
+    ]

@@ -1,0 +1,302 @@
+"""Every parameter that the OpenAPI document names is looked at: none is ignored in silence."""
+
+import json
+from io import BytesIO
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.http import QueryDict
+from rest_framework import serializers
+from rest_framework.request import Request
+
+from apps.filters.actions import FilterChange, KeywordChange, create_filter
+from apps.graph.circle_actions import create_circle
+from apps.lists.actions import create_list
+from apps.notifications.models import Notification
+from apps.posts.drafts import Draft, PollDraft
+from apps.posts.scheduled import schedule_post
+from apps.posts.uploads import upload_picture
+from tests.api.test_endpoints import application_client, in_an_hour
+from tests.factories import PASSWORD, deliver, publish
+from tests.posts.test_uploads import picture
+from tests.staff import make_staff
+
+pytestmark = pytest.mark.django_db
+
+# What the document itself says has nothing to change.
+WITHOUT_EFFECT = {
+    "resolve": "there are no other sites to ask",
+    "local": "all posts are of this site",
+    "forward": "there are no other sites",
+    "locale": "pages speak the browser's language until their reader chooses one",
+    "reason": "nobody has to approve a new account",
+}
+BY_LIBRARY = {"/oauth/token", "/oauth/revoke"}  # forms that django-oauth-toolkit reads
+
+
+class Recorded:
+    """Which names were asked for, of one request; `renamed`: what serializers call their fields."""
+
+    def __init__(self):
+        self.names = set()
+        self.renamed = {}
+
+    def fields(self):
+        return self.names | {self.renamed.get(name) for name in self.names}
+
+
+def _recording_dict(base, recorded):
+    class Recording(base):
+        def __getitem__(self, name):
+            recorded.names.add(name)
+            return super().__getitem__(name)
+
+        def get(self, name, default=None):
+            recorded.names.add(name)
+            return super().get(name, default)
+
+        def pop(self, name, *default):
+            recorded.names.add(name)
+            return super().pop(name, *default)
+
+        def getlist(self, name, default=None):
+            recorded.names.add(name)
+            return super().getlist(name, default)
+
+        def __contains__(self, name):
+            recorded.names.add(name)
+            return super().__contains__(name)
+
+        def keys(self):  # of whoever passes all on
+            recorded.names.update(super().keys())
+            return super().keys()
+
+        def items(self):
+            recorded.names.update(super().keys())
+            return super().items()
+
+        def __iter__(self):
+            recorded.names.update(super().keys())
+            return super().__iter__()
+
+    return Recording
+
+
+@pytest.fixture
+def recorded(monkeypatch):
+    """What views ask of queries, and of the bodies that serializers have read."""
+    found = Recorded()
+    query_class, body_class = _recording_dict(QueryDict, found), _recording_dict(dict, found)
+    query_of = Request.query_params.fget
+
+    def query_params(request):
+        known = getattr(request, "_recorded_query", None)
+        if known is None:
+            known = query_class(query_of(request).urlencode())
+            request._recorded_query = known
+        return known
+
+    read = serializers.Serializer.to_internal_value
+
+    def to_internal_value(self, data):
+        values = read(self, data)
+        if self.parent is not None:
+            return values
+        found.renamed.update({field.source: name for name, field in self.fields.items()})
+        return body_class(values)
+
+    monkeypatch.setattr(serializers.Serializer, "to_internal_value", to_internal_value)
+    monkeypatch.setattr(Request, "query_params", property(query_params))
+    return found
+
+
+@pytest.fixture
+def document(client):
+    return json.loads(client.get("/api/schema", headers={"Accept": "application/json"}).content)
+
+
+def _queries(document):
+    for path, operations in document["paths"].items():
+        for method, operation in operations.items():
+            names = {
+                one["name"]: one["schema"]
+                for one in operation.get("parameters", [])
+                if one["in"] == "query"
+            }
+            if names:
+                yield method, path, names
+
+
+def _bodies(document):
+    for path, operations in document["paths"].items():
+        for method, operation in operations.items():
+            content = operation.get("requestBody", {}).get("content", {})
+            for one in list(content.values())[:1]:
+                name = one["schema"].get("$ref", "").rpartition("/")[2]
+                shape = document["components"]["schemas"].get(name, one["schema"])
+                yield method, path, set(shape.get("properties", {}))
+
+
+@pytest.fixture
+def world(alice, bob, settings, tmp_path):
+    """Something behind every id in an address."""
+    settings.MEDIA_ROOT = str(tmp_path)
+    settings.RATE_LIMITS = dict.fromkeys(settings.RATE_LIMITS, (10**9, 60))
+    mine, asked = publish(alice), publish(bob, "Which?", poll=PollDraft(["Red", "Green"], 3600))
+    publish(bob, "@alice hello")
+    deliver()
+    words = [KeywordChange(keyword="tea")]
+    one = create_filter(alice, FilterChange("Quiet", ["home"], keywords=words))
+    return {
+        "account_id": bob.pk,
+        "status_id": mine.pk,
+        "poll_id": asked.pk,
+        "list_id": create_list(alice, title="Mine").pk,
+        "filter_id": one.pk,
+        "keyword_id": one.keywords.get().pk,
+        "media_id": upload_picture(alice, BytesIO(picture())).pk,
+        "number": schedule_post(alice, Draft("Later."), in_an_hour()).pk,
+        "name": "river",
+        "circle_id": create_circle(alice, name="Friends").pk,
+        "notification_id": Notification.objects.filter(user=alice).first().pk,
+    }
+
+
+def _value(name, schema):
+    """Something that does not end the request before the other parameters are read."""
+    if name in {"max_id", "min_id", "since_id", "last_id", "account_id", "id[]"}:
+        return str(2**60)
+    known = {"limit": "5", "type": "", "timeline[]": "home", "after": "", "session": ""}
+    if name in known:
+        return known[name]
+    kind = schema.get("type")
+    return {"boolean": "false", "integer": "1"}.get(kind, "river")
+
+
+def test_every_parameter_of_a_query_is_read(alice, api_of, document, world, recorded):
+    keeper, ignored, looked_at = make_staff(handle="keeper", superuser=True), set(), 0
+    for method, path, names in _queries(document):
+        recorded.names.clear()
+        query = "&".join(f"{name}={_value(name, schema)}" for name, schema in names.items())
+        caller = api_of(keeper if "x/policies" in path else alice)
+        address = path.format(**world)
+        answer = getattr(caller, method)(f"{address}?{query}")
+        assert answer.status_code in {200, 404}, (path, query, answer.content)
+        bare = {name.removesuffix("[]") for name in recorded.names}
+        ignored |= {
+            (method, path, name)
+            for name in names.keys() - WITHOUT_EFFECT.keys()
+            if name.removesuffix("[]") not in bare
+        }
+        looked_at += len(names)
+    assert sorted(ignored) == []
+    assert looked_at > 100
+
+
+def test_every_field_of_a_body_is_read(alice, api_of, document, world, recorded):
+    samples, ignored = _samples(world), set()
+    keeper = make_staff(handle="keeper", superuser=True)
+    for method, path, names in _bodies(document):
+        if path in BY_LIBRARY:
+            continue
+        body = samples[method, path]
+        sent = {name.partition("[")[0] for name in body}
+        assert sent >= names - WITHOUT_EFFECT.keys(), (method, path, names - sent)
+        recorded.names.clear()
+        caller = application_client() if (method, path) == ("post", "/api/v1/accounts") else None
+        caller = caller or api_of(keeper if "x/policies" in path else alice)
+        form = any(hasattr(value, "read") for value in body.values())
+        answer = getattr(caller, method)(
+            path.format(**world), body, format="multipart" if form else "json"
+        )
+        assert answer.status_code in {200, 422}, (method, path, answer.content)
+        ignored |= {
+            (method, path, name) for name in names - recorded.fields() - WITHOUT_EFFECT.keys()
+        }
+    assert sorted(ignored) == []
+
+
+def _samples(world):
+    expires, words = {"expires_in": 3600}, [{"keyword": "tea", "whole_word": True}]
+    old = {
+        "phrase": "tea",
+        "context": ["home"],
+        "irreversible": False,
+        "whole_word": True,
+        **expires,
+    }
+    new = {"title": "Quiet", "context": ["home"], "filter_action": "warn", **expires}
+    new["keywords_attributes"] = words
+    named = {"title": "Others", "replies_policy": "list", "exclusive": False}
+    policy = dict.fromkeys(
+        ("for_not_following", "for_not_followers", "for_new_accounts", "for_private_mentions"),
+        "accept",
+    )
+    status = {
+        "status": "Hello", "in_reply_to_id": None, "quoted_status_id": None, "visibility": "public", "media_ids": [],
+        "poll": None, "circle_id": None, "spoiler_text": "", "sensitive": False, "language": "en",
+        "quote_approval_policy": "nobody", "allowed_mentions": [], "scheduled_at": None,
+    }  # fmt: skip
+    edit = {
+        "status": "Changed", "spoiler_text": "", "sensitive": False, "media_ids": [], "media_attributes": [],
+        "poll": None, "language": "en", "quote_approval_policy": "public",
+    }  # fmt: skip
+    profile = {
+        "display_name": "Alice", "note": "Hi", "locked": False, "bot": False, "discoverable": True, "indexable": True,
+        "fields_attributes": [], "hide_collections": False, "source[privacy]": "public", "avatar": _file(), "header": _file(),
+    }  # fmt: skip
+    upload = {"file": _file(), "description": "A square", "focus": "0,0"}
+    return {
+        ("post", "/api/v1/accounts"): {
+            "username": "newcomer", "email": "new@example.org", "password": PASSWORD, "agreement": True, "locale": "en",
+            "reason": "",
+        },
+        ("post", "/api/v1/accounts/{account_id}/follow"): {"reblogs": True, "notify": False, "languages": ["en"]},
+        ("post", "/api/v1/accounts/{account_id}/mute"): {"notifications": True, "duration": 60},
+        ("post", "/api/v1/accounts/{account_id}/note"): {"comment": "A friend"},
+        ("patch", "/api/v1/accounts/update_credentials"): profile,
+        ("post", "/api/v1/apps"): {
+            "client_name": "Test", "redirect_uris": "urn:ietf:wg:oauth:2.0:oob", "scopes": "read", "website": "",
+        },
+        ("post", "/api/v1/filters"): old,
+        ("put", "/api/v1/filters/{keyword_id}"): old,
+        ("post", "/api/v1/lists"): named,
+        ("put", "/api/v1/lists/{list_id}"): named,
+        ("post", "/api/v1/lists/{list_id}/accounts"): {"account_ids": []},
+        ("post", "/api/v1/markers"): {"home": {"last_read_id": "1"}, "notifications": {"last_read_id": "1"}},
+        ("post", "/api/v1/media"): upload,
+        ("post", "/api/v2/media"): {**upload, "file": _file()},
+        ("put", "/api/v1/media/{media_id}"): {"description": "A square", "focus": "0,0"},
+        ("post", "/api/v1/notifications/requests/accept"): {"id": []},
+        ("post", "/api/v1/notifications/requests/dismiss"): {"id": []},
+        ("post", "/api/v1/polls/{poll_id}/votes"): {"choices": [0]},
+        ("post", "/api/v1/reports"): {
+            "account_id": str(world["account_id"]), "status_ids": [], "comment": "", "category": "violation",
+            "rule_ids": ["1"],
+        },
+        ("put", "/api/v1/scheduled_statuses/{number}"): {"scheduled_at": in_an_hour().isoformat()},
+        ("post", "/api/v1/statuses"): status,
+        ("put", "/api/v1/statuses/{status_id}"): edit,
+        ("put", "/api/v1/statuses/{status_id}/interaction_policy"): {"quote_approval_policy": "nobody"},
+        ("post", "/api/v2/filters"): new,
+        ("put", "/api/v2/filters/{filter_id}"): new,
+        ("post", "/api/v2/filters/{filter_id}/keywords"): words[0],
+        ("put", "/api/v2/filters/keywords/{keyword_id}"): words[0],
+        ("post", "/api/v2/filters/{filter_id}/statuses"): {"status_id": str(world["status_id"])},
+        ("patch", "/api/v2/notifications/policy"): policy,
+        ("put", "/api/x/policies/{account_id}"): {"policy": "push", "reason": "A test."},
+        ("put", "/api/x/policies/site"): {"policy": "push", "reason": "A test."},
+        ("put", "/api/x/ranking/preset"): {"preset": "balanced"},
+    }  # fmt: skip
+
+
+def _file():
+    return SimpleUploadedFile("square.png", picture(), "image/png")
+
+
+def test_what_this_site_cannot_hide_is_refused(alice, api_of):
+    program, address = api_of(alice), "/api/v1/accounts/update_credentials"
+    for asked in ({"hide_collections": True}, {"source": {"quote_policy": "nobody"}}):
+        assert program.patch(address, asked, format="json").status_code == 422
+    for asked in ({"hide_collections": "false"}, {"source": {"quote_policy": "public"}}):
+        assert program.patch(address, asked, format="json").status_code == 200
