@@ -243,7 +243,7 @@ def _samples(world):
     }  # fmt: skip
     profile = {
         "display_name": "Alice", "note": "Hi", "locked": False, "bot": False, "discoverable": True, "indexable": True,
-        "fields_attributes": [], "hide_collections": False, "source[privacy]": "public", "avatar": _file(), "header": _file(),
+        "fields_attributes[0][name]": "Web", "fields_attributes[0][value]": "here", "hide_collections": False, "source[privacy]": "public", "avatar": _file(), "header": _file(),
     }  # fmt: skip
     upload = {"file": _file(), "description": "A square", "focus": "0,0"}
     return {
