@@ -63,7 +63,7 @@ def reopen_report(report: Report, *, by: User) -> None:
     require_permission(by, CHANGE_REPORTS)
     report.resolved_at = report.resolved_by = None
     report.save(update_fields=["resolved_at", "resolved_by"])
-    log_action(by, report, "Reopened.")
+    log_action(by, report, _("Reopened."))
 
 
 def _invalid(name: str, message: str) -> Invalid:

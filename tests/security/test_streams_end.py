@@ -37,7 +37,7 @@ def address(server, transactional_db):
 
 
 @pytest.fixture
-def browser(alice):
+def member(alice):
     return logged_in()
 
 
@@ -47,8 +47,8 @@ def logged_in():
     return browser
 
 
-def ticket_of(browser):
-    return json.loads(browser.get("/streams/ticket").content)["address"].partition("=")[2]
+def ticket_of(member):
+    return json.loads(member.get("/streams/ticket").content)["address"].partition("=")[2]
 
 
 class Socket:
@@ -100,18 +100,18 @@ def ends_soon(streams):
     return all(one.ended.wait(SOON) for one in streams)
 
 
-def test_logout_ends_the_streams_of_that_login_only(address, browser):
+def test_logout_ends_the_streams_of_that_login_only(address, member):
     other = logged_in()
-    ticket, theirs = ticket_of(browser), ticket_of(other)
+    ticket, theirs = ticket_of(member), ticket_of(other)
     with both(address, ticket) as streams, listening(address, "user", theirs) as elsewhere:
-        browser.post("/logout")
+        member.post("/logout")
         assert ends_soon(streams)
         assert not elsewhere.ended.wait(0.2)
     assert get(address, "user", ticket)[0] == 401
 
 
-def test_the_end_of_a_session_from_the_page_of_sessions(address, browser):
-    ticket = ticket_of(browser)
+def test_the_end_of_a_session_from_the_page_of_sessions(address, member):
+    ticket = ticket_of(member)
     here = logged_in()
     with both(address, ticket) as streams:
         [end] = re.findall(r"/settings/sessions/\d+/end", here.get("/settings/account").text)
@@ -119,21 +119,21 @@ def test_the_end_of_a_session_from_the_page_of_sessions(address, browser):
         assert ends_soon(streams)
 
 
-def test_a_new_password_ends_them_all(address, browser, alice):
+def test_a_new_password_ends_them_all(address, member, alice):
     elsewhere = logged_in()
     program = register_application(name="Elephant", scopes="read").application
     given, _row = issue_access(alice, program, scopes=["read"])
     tokens = [ticket_of(elsewhere), issue_token(alice, name="script"), given]
     said = {"old_password": PASSWORD, "new_password1": "quite another one", "new_password2": "quite another one"}  # fmt: skip
     with both(address, tokens[0]) as one, both(address, tokens[1]) as two, both(address, given) as three:  # fmt: skip
-        assert browser.post("/password/change", said).status_code == 303
+        assert member.post("/password/change", said).status_code == 303
         assert ends_soon([*one, *two, *three])
-    with listening(address, "user", ticket_of(browser)):  # who changed it listens again
+    with listening(address, "user", ticket_of(member)):  # who changed it listens again
         pass
 
 
-def test_a_suspension_ends_them_all(address, browser, alice):
-    with both(address, ticket_of(browser)) as one, both(address, issue_token(alice, name="script")) as two:  # fmt: skip
+def test_a_suspension_ends_them_all(address, member, alice):
+    with both(address, ticket_of(member)) as one, both(address, issue_token(alice, name="script")) as two:  # fmt: skip
         suspend(alice)
         assert ends_soon([*one, *two])
 
@@ -158,13 +158,13 @@ def test_the_end_of_an_applications_token(address, alice, how):
         assert ends_soon(streams)
 
 
-def test_when_nobody_could_be_told_the_server_finds_out_by_itself(browser, alice, tmp_path, transactional_db):  # fmt: skip
+def test_when_nobody_could_be_told_the_server_finds_out_by_itself(member, alice, tmp_path, transactional_db):  # fmt: skip
     """As after an announcement that Redis did not take: the rows have changed, and that is all."""
-    ticket, token = ticket_of(browser), issue_token(alice, name="script")
+    ticket, token = ticket_of(member), issue_token(alice, name="script")
     elsewhere = ticket_of(logged_in())
     with streaming_server(tmp_path, STREAMING_CHECK_SECONDS="1") as server:
         with both(server, ticket) as one, both(server, token) as two:
-            Login.objects.filter(session_key=browser.session.session_key).delete()
+            Login.objects.filter(session_key=member.session.session_key).delete()
             AccessToken.objects.filter(user=alice).delete()
             assert wait_for(lambda: all(each.ended.is_set() for each in (*one, *two)), LATE)
         with listening(server, "user", elsewhere) as last:
