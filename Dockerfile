@@ -7,7 +7,7 @@ WORKDIR /app
 COPY requirements.txt .
 RUN pip install --no-cache-dir --only-binary=:all: --require-hashes -r requirements.txt
 
-COPY manage.py serve.py ./
+COPY manage.py serve.py healthcheck.py ./
 COPY feedsite feedsite
 COPY apps apps
 COPY templates templates

@@ -66,6 +66,7 @@ INSTALLED_APPS = [
 
 MIDDLEWARE = [
     "feedsite.requestid.RequestIdMiddleware",
+    "feedsite.health.HealthMiddleware",  # above all that asks for a host, for https or for a seat
     "corsheaders.middleware.CorsMiddleware",  # above all that may refuse: programs read refusals too
     "feedsite.problems.ProblemTypeMiddleware",
     "feedsite.remaining.RemainingMiddleware",
@@ -663,7 +664,10 @@ LOG_LEVEL = env.str("LOG_LEVEL", "INFO")
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
-    "filters": {"request_id": {"()": "feedsite.requestid.RequestIdFilter"}},
+    "filters": {
+        "request_id": {"()": "feedsite.requestid.RequestIdFilter"},
+        "as_info": {"()": "feedsite.logs.AsInfo"},
+    },
     "formatters": {
         "line": {"format": "%(asctime)s %(levelname)s %(name)s [%(request_id)s] %(message)s"},
     },
@@ -681,6 +685,6 @@ LOGGING = {
         "celery.worker.strategy": {"level": "WARNING"},
         "celery.worker.request": {"level": "WARNING"},
         "celery.beat": {"level": "WARNING"},
-        "django.security.DisallowedHost": {"level": "ERROR"},
+        "django.security.DisallowedHost": {"filters": ["as_info"]},  # anybody can send one
     },
 }
