@@ -7,7 +7,7 @@ WORKDIR /app
 COPY requirements.txt .
 RUN pip install --no-cache-dir --only-binary=:all: --require-hashes -r requirements.txt
 
-COPY manage.py ./
+COPY manage.py serve.py healthcheck.py ./
 COPY feedsite feedsite
 COPY apps apps
 COPY templates templates
@@ -23,5 +23,4 @@ ENV STATIC_ROOT=/app/collected MEDIA_ROOT=/data/media
 
 USER feedsite
 EXPOSE 8000
-CMD ["granian", "--interface", "wsgi", "feedsite.wsgi:application", "--host", "0.0.0.0", "--port", "8000", \
-     "--workers", "2", "--blocking-threads", "32", "--no-ws", "--respawn-failed-workers"]
+CMD ["python", "serve.py", "web", "--host", "0.0.0.0", "--port", "8000", "--workers", "2"]

@@ -9,6 +9,7 @@ from django.shortcuts import render
 from django.templatetags.static import static
 from django.urls import URLPattern, path, reverse
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from django.views.decorators.cache import cache_control
 from django.views.decorators.http import require_safe
 
@@ -41,10 +42,28 @@ def page(request: HttpRequest, template: str) -> HttpResponse:
     return render(request, template, {"here": "about"})
 
 
+# What everybody may know: four parts of the site, without the servers behind them and their milliseconds.
+_PARTS = (
+    (gettext_lazy("Storage"), {"postgresql", "postgresql writes"}),
+    (
+        gettext_lazy("Timelines"),
+        {"redis", "relations", "relations replicas", "counters", "existence"},
+    ),
+    (gettext_lazy("Deliveries"), {"broker", "workers", "beat", "deliveries", "broadcast"}),
+    (gettext_lazy("Page caches"), {"memcached", "cache", "limits"}),
+)
+
+
+def _works(checks: dict[str, Any], names: set[str]) -> bool:
+    return all(check["ok"] for name, check in checks.items() if name in names)
+
+
 @require_safe
 def status(request: HttpRequest) -> HttpResponse:
     """How the site is just now, in the words and from the checks that operators see."""
-    context: dict[str, Any] = {"here": "about", **state_of_all()}
+    found = state_of_all()
+    parts = [(words, _works(found["checks"], names)) for words, names in _PARTS]
+    context: dict[str, Any] = {"here": "about", "status": found["status"], "parts": parts}
     response = render(request, "status.html", context)
     response.headers["Cache-Control"] = "no-store"
     return response

@@ -66,6 +66,7 @@ INSTALLED_APPS = [
 
 MIDDLEWARE = [
     "feedsite.requestid.RequestIdMiddleware",
+    "feedsite.health.HealthMiddleware",  # above all that asks for a host, for https or for a seat
     "corsheaders.middleware.CorsMiddleware",  # above all that may refuse: programs read refusals too
     "feedsite.problems.ProblemTypeMiddleware",
     "feedsite.remaining.RemainingMiddleware",
@@ -125,6 +126,11 @@ WEB_PATIENCE_SECONDS = env.float(
 # Requests that wait for a seat; one more is refused at once. A pause of 0.2 s at 100 requests/s is nobody's 503.
 WEB_QUEUE = env.int("WEB_QUEUE", 24)
 WEB_QUEUE_SECONDS = env.float("WEB_QUEUE_SECONDS", 0.5)  # and so are those that waited so long
+# A request is read to its end before it is any of those (`feedsite.bodies`).
+BODY_SECONDS = env.float(
+    "BODY_SECONDS", 20.0
+)  # the whole body has come by then, or the answer is 408
+UPLOAD_BYTES_PER_SECOND = env.int("UPLOAD_BYTES_PER_SECOND", 32 * 1024)  # more time for pictures
 
 # --- PostgreSQL: the only truth -----------------------------------------------------------------
 # Pooled connections: size x processes stays below max_connections; the pool forbids CONN_MAX_AGE.
@@ -541,6 +547,7 @@ X_FRAME_OPTIONS = "DENY"
 TRUSTED_PROXY_HOPS = env.int("TRUSTED_PROXY_HOPS", 0)  # 0: X-Forwarded-For is never believed
 SIGNED_COOKIE_LEGACY_SALT_FALLBACK = False
 DATA_UPLOAD_MAX_MEMORY_SIZE = 1024 * 1024
+UPLOAD_MAX_BYTES = 4 * PICTURE_MAX_BYTES + DATA_UPLOAD_MAX_MEMORY_SIZE  # of a form with files
 DATA_UPLOAD_MAX_NUMBER_FIELDS = 200
 DATA_UPLOAD_MAX_NUMBER_FILES = 8
 CONTENT_SECURITY_POLICY = {
@@ -657,7 +664,10 @@ LOG_LEVEL = env.str("LOG_LEVEL", "INFO")
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
-    "filters": {"request_id": {"()": "feedsite.requestid.RequestIdFilter"}},
+    "filters": {
+        "request_id": {"()": "feedsite.requestid.RequestIdFilter"},
+        "as_info": {"()": "feedsite.logs.AsInfo"},
+    },
     "formatters": {
         "line": {"format": "%(asctime)s %(levelname)s %(name)s [%(request_id)s] %(message)s"},
     },
@@ -675,6 +685,6 @@ LOGGING = {
         "celery.worker.strategy": {"level": "WARNING"},
         "celery.worker.request": {"level": "WARNING"},
         "celery.beat": {"level": "WARNING"},
-        "django.security.DisallowedHost": {"level": "ERROR"},
+        "django.security.DisallowedHost": {"filters": ["as_info"]},  # anybody can send one
     },
 }

@@ -12,6 +12,7 @@ from django.http import HttpRequest, HttpResponseBase
 from django.utils.translation import gettext_lazy as _
 
 from apps.refusals import Unavailable
+from feedsite.bodies import refusal_of
 from feedsite.errors import refusal_response
 from feedsite.turns import Turns
 
@@ -32,6 +33,8 @@ class SheddingMiddleware:
         """Serve the request, or refuse it at once."""
         if request.path.startswith(NEVER_REFUSED):
             return self._get_response(request)
+        if (refusal := refusal_of(request)) is not None:
+            return refusal_response(request, refusal)
         if not self._sit():
             return refusal_response(request, too_busy())
         try:

@@ -134,6 +134,8 @@ def _checks_with_servers(directory: Path) -> list[str]:
                     "drill",
                     "vitals",
                     "tests",
+                    "serve.py",
+                    "healthcheck.py",
                 ],
             ),  # reads the settings
             ("system", manage_command("check", "--fail-level", "WARNING")),

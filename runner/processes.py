@@ -77,7 +77,7 @@ class Child:
         return telling_line(self.log)
 
 
-def spawn(
+def spawn(  # noqa: PLR0913 -- one program has one manner of being started
     name: str,
     command: Sequence[str | Path],
     *,
@@ -85,10 +85,12 @@ def spawn(
     environment: Mapping[str, str] | None = None,
     stop_signal: int = signal.SIGTERM,
     not_as_root: bool = False,
+    sockets: Sequence[int] = (),
 ) -> Child:
     """Start a program that lives no longer than this process; its output goes to the end of `log`.
 
-    `not_as_root`: the program refuses to run as root, and gives up that identity first.
+    `not_as_root`: the program refuses to run as root, and gives up that identity first. `sockets`: file descriptors it is
+    given, under the same numbers.
     Raises LaunchError when the program cannot be started at all.
     """
     _shorten(log)
@@ -98,6 +100,7 @@ def spawn(
                 [str(part) for part in command], env=None if environment is None else dict(environment),
                 cwd=log.parent, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT,
                 start_new_session=True, preexec_fn=child_setup(stop_signal, not_as_root=not_as_root),  # noqa: PLW1509 -- the launcher has no threads
+                pass_fds=sockets,
             )  # fmt: skip
     except (OSError, subprocess.SubprocessError) as error:
         raise LaunchError(f"Cannot start {name}: {error}") from None

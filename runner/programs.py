@@ -3,27 +3,20 @@
 import sys
 from pathlib import Path
 
-# More than the requests a process works on and lets wait (WEB_SEATS, WEB_QUEUE): one is always free to refuse the excess.
-BLOCKING_THREADS = 32
+SERVE = (
+    Path(__file__).resolve().parent.parent / "serve.py"
+)  # has the options of both servers, here and in containers
 QUEUES = "sweep,default,fanout,fanout_bulk"  # in this order
 
 
-def web(*, host: str, port: int) -> list[str]:
-    """The web server: one process with a few threads, HTTP only."""
-    return [
-        *_program("granian"), "--interface", "wsgi", "feedsite.wsgi:application", "--host", host, "--port", str(port),
-        "--workers", "1", "--blocking-threads", str(BLOCKING_THREADS), "--no-ws", "--respawn-failed-workers",
-        "--workers-kill-timeout", "5",
-    ]  # fmt: skip
+def web(*, host: str = "127.0.0.1", port: int = 0, socket: int | None = None) -> list[str]:
+    """The web server: one process with a few threads, HTTP only; on a socket that listens, or on an address."""
+    return _server("web", host, port, socket)
 
 
-def streaming(*, host: str, port: int) -> list[str]:
+def streaming(*, host: str = "127.0.0.1", port: int = 0, socket: int | None = None) -> list[str]:
     """The streaming server: one event loop, server-sent events and WebSockets."""
-    return [
-        *_program("granian"), "--interface", "asgi", "feedsite.streaming:application", "--host", host,
-        "--port", str(port), "--workers", "1", "--respawn-failed-workers", "--workers-kill-timeout", "5",
-        "--backlog", "8192",
-    ]  # fmt: skip
+    return _server("streaming", host, port, socket)
 
 
 def worker(*, concurrency: int) -> list[str]:
@@ -37,6 +30,11 @@ def worker(*, concurrency: int) -> list[str]:
 def beat(*, schedule: Path) -> list[str]:
     """Celery's clock."""
     return [*_program("celery"), "-A", "feedsite", "beat", "-s", str(schedule), "-l", "INFO"]
+
+
+def _server(what: str, host: str, port: int, socket: int | None) -> list[str]:
+    where = ["--host", host, "--port", str(port)] if socket is None else ["--fd", str(socket)]
+    return [sys.executable, "-P", str(SERVE), what, *where]
 
 
 def _program(name: str) -> list[str]:

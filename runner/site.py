@@ -1,13 +1,15 @@
 """`./run`: start everything in order, keep it alive, stop it in the opposite order."""
 
 import time
+from contextlib import ExitStack
 from dataclasses import dataclass
+from socket import socket
 
 from runner import preparation, programs
 from runner.datadir import DataDir, in_use
 from runner.environment import site_environment, to_save
 from runner.leftovers import end_leftovers
-from runner.ports import answers, check_port, free_port, site_address
+from runner.ports import answers, hold_free_port, hold_port, site_address
 from runner.problems import LaunchError
 from runner.processes import MARK, Child, spawn
 from runner.says import complain, say
@@ -23,6 +25,7 @@ WORKER_STOP_SECONDS = 12  # then running tasks are killed; late acknowledgement 
 BEAT_STOP_SECONDS = 5
 STREAMING_STOP_SECONDS = 10
 STREAMING_OFFSET = 100
+VITAL = {"PostgreSQL", "web"}  # without any other the site is slower, later or silent, but there
 DEMO_LOGINS = "alice, bob, carol, admin"
 DEMO_PASSWORD = "rill-demo"  # noqa: S105 -- printed for everybody to use
 
@@ -40,10 +43,11 @@ class ServeOptions:
 
 def serve(data: DataDir, options: ServeOptions) -> int:
     """Run the site until it is asked to stop. Returns 0; raises LaunchError when it cannot run."""
-    _check_free(data, options)
-    data.prepare()
-    with data.held("site"):
-        site = _Site(data, options)
+    with ExitStack() as held:
+        ports = _hold_ports(data, options, held)
+        data.prepare()
+        held.enter_context(data.held("site"))
+        site = _Site(data, options, ports)
         stop_when_asked()
         try:
             site.start()
@@ -56,26 +60,35 @@ def serve(data: DataDir, options: ServeOptions) -> int:
     return 0
 
 
-def _check_free(data: DataDir, options: ServeOptions) -> None:
-    """Complain before anything is made or started; the same site running explains more than a taken port."""
+@dataclass(frozen=True)
+class _Ports:
+    """The sockets of the site, which listen from before the start until the stop."""
+
+    web: socket
+    streaming: socket
+
+
+def _hold_ports(data: DataDir, options: ServeOptions, held: ExitStack) -> _Ports:
+    """Before anything is made or started; the same site running explains more than a taken port."""
     holder = data.holder()
     if holder is not None:
         raise LaunchError(in_use(holder, data.path))
-    check_port(options.host, options.port)
-    if options.streaming_port is not None:
-        check_port(options.host, options.streaming_port)
+    web = held.enter_context(hold_port(options.host, options.port))
+    if options.streaming_port is None:
+        streaming = hold_free_port(options.host, options.port + STREAMING_OFFSET)
+    else:
+        streaming = hold_port(options.host, options.streaming_port)
+    return _Ports(web, held.enter_context(streaming))
 
 
 class _Site:
     """The servers and processes of one site."""
 
-    def __init__(self, data: DataDir, options: ServeOptions) -> None:
+    def __init__(self, data: DataDir, options: ServeOptions, ports: _Ports) -> None:
         self.data = data
         self.options = options
+        self.ports = ports
         self.url = site_address(options.host, options.port)
-        self.streaming_port = options.streaming_port or free_port(
-            options.host, options.port + STREAMING_OFFSET
-        )
         self.supervisor = Supervisor([])
         self.environment: dict[str, str] = {}
 
@@ -90,8 +103,7 @@ class _Site:
         self.data.save_environment(to_save(self.environment))
         has_demo = preparation.seed(self.data, self.environment, self.options.demo)
         for unit in self._own_processes():
-            unit.child = unit.start()
-            self.supervisor.units.append(unit)
+            self.supervisor.begin(unit)
         self._wait_for_web()
         self.data.note("site", url=self.url, ready=True)
         self._greet(has_demo=has_demo)
@@ -99,6 +111,8 @@ class _Site:
     def stop(self) -> None:
         """Stop what was started: web, streaming, worker, beat, then the servers."""
         begin = time.monotonic()
+        for one in (self.ports.web, self.ports.streaming):
+            one.close()  # the servers have their own; who comes now is refused, and need not wait
         killed = self.supervisor.stop()
         note = f" (killed, not having stopped in time: {', '.join(killed)})" if killed else ""
         say(
@@ -117,9 +131,7 @@ class _Site:
         )
         say(f"Starting {services.describe() or 'with the servers given by the environment'}")
         for service in services.all():
-            unit = _service_unit(service)
-            unit.child = unit.start()
-            self.supervisor.units.append(unit)
+            self.supervisor.begin(_service_unit(service))
         if services.memcached_missing:
             say("Memcached is not installed: pages come from PostgreSQL, which is slower")
         self.environment = site_environment(
@@ -127,7 +139,7 @@ class _Site:
             services.settings(),
             host=self.options.host,
             port=self.options.port,
-            streaming_port=self.streaming_port,
+            streaming_port=self.ports.streaming.getsockname()[1],
         )
 
     def _own_processes(self) -> list[Unit]:
@@ -135,20 +147,24 @@ class _Site:
         options = self.options
         beat = programs.beat(schedule=self.data.beat / "schedule")
         worker = programs.worker(concurrency=options.workers)
-        streaming = programs.streaming(host=options.host, port=self.streaming_port)
-        web = programs.web(host=options.host, port=options.port)
+        web, streaming = self.ports.web.fileno(), self.ports.streaming.fileno()
         return [
             self._unit("beat", beat, BEAT_STOP_SECONDS),
             self._unit("worker", worker, WORKER_STOP_SECONDS),
-            self._unit("streaming", streaming, STREAMING_STOP_SECONDS),
-            self._unit("web", web, WEB_STOP_SECONDS),
+            self._unit(
+                "streaming", programs.streaming(socket=streaming), STREAMING_STOP_SECONDS, streaming
+            ),
+            self._unit("web", programs.web(socket=web), WEB_STOP_SECONDS, web),
         ]
 
-    def _unit(self, name: str, command: list[str], stop_seconds: float) -> Unit:
+    def _unit(self, name: str, command: list[str], stop_seconds: float, *sockets: int) -> Unit:
         environment = {**self.environment, MARK: str(self.data.path)}
         log = self.data.log / f"{name}.log"
         return Unit(
-            name, lambda: spawn(name, command, log=log, environment=environment), stop_seconds
+            name,
+            lambda: spawn(name, command, log=log, environment=environment, sockets=sockets),
+            stop_seconds,
+            is_vital=name in VITAL,
         )
 
     def _wait_for_web(self) -> None:
@@ -184,4 +200,4 @@ def _service_unit(service: Service) -> Unit:
             raise LaunchError(f"{service.name} did not start")
         return service.child
 
-    return Unit(service.name, start, SERVICE_STOP_SECONDS)
+    return Unit(service.name, start, SERVICE_STOP_SECONDS, is_vital=service.name in VITAL)

@@ -1,4 +1,8 @@
-"""Keeping the site's processes alive: restart what ends, with a pause that grows; give up when it never stays."""
+"""Keeping the site's processes alive: restart what ends, with a pause that grows.
+
+The site stops when one that it cannot do without never stays. It goes on without any other, which is tried again rarely:
+everything in caches can be lost, and what workers would have done waits in PostgreSQL.
+"""
 
 import time
 from collections.abc import Callable
@@ -12,16 +16,19 @@ QUICK_SECONDS = 10.0  # a process that ended sooner than this after its start en
 MOST_QUICK_DEATHS = 5
 FIRST_PAUSE_SECONDS = 0.5
 LONGEST_PAUSE_SECONDS = 8.0
+FIRST_REST_SECONDS = 30.0  # of what never stays
+LONGEST_REST_SECONDS = 600.0
 LOOK_EVERY_SECONDS = 0.2
 
 
 @dataclass
 class Unit:
-    """One supervised process: how to start it, and how long it may take to stop (seconds)."""
+    """One supervised process: how to start it, how long it may take to stop, and whether the site needs it at all."""
 
     name: str
     start: Callable[[], Child]
     stop_seconds: float
+    is_vital: bool = False
     child: Child | None = None
     quick_deaths: int = 0
     due: float = field(default=0.0)  # monotonic time of the next attempt to start
@@ -42,10 +49,18 @@ class Supervisor:
         self.units = units
 
     def watch(self) -> None:
-        """Restart what ends. Raises LaunchError when one unit cannot be kept alive."""
+        """Restart what ends. Raises LaunchError when a vital unit cannot be kept alive."""
         while True:
             self.look()
             time.sleep(LOOK_EVERY_SECONDS)
+
+    def begin(self, unit: Unit) -> None:
+        """Start one more unit. Raises LaunchError when it is vital and cannot be started; another is tried again later."""
+        if unit.is_vital:
+            unit.child = unit.start()
+        self.units.append(unit)
+        if unit.child is None:
+            self._start_again(unit)
 
     def look(self) -> None:
         """One round over all units."""
@@ -71,26 +86,32 @@ class Supervisor:
         child.kill()  # its own children must not live on, holding a port or a task
         unit.child = None
         unit.quick_deaths = unit.quick_deaths + 1 if lived < QUICK_SECONDS else 1
+        reason = f"{unit.name} {_how_it_ended(status)}"
         if unit.quick_deaths >= MOST_QUICK_DEATHS:
-            raise LaunchError(
-                f"{unit.name} ended {unit.quick_deaths} times within seconds of its start; giving up."
+            reason = (
+                f"{unit.name} ended {unit.quick_deaths} times within seconds of its start."
                 f" Last words: {child.last_words() or 'none'} (log: {child.log})"
             )
-        self._postpone(unit, f"{unit.name} {_how_it_ended(status)}")
+        self._postpone(unit, reason)
 
     def _start_again(self, unit: Unit) -> None:
         try:
             unit.child = unit.start()
         except LaunchError as error:
             unit.quick_deaths += 1
-            if unit.quick_deaths >= MOST_QUICK_DEATHS:
-                raise
             self._postpone(unit, str(error))
 
     def _postpone(self, unit: Unit, reason: str) -> None:
-        pause = min(FIRST_PAUSE_SECONDS * 2 ** (unit.quick_deaths - 1), LONGEST_PAUSE_SECONDS)
+        too_many = unit.quick_deaths - MOST_QUICK_DEATHS
+        if too_many < 0:
+            pause = min(FIRST_PAUSE_SECONDS * 2 ** (unit.quick_deaths - 1), LONGEST_PAUSE_SECONDS)
+            complain(f"{reason}; starting it again in {pause:g} s")
+        elif unit.is_vital:
+            raise LaunchError(f"{reason}; giving up")
+        else:
+            pause = min(FIRST_REST_SECONDS * 2**too_many, LONGEST_REST_SECONDS)
+            complain(f"{reason}; the site goes on without it; next attempt in {pause:g} s")
         unit.due = time.monotonic() + pause
-        complain(f"{reason}; starting it again in {pause:g} s")
 
 
 def _how_it_ended(status: int) -> str:

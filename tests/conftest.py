@@ -16,6 +16,7 @@ from apps.posts.cache import POST_COUNTS
 from apps.scopes import ALL
 from apps.tags.queries import TALK
 from apps.timeline import policies
+from feedsite import health
 from tests import clusters
 from tests.commits import commit_inside_tests
 from tests.factories import deliver, make_user
@@ -82,6 +83,11 @@ def _empty_redis():
 @pytest.fixture(autouse=True)
 def _unknown_policies():
     policies.forget()
+
+
+@pytest.fixture(autouse=True)
+def _health_unknown():
+    health.forget()
 
 
 @pytest.fixture(autouse=True)

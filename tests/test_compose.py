@@ -7,6 +7,7 @@ import pytest
 import yaml
 
 from apps.caches.topology import Sizes, configured, problems, warnings
+from runner import programs
 
 ROOT = Path(__file__).resolve().parent.parent
 SERVICES = yaml.safe_load((ROOT / "docker-compose.yml").read_text())["services"]
@@ -84,3 +85,22 @@ def test_the_site_waits_for_the_servers_it_needs():
     waited = SERVICES["web"]["depends_on"]
     needed = {name for name in SERVICES if name.startswith("redis-") and "replica" not in name}
     assert needed <= set(waited)
+
+
+@pytest.mark.parametrize("name", ["web", "streaming", "worker", "worker-bulk", "beat"])
+def test_every_process_of_the_site_says_how_it_is(name):
+    test = SERVICES[name]["healthcheck"]["test"]
+    assert test[:3] == ["CMD", "python", "healthcheck.py"]
+    assert test[3] in {"http", "worker", "beat"}
+    assert (ROOT / "healthcheck.py").exists()
+
+
+def test_web_and_streams_are_started_as_by_the_launcher():
+    image = (ROOT / "Dockerfile").read_text()
+    assert '"serve.py", "web"' in image
+    assert SERVICES["streaming"]["command"][:3] == ["python", "serve.py", "streaming"]
+    assert programs.web()[2:4] == [str(ROOT / "serve.py"), "web"]
+    assert all(
+        name in image.partition("COPY manage.py")[2].splitlines()[0]
+        for name in ("serve.py", "healthcheck.py")
+    )

@@ -88,6 +88,12 @@ def limits() -> redis.Redis:
 
 
 @cache
+def sessions() -> redis.Redis:
+    """The Redis of Django's cache, for looking after it; the cache itself has its own connections."""
+    return _redis(settings.REDIS_CACHE_URL)
+
+
+@cache
 def broadcasts() -> redis.Redis:
     """The Redis of news for those who listen at this moment. One server, never a cluster."""
     return _redis(settings.REDIS_BROADCAST_URL)
@@ -128,7 +134,7 @@ def _redis(url: str, *, pool: type[redis.BlockingConnectionPool] | None = None) 
 
 def trust_again() -> None:
     """Forget that servers did not answer; for who has just brought them back."""
-    for breaker in _breakers([*_for_pages(), existence(), limits(), broadcasts()]):
+    for breaker in _breakers([*_for_pages(), existence(), limits(), sessions(), broadcasts()]):
         breaker.succeed()
 
 

@@ -61,6 +61,14 @@ class Hub:
         await asyncio.gather(*self._tasks, return_exceptions=True)
         self._tasks = []
 
+    async def hears(self) -> bool:
+        """Whether news come in; a process that has just started is waited for a moment."""
+        try:
+            await asyncio.wait_for(self._is_hearing.wait(), PAUSE_SECONDS * 2)
+        except TimeoutError:
+            return False
+        return True
+
     async def ask(self, question: Callable[..., T], *args: Any) -> T:
         """The answer of a function that talks to the servers, from one of the threads."""
 
@@ -85,11 +93,9 @@ class Hub:
         connection = Connection(listener.pk, token, scopes, most=settings.STREAMING_QUEUE)
         self._by_listener[listener.pk].add(connection)
         try:
-            await asyncio.wait_for(self._is_hearing.wait(), PAUSE_SECONDS * 2)
+            if not await self.hears():
+                raise Unavailable("There is no news just now.")
             newest = await self.ask(queries.newest_notification, listener)
-        except TimeoutError:
-            self.leave(connection)
-            raise Unavailable("There is no news just now.") from None
         except BaseException:
             self.leave(connection)
             raise

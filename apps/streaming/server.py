@@ -70,7 +70,10 @@ class Server:
         elif scope["method"] != "GET":
             await _refuse(scope, send, _wrong_method())
         elif path == f"{ROOT}/health":
-            await _answer(send, 200, b"OK", b"text/plain")
+            hears = await self.hub.hears()
+            await _answer(
+                send, 200 if hears else 503, b"OK" if hears else b"no news", b"text/plain"
+            )
         else:
             await self._events(scope, receive, send)
 

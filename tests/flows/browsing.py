@@ -4,7 +4,6 @@ import os
 import shutil
 import socket
 import subprocess
-import sys
 from contextlib import contextmanager
 from urllib.error import URLError
 from urllib.request import urlopen
@@ -14,6 +13,7 @@ from django.core.management import call_command
 from django.db import connections
 from playwright.sync_api import ConsoleMessage, Page, sync_playwright
 
+from runner import programs
 from tests.factories import PASSWORD, make_user
 from tests.flows.processes import environment, stop, wait_for
 
@@ -60,8 +60,7 @@ def site(django_db_setup, tmp_path_factory):
     """The address of a web server of its own, on the tests' database; stopped by its own pid."""
     call_command("collectstatic", interactive=False, verbosity=0)
     port = _free_port()
-    command = [sys.executable, "-m", "granian", "--interface", "wsgi", "--host", "127.0.0.1", "--port", str(port),
-               "--blocking-threads", "4", "feedsite.wsgi:application"]  # fmt: skip
+    command = programs.web(host="127.0.0.1", port=port)
     log = tmp_path_factory.mktemp("web") / "log"
     with log.open("ab") as output:
         server = subprocess.Popen(

@@ -11,6 +11,7 @@ import urllib.request
 
 from django.db import connection
 
+from runner import programs
 from runner.programs import QUEUES
 
 START_SECONDS = 30
@@ -33,8 +34,7 @@ def start_worker(directory, app="feedsite"):
 def start_web(directory, **settings):
     """Start a web server on the test database; the process and its address once it answers."""
     log, port = directory / "web.log", free_port()
-    command = [sys.executable, "-m", "granian", "--interface", "wsgi", "--host", "127.0.0.1", "--port", str(port),
-               "--workers", "1", "--blocking-threads", "4", "feedsite.wsgi:application"]  # fmt: skip
+    command = programs.web(host="127.0.0.1", port=port)
     address = f"http://127.0.0.1:{port}"
     env = {**environment(), "SITE_URL": address, **settings}
     with log.open("ab") as output:

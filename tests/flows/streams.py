@@ -4,11 +4,11 @@ import http.client
 import json
 import socket
 import subprocess
-import sys
 import threading
 from contextlib import contextmanager, suppress
 from urllib.parse import urlsplit
 
+from runner import programs
 from tests.flows.processes import START_SECONDS, environment, free_port, stop, wait_for
 
 
@@ -16,8 +16,7 @@ from tests.flows.processes import START_SECONDS, environment, free_port, stop, w
 def streaming_server(directory, **settings):
     """Start a streaming server on the test database; its address."""
     log, port = directory / "streaming.log", free_port()
-    command = [sys.executable, "-m", "granian", "--interface", "asgi", "--host", "127.0.0.1", "--port", str(port),
-               "--workers", "1", "feedsite.streaming:application"]  # fmt: skip
+    command = programs.streaming(host="127.0.0.1", port=port)
     with log.open("ab") as output:
         process = subprocess.Popen(
             command, env=environment() | settings, stdout=output, stderr=output, start_new_session=True

@@ -15,27 +15,38 @@ def taken():
         yield server.getsockname()[1]
 
 
-def test_a_free_port_is_fine(taken):
-    free = ports._listen_failure("127.0.0.1", 0)
-    assert free is None
+def test_a_port_that_is_held_is_nobody_elses():
+    """Two sites, started at the same time: the streams of the second would have had the port of the first."""
+    with ports.hold_free_port("127.0.0.1", 18500) as first:
+        port = first.getsockname()[1]
+        with pytest.raises(LaunchError, match=f"Port {port} is in use"):
+            ports.hold_port("127.0.0.1", port)
+        with ports.hold_free_port("127.0.0.1", port) as second:
+            assert second.getsockname()[1] > port
+        with socket.socket() as another:  # as granian binds by itself
+            another.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+            another.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            with pytest.raises(OSError, match="in use"):
+                another.bind(("127.0.0.1", port))
+    ports.hold_port("127.0.0.1", port).close()
 
 
 def test_a_taken_port_is_explained_with_a_free_one(taken):
     with pytest.raises(LaunchError, match=rf"^Port {taken} is in use; try --port \d+$") as refused:
-        ports.check_port("127.0.0.1", taken)
+        ports.hold_port("127.0.0.1", taken)
     suggested = int(str(refused.value).rpartition(" ")[2])
-    ports.check_port("127.0.0.1", suggested)
+    ports.hold_port("127.0.0.1", suggested).close()
 
 
 def test_a_port_taken_on_one_address_is_taken_for_all(taken):
     with pytest.raises(LaunchError, match="is in use"):
-        ports.check_port("0.0.0.0", taken)
+        ports.hold_port("0.0.0.0", taken)
 
 
 @pytest.mark.parametrize("host", ["192.0.2.1", "no.such.host.invalid"])
 def test_a_foreign_address_is_explained(host):
     with pytest.raises(LaunchError, match=f"Cannot listen on {host}"):
-        ports.check_port(host, 8000)
+        ports.hold_port(host, 8000)
 
 
 @pytest.mark.parametrize(

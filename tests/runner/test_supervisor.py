@@ -14,11 +14,10 @@ def short_pauses(monkeypatch):
     monkeypatch.setattr(supervisor, "FIRST_PAUSE_SECONDS", 0.01)
 
 
-def unit(place, code, name="thing"):
+def unit(place, code, name="thing", *, is_vital=True):
     command = [sys.executable, "-c", code]
-    return Unit(
-        name, lambda: processes.spawn(name, command, log=place / f"{name}.log"), stop_seconds=5
-    )
+    log = place / f"{name}.log"
+    return Unit(name, lambda: processes.spawn(name, command, log=log), 5, is_vital=is_vital)
 
 
 def test_what_ends_is_started_again(place, capsys):
@@ -49,8 +48,47 @@ def test_a_start_that_fails_is_tried_again_and_given_up(place, capsys):
         raise LaunchError("no binary")
 
     with pytest.raises(LaunchError, match="no binary"):
-        Supervisor([Unit("thing", start, stop_seconds=1)]).watch()
+        Supervisor([Unit("thing", start, stop_seconds=1, is_vital=True)]).watch()
     assert capsys.readouterr().err.count("no binary; starting it again") == 4
+
+
+def until(condition, keeper):
+    while not condition():
+        keeper.look()
+        time.sleep(0.01)
+
+
+def test_a_cache_that_never_stays_stops_nothing(place, capsys):
+    """A node of Memcached that was killed six times took web and PostgreSQL with it."""
+    others = unit(place, "import time; time.sleep(60)", name="web")
+    node = unit(
+        place, "raise SystemExit('Error: no memory')", name="Memcached l1-0", is_vital=False
+    )
+    keeper = Supervisor([])
+    keeper.begin(others)
+    keeper.begin(node)
+    until(lambda: node.quick_deaths == supervisor.MOST_QUICK_DEATHS, keeper)
+    said = capsys.readouterr().err.splitlines()[-1]
+    assert "Memcached l1-0 ended 5 times" in said
+    assert "Last words: Error: no memory" in said
+    assert said.endswith("the site goes on without it; next attempt in 30 s")
+    assert (node.child, others.child.running()) == (None, True)
+    assert 29 < node.due - time.monotonic() <= 30
+    node.due = 0
+    until(lambda: node.quick_deaths == supervisor.MOST_QUICK_DEATHS + 1, keeper)
+    assert capsys.readouterr().err.endswith("next attempt in 60 s\n")
+    keeper.stop()
+
+
+def test_a_site_begins_without_a_cache_that_cannot_be_started(capsys):
+    def start():
+        raise LaunchError("no binary")
+
+    keeper = Supervisor([])
+    keeper.begin(Unit("Memcached l1-0", start, stop_seconds=1))
+    assert "no binary; starting it again" in capsys.readouterr().err
+    with pytest.raises(LaunchError, match="no binary"):
+        keeper.begin(Unit("PostgreSQL", start, stop_seconds=1, is_vital=True))
 
 
 def test_all_stop_in_the_opposite_order(place):

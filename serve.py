@@ -1,0 +1,88 @@
+"""Starts the web or the streaming server: `python serve.py web --port 8000`. The same for ./run, containers and tests.
+
+The socket is bound without SO_REUSEPORT, or comes from who started this (--fd): two sites never share a port, and what
+the system queues is not lost while a server restarts.
+"""
+
+import argparse
+import socket
+
+from granian.constants import HTTPModes, Interfaces
+from granian.http import HTTP1Settings
+from granian.net import SocketHolder
+from granian.server import Server
+
+HEADERS_MILLISECONDS = 10_000  # whoever takes longer is cut off; so is a connection that rests
+CONNECTIONS = 8192  # of a process; slow ones cost one each
+STOP_SECONDS = 5
+APPLICATIONS = {
+    "web": ("feedsite.web:application", Interfaces.RSGI),
+    "streaming": ("feedsite.streaming:application", Interfaces.ASGI),
+}
+
+
+class _Server(Server):  # type: ignore[misc]  # granian has no types
+    """granian on a socket that listens already."""
+
+    def __init__(self, listening: socket.socket, **options: object) -> None:
+        host, port = listening.getsockname()[:2]
+        super().__init__(address=host, port=port, **options)
+        self._listening = listening
+
+    def _init_shared_socket(self) -> None:
+        number = self._listening.fileno()
+        self._ssp, self._sso, self._sfd = None, self._listening, number
+        self._shd = SocketHolder(number, False, self.backlog)  # noqa: FBT003 -- granian's: no Unix socket
+
+
+def main() -> None:
+    """Serve until a signal."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("what", choices=APPLICATIONS)
+    parser.add_argument("--host", default="127.0.0.1")
+    parser.add_argument("--port", type=int, default=8000)
+    parser.add_argument("--fd", type=int, help="a listening socket, instead of --host and --port")
+    parser.add_argument("--workers", type=int, default=1)
+    asked = parser.parse_args()
+    application, interface = APPLICATIONS[asked.what]
+    listening = (
+        socket.socket(fileno=asked.fd) if asked.fd is not None else listen(asked.host, asked.port)
+    )
+    listening.setblocking(False)  # noqa: FBT003 -- socket's own signature
+    listening.set_inheritable(True)
+    _Server(
+        listening,
+        target=application,
+        interface=interface,
+        workers=asked.workers,
+        http=HTTPModes.http1,
+        http1_settings=HTTP1Settings(header_read_timeout=HEADERS_MILLISECONDS),
+        websockets=asked.what == "streaming",
+        backlog=CONNECTIONS,
+        backpressure=CONNECTIONS,
+        respawn_failed_workers=True,
+        workers_kill_timeout=STOP_SECONDS,
+    ).serve()
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """A socket that listens, alone on its port; OSError when somebody else does."""
+    family, kind, protocol, _name, address = socket.getaddrinfo(
+        host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+    )[0]
+    listening = socket.socket(family, kind, protocol)
+    try:
+        listening.setsockopt(
+            socket.SOL_SOCKET, socket.SO_REUSEADDR, 1
+        )  # others' closing connections
+        listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        listening.bind(address)
+        listening.listen(CONNECTIONS)
+    except OSError:
+        listening.close()
+        raise
+    return listening
+
+
+if __name__ == "__main__":
+    main()
