@@ -12,6 +12,7 @@ from threading import RLock
 from typing import Any, Generic, Self, TypeVar
 
 import psycopg
+from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
 from django.db import DEFAULT_DB_ALIAS, connection
 from django.db.backends.utils import CursorWrapper
@@ -61,9 +62,13 @@ class _PreparingCursor(psycopg.Cursor[Row]):
 
 
 def _preparing_cursor() -> CursorWrapper:
-    """As `connection.cursor()`, which puts the values into the text: such a statement cannot be prepared."""
-    if connection.queries_logged:
-        return connection.cursor()  # whoever reads along wants to see the values
+    """As `connection.cursor()`, which puts the values into the text: such a statement cannot be prepared.
+
+    Behind a pooler that is what is done: the next use may meet another connection, where nothing was prepared, or
+    another statement under the same name.
+    """
+    if connection.queries_logged or settings.DATABASE_POOLER:
+        return connection.cursor()  # the first: whoever reads along wants to see the values
     connection.ensure_connection()
     found: CursorWrapper = connection._prepare_cursor(_PreparingCursor(connection.connection))  # type: ignore[attr-defined]  # noqa: SLF001 -- what cursor() ends with
     return found
