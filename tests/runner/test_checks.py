@@ -5,6 +5,7 @@ import sys
 import pytest
 
 from runner import checks
+from runner.checkout import ROOT
 
 
 @pytest.fixture
@@ -38,4 +39,4 @@ def test_a_shim_that_leads_nowhere_is_passed_over(home):
 
 
 def test_its_tests_are_there():
-    assert [name for name in checks.IMAGE_TESTS if not (checks.ROOT / name).exists()] == []
+    assert [name for name in checks.IMAGE_TESTS if not (ROOT / name).exists()] == []
