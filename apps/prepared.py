@@ -8,9 +8,11 @@ by PostgreSQL, for each connection. The answer is PostgreSQL's, each time.
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from threading import RLock
 from typing import Any, Generic, Self, TypeVar
 
 import psycopg
+from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
 from django.db import DEFAULT_DB_ALIAS, connection
 from django.db.backends.utils import CursorWrapper
@@ -21,6 +23,24 @@ from django.db.models.query import get_related_populators
 from apps.statements import Row, Statements
 
 M = TypeVar("M", bound=Model)
+T = TypeVar("T")
+
+
+class _ComputedOnce(cached_property[T]):
+    """A `cached_property` of an object that threads share: one of them computes it, the others wait.
+
+    Python's own has had no lock since 3.12. Django's compiler changes the query it compiles and puts it back at its end:
+    of two at once one leaves out a JOIN, and that SQL would be used for as long as the process lives.
+    """
+
+    def __init__(self, func: Callable[[Any], T]) -> None:
+        super().__init__(func)
+        self._only_one = RLock()
+
+    def __get__(self, instance: Any, owner: type[Any] | None = None) -> Any:
+        """Called until the value is in the object itself, which Python then looks up alone."""
+        with self._only_one:
+            return super().__get__(instance, owner)
 
 
 class _PreparingCursor(psycopg.Cursor[Row]):
@@ -42,9 +62,13 @@ class _PreparingCursor(psycopg.Cursor[Row]):
 
 
 def _preparing_cursor() -> CursorWrapper:
-    """As `connection.cursor()`, which puts the values into the text: such a statement cannot be prepared."""
-    if connection.queries_logged:
-        return connection.cursor()  # whoever reads along wants to see the values
+    """As `connection.cursor()`, which puts the values into the text: such a statement cannot be prepared.
+
+    Behind a pooler that is what is done: the next use may meet another connection, where nothing was prepared, or
+    another statement under the same name.
+    """
+    if connection.queries_logged or settings.DATABASE_POOLER:
+        return connection.cursor()  # the first: whoever reads along wants to see the values
     connection.ensure_connection()
     found: CursorWrapper = connection._prepare_cursor(_PreparingCursor(connection.connection))  # type: ignore[attr-defined]  # noqa: SLF001 -- what cursor() ends with
     return found
@@ -162,11 +186,11 @@ class Prepared(Generic[M]):
                 columns[at] = convert(columns[at], expression, connection)
         return tuple(columns)
 
-    @cached_property
+    @_ComputedOnce
     def _queryset(self) -> QuerySet[M, Any]:
         return self._build(*self._examples)
 
-    @cached_property
+    @_ComputedOnce
     def _plan(self) -> _Plan:
         compiler: Any = self._queryset.query.get_compiler(DEFAULT_DB_ALIAS)
         sql, args = compiler.as_sql()

@@ -17,6 +17,7 @@ from django.core.cache import close_caches
 from django.db import close_old_connections
 
 from apps.caches import listener
+from feedsite.checks import stop_if_refused
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "feedsite.settings")
 
@@ -36,6 +37,13 @@ def give_connections_back(sender: Any, **_signal: Any) -> None:
     if not sender.request.is_eager:  # else whoever calls goes on with its own
         close_old_connections()
         close_caches()
+
+
+@worker_init.connect
+@beat_init.connect
+def check_settings(**_signal: Any) -> None:
+    """Refuse what the web server refuses."""
+    stop_if_refused()
 
 
 @worker_init.connect

@@ -1,6 +1,6 @@
 """PostgreSQL does not answer: a public page from a moment ago, else a clear 503 with Retry-After. Never a 500.
 
-A breaker keeps requests from waiting for it one after the other: the first one waits, the others are answered at once.
+So does a write while it takes none, as a standby or after a failover; what only reads goes on then. A breaker keeps requests from waiting for it one after the other: the first one waits, the others are answered at once.
 """
 
 import logging
@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable
 
 from django.core.signals import got_request_exception
-from django.db import InterfaceError, OperationalError
+from django.db import InterfaceError, InternalError, OperationalError
 from django.http import HttpRequest, HttpResponseBase
 from django.utils.translation import gettext as _
 
@@ -22,6 +22,7 @@ logger = logging.getLogger(__name__)
 
 # SQLSTATE classes: no connection, shutting down or starting up. No state at all: nobody was there to give one.
 AWAY = ("08", "57P")
+READ_ONLY = "25006"
 UNTOUCHED = ("/healthz/", "/static/")
 _NOTE = "_failed_for_want_of_postgresql"
 
@@ -56,7 +57,7 @@ class OutageMiddleware:
         self, request: HttpRequest, exception: Exception
     ) -> HttpResponseBase | None:
         """A view had no answer from PostgreSQL; what the visitor gets is decided above."""
-        if not isinstance(exception, OperationalError | InterfaceError):
+        if not _is_of_the_server(exception):
             return None
         setattr(request, _NOTE, exception)
         return refusal_response(request, _unavailable())
@@ -68,14 +69,24 @@ class OutageMiddleware:
 
 def is_away(error: BaseException) -> bool:
     """Whether PostgreSQL is not there, as opposed to being slow or refusing this very statement."""
-    state = getattr(error.__cause__, "sqlstate", None)
+    state = _state(error)
     return state is None or state.startswith(AWAY)
+
+
+def _is_of_the_server(error: BaseException) -> bool:
+    """Whether it is about the server, as opposed to the statement. That it is read only comes as an InternalError."""
+    read_only = isinstance(error, InternalError) and _state(error) == READ_ONLY
+    return read_only or isinstance(error, OperationalError | InterfaceError)
+
+
+def _state(error: BaseException) -> str | None:
+    return getattr(error.__cause__, "sqlstate", None)
 
 
 def note_outage(request: HttpRequest | None = None, **_signal: object) -> None:
     """A middleware had no answer from PostgreSQL: Django made a 500 of it, which the visitor does not get."""
     error = sys.exception()
-    if request is not None and isinstance(error, OperationalError | InterfaceError):
+    if request is not None and error is not None and _is_of_the_server(error):
         setattr(request, _NOTE, error)
 
 

@@ -13,6 +13,8 @@ from django.contrib.sessions.middleware import SessionMiddleware
 from django.http import HttpRequest, HttpResponseBase
 from django.utils.deprecation import MiddlewareMixin
 
+from apps.accounts.sessions import follow_session
+
 WITHOUT_SESSION = ("/api/", settings.MEDIA_URL)
 
 
@@ -31,9 +33,13 @@ class Users(_PagesOnly, AuthenticationMiddleware):
     """`request.user`, at once: every page asks for its language, and an object that waits to be asked costs at every look."""
 
     def process_request(self, request: HttpRequest) -> None:
-        """Look who it is."""
+        """Look who it is. Django gives a session another key when it was begun under an earlier SECRET_KEY."""
         super().process_request(request)
+        before = request.session.session_key
         request.user = get_user(request)
+        now = request.session.session_key
+        if before and now and before != now:
+            follow_session(before, now)
 
 
 class Messages(_PagesOnly, MessageMiddleware):

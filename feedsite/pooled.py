@@ -1,11 +1,17 @@
 """Connections to PostgreSQL as the pool of a process keeps them."""
 
 import time
+from collections.abc import Mapping
 from typing import Any
 
 import psycopg
 
 TRUSTED_SECONDS = 1.0
+
+
+def startup_options(timeouts: Mapping[str, int], **others: str) -> str:
+    """What libpq's `options` has to say for a connection to begin with these settings; time-outs in milliseconds."""
+    return " ".join(f"-c {name}={value}" for name, value in {**timeouts, **others}.items())
 
 
 class PooledConnection(psycopg.Connection[Any]):

@@ -7,26 +7,30 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import environ
 from django.utils.translation import gettext_lazy as _
 
-from feedsite.pooled import PooledConnection
+from feedsite.environment import Environment
+from feedsite.pooled import PooledConnection, startup_options
 from feedsite.storage import storages_of
 
 BASE_DIR = Path(__file__).resolve().parent.parent
-env = environ.Env()
+env = Environment()
 
 # --- the site -----------------------------------------------------------------------------------
 SITE_NAME = env.str("SITE_NAME", "Rill")
 SITE_URL = env.str("SITE_URL", "http://127.0.0.1:8000").rstrip("/")
 SECURITY_CONTACT = env.str("SECURITY_CONTACT", f"{SITE_URL}/about")  # mailto: or an address
 SECRET_KEY = env.str("SECRET_KEY")
+SECRET_KEY_FALLBACKS = env.list("SECRET_KEY_FALLBACKS", default=[])  # earlier ones: still believed
 DEBUG = env.bool("DEBUG", False)
+# What feedsite.checks refuses then is good enough for tests and for `./run`, which say so.
+PRODUCTION = env.bool("PRODUCTION", True)
 ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", default=["localhost", "127.0.0.1", "[::1]"])
 CSRF_TRUSTED_ORIGINS = env.list("CSRF_TRUSTED_ORIGINS", default=[])
 
 # --- apps ---------------------------------------------------------------------------------------
 INSTALLED_APPS = [
+    "feedsite",
     "django.contrib.admin",
     "django.contrib.auth",
     "django.contrib.contenttypes",
@@ -140,6 +144,16 @@ DATABASES["default"]["CONN_MAX_AGE"] = 0
 DATABASES["default"]["CONN_HEALTH_CHECKS"] = (
     True  # a pooled connection may be older than the server
 )
+# "transaction": PgBouncer is between, and the next statement may run on another of its connections. Then nothing may be
+# left on a connection: no prepared statements, and the time-outs are the role's (`manage.py migrate` sets them).
+DATABASE_POOLER = env.str("DATABASE_POOLER", "")
+DATABASE_STATEMENT_TIMEOUT_MS = env.int("DATABASE_STATEMENT_TIMEOUT_MS", 30_000)
+DATABASE_TIMEOUTS = {
+    "statement_timeout": DATABASE_STATEMENT_TIMEOUT_MS,
+    "lock_timeout": 10_000,
+    "idle_in_transaction_session_timeout": 60_000,
+}
+DATABASES["default"]["DISABLE_SERVER_SIDE_CURSORS"] = True  # they outlive their transaction
 DATABASES["default"]["OPTIONS"] = {
     **DATABASES["default"].get("OPTIONS", {}),
     "pool": {
@@ -148,16 +162,21 @@ DATABASES["default"]["OPTIONS"] = {
         "max_size": env.int("DATABASE_POOL_MAX", 8),
         "timeout": env.float("DATABASE_POOL_TIMEOUT_SECONDS", 2.0),  # then the answer is 503
     },
-    "options": f"-c statement_timeout={env.int('DATABASE_STATEMENT_TIMEOUT_MS', 30_000)}"
-    " -c lock_timeout=10000 -c idle_in_transaction_session_timeout=60000"
-    # of what is prepared, which is written so that one plan serves: else some of it would be planned each time (0053)
-    " -c plan_cache_mode=force_generic_plan",
 }
+if not DATABASE_POOLER:
+    # of what is prepared, which is written so that one plan serves: else some of it would be planned each time (0053)
+    DATABASES["default"]["OPTIONS"]["options"] = startup_options(
+        DATABASE_TIMEOUTS, plan_cache_mode="force_generic_plan"
+    )
+# `manage.py migrate`: past the pooler, perhaps as the role that owns the tables. Building an index may take hours, and
+# whoever waits for a lock on a table holds up all who come after: it waits shortly, and again.
+MIGRATIONS_DATABASE_URL = env.str("MIGRATIONS_DATABASE_URL", "")
+MIGRATIONS_LOCK_TIMEOUT_MS = env.int("MIGRATIONS_LOCK_TIMEOUT_MS", 3_000)
+MIGRATIONS_LOCK_ATTEMPTS = env.int("MIGRATIONS_LOCK_ATTEMPTS", 20)
 # Replicas of posts may be on databases of their own: shard1, shard2, ...
 for _number, _url in enumerate(env.list("TIMELINE_SHARD_URLS", default=[]), start=1):
     DATABASES[f"shard{_number}"] = {**DATABASES["default"], **env.db_url_config(_url)}
     DATABASES[f"shard{_number}"]["ENGINE"] = "django.db.backends.postgresql"
-DISABLE_SERVER_SIDE_CURSORS = True
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 # --- Redis and Memcached: everything in them can be lost ------------------------------------------
@@ -543,6 +562,9 @@ SECURE_REFERRER_POLICY = "same-origin"
 SECURE_CROSS_ORIGIN_OPENER_POLICY = "same-origin"
 SECURE_HSTS_SECONDS = env.int("SECURE_HSTS_SECONDS", 0)
 SECURE_SSL_REDIRECT = env.bool("SECURE_SSL_REDIRECT", False)
+SECURE_REDIRECT_EXEMPT = [r"^healthz/"]  # probes ask without TLS
+# "HTTP_X_FORWARDED_PROTO,https" behind a proxy that ends TLS and always sets this header itself; else anybody may say it.
+SECURE_PROXY_SSL_HEADER = env.tuple("SECURE_PROXY_SSL_HEADER", default=None) or None
 X_FRAME_OPTIONS = "DENY"
 TRUSTED_PROXY_HOPS = env.int("TRUSTED_PROXY_HOPS", 0)  # 0: X-Forwarded-For is never believed
 SIGNED_COOKIE_LEGACY_SALT_FALLBACK = False

@@ -9,6 +9,9 @@ django.setup()
 
 from apps.caches import listener  # needs the settings
 from apps.streaming.server import Server
+from feedsite.checks import stop_if_refused
+
+stop_if_refused()
 
 application = Server()
 listener.start("streaming")

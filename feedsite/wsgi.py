@@ -10,10 +10,12 @@ from django.core.wsgi import get_wsgi_application
 from django.db import reset_queries
 
 from apps.caches import listener
+from feedsite.checks import stop_if_refused
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "feedsite.settings")
 
 application = get_wsgi_application()
+stop_if_refused()
 listener.start("web")
 
 # What Django does around every request and nobody needs here, 2 % of a home API request: connections to caches stay open, and

@@ -1,6 +1,7 @@
 """`./run test`, `./run check`, `./run bench`, `./run capacity`, `./run drill` and `./run vitals`."""
 
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -18,13 +19,19 @@ from runner.services.group import throwaway_services
 
 # What the tests must not take over from the shell: they bring their own servers.
 SERVER_SETTINGS = (
-    "DATABASE_URL", "REDIS_URL", "REDIS_GRAPH_URL", "REDIS_GRAPH_REPLICA_URLS", "REDIS_COUNTERS_URL",
+    "DATABASE_URL", "DATABASE_POOLER", "MIGRATIONS_DATABASE_URL", "REDIS_URL", "REDIS_GRAPH_URL", "REDIS_GRAPH_REPLICA_URLS", "REDIS_COUNTERS_URL",
     "REDIS_EXISTENCE_URL", "REDIS_LIMITS_URL",
     "REDIS_CACHE_URL", "REDIS_BROADCAST_URL", "CELERY_BROKER_URL", "MEMCACHED_URLS", "MEMCACHED_BACKUP_URLS", "MEMCACHED_L1_URLS",
     "MEMCACHED_MAIN_MEGABYTES", "MEMCACHED_BACKUP_MEGABYTES", "MEMCACHED_L1_MEGABYTES",
 )  # fmt: skip
 
 MOST_PROCESSES = 4  # of the tests; one PostgreSQL serves them all
+# The Dockerfile's Python runs a part of the tests: what threads share, SQL, pages, the API, a login by code.
+IMAGE_PYTHON = "3.13"
+IMAGE_TESTS = (
+    "tests/test_prepared.py", "tests/test_statements.py", "tests/test_pooled.py", "tests/test_turns.py",
+    "tests/test_key_rotation.py", "tests/api/test_statuses.py", "tests/oauth/test_authorize.py", "tests/timeline/test_home.py",
+)  # fmt: skip
 SHORT_DRILL = ("--minutes", "0.6", "--rate", "16")  # with healing and checks about 75 s
 
 
@@ -68,6 +75,7 @@ def check() -> int:
         failed += _checks_with_servers(Path(directory))
     if not _step("short drill", [*_module("drill"), *SHORT_DRILL], _environment()):
         failed.append("short drill")
+    failed += _on_python_of_the_image()
     say(
         f"\nFailed so far: {', '.join(failed)}"
         if failed
@@ -77,6 +85,34 @@ def check() -> int:
     command = [*_module("pytest"), *_in_parallel()]
     tests = subprocess.run(command, cwd=ROOT, env=_environment(), check=False).returncode
     return 1 if failed or tests else 0
+
+
+def _on_python_of_the_image() -> list[str]:
+    """A part of the tests on the Python that production runs, in an environment of its own beside the usual one."""
+    name = f"Python {IMAGE_PYTHON}"
+    if sys.version_info[:2] == tuple(map(int, IMAGE_PYTHON.split("."))):
+        return []  # all of them run on it
+    python = find_python(IMAGE_PYTHON)
+    if python is None:
+        say(f"{name:<14} none on PATH or in ~/.pyenv: its tests are left out")
+        return []
+    environment = {**_environment(), "FEEDSITE_VENV": str(ROOT / f".venv-{IMAGE_PYTHON}")}
+    command = [python, "-P", "-m", "runner", "test", "-q", *_in_parallel(), *IMAGE_TESTS]
+    return [] if _step(name, command, environment) else [name]
+
+
+def find_python(version: str) -> str | None:
+    """An interpreter of a version that can make environments: on PATH, else of pyenv; None when there is none."""
+    installed = sorted(Path.home().glob(f".pyenv/versions/{version}*/bin/python"))
+    for candidate in (shutil.which(f"python{version}"), *map(str, reversed(installed))):
+        # a shim of pyenv is on PATH whether or not its version is chosen
+        if candidate and _succeeds([candidate, "-c", "import ensurepip, venv"]):
+            return candidate
+    return None
+
+
+def _succeeds(command: list[str]) -> bool:
+    return subprocess.run(command, capture_output=True, check=False).returncode == 0
 
 
 def _in_parallel() -> list[str]:

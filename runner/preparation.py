@@ -12,6 +12,7 @@ from runner.processes import run_to_end, telling_line
 from runner.says import say
 
 DEFAULT_DEMO = "small"
+TRUE = ("1", "true", "yes", "on", "y", "ok")
 STATIC_SOURCES = ("static", "apps/*/static")
 
 
@@ -37,12 +38,13 @@ def seed(data: DataDir, environment: Mapping[str, str], asked: str | None) -> bo
     """Add the demo people and posts once per size; progress goes to the terminal.
 
     Without a wish (`asked` is None) a new data directory gets the small demo, and any other stays as it is: a
-    site that was started without demo people must not get them later by a forgotten option.
+    site that was started without demo people must not get them later by a forgotten option. A site in production gets none.
     Returns whether the site has demo people.
     """
     record = data.path / "demo"
     done = record.read_text().split() if record.exists() else []
-    size = asked or ("none" if done else DEFAULT_DEMO)
+    in_production = environment.get("PRODUCTION", "0").lower() in TRUE
+    size = asked or ("none" if done or in_production else DEFAULT_DEMO)
     if size != "none" and size not in done:
         _run_seed(environment, size)
     if size not in done:

@@ -1,15 +1,19 @@
 """A prepared query answers as the ORM does, in one query, and sees every change."""
 
+import threading
+from contextlib import nullcontext, suppress
 from datetime import UTC, datetime
 
 import psycopg
 import pytest
 from django.db import IntegrityError, NotSupportedError, connection, models, transaction
+from django.db.models.sql.compiler import SQLCompiler
 
 from apps.accounts.models import AccessToken, User
 from apps.posts.models import Post
 from apps.prepared import IsAnyOf, Prepared
 from tests.factories import publish
+from tests.threads import together
 
 pytestmark = pytest.mark.django_db
 
@@ -153,3 +157,36 @@ def test_however_many_ids_are_asked_for_it_is_one_query(alice, bob, number):
     for _ in range(2):
         assert prepared.all([post.pk for post in wanted]) == wanted
         assert len(of_those.all([post.reply_to_id for post in wanted])) == number
+
+
+@pytest.mark.parametrize("step", ["build", "compile"])
+def test_threads_that_ask_first_share_one_plan(step, monkeypatch):
+    """Two at once would change the same query, and the wrong SQL would stay (Python 3.12 took the lock away)."""
+    for name in ("_queryset", "_plan"):
+        # of Python 3.11 alone: what is tested must not depend on it
+        monkeypatch.setattr(vars(Prepared)[name], "lock", nullcontext(), raising=False)
+    meeting, met, exact = threading.Barrier(2), [], by_handle("a handle")
+
+    def meet():
+        met.append(threading.current_thread())
+        with suppress(threading.BrokenBarrierError):
+            meeting.wait(0.5)  # the first one waits in vain, unless a second is here as well
+
+    def build(handle):
+        if step == "build":
+            meet()
+        return by_handle(handle)
+
+    as_sql = SQLCompiler.as_sql
+
+    def compiled(self, *args, **options):
+        if step == "compile":
+            meet()
+        return as_sql(self, *args, **options)
+
+    monkeypatch.setattr(SQLCompiler, "as_sql", compiled)
+    prepared = Prepared(build, "a handle")
+    plans = together(4, lambda _number: prepared._plan)
+    assert len(met) == 1
+    assert all(plan is plans[0] for plan in plans)
+    assert plans[0].sql == as_sql(exact.query.get_compiler("default"))[0]

@@ -238,7 +238,7 @@ def _clean_email(email: str | None) -> str | None:
 def _handle_errors(handle: str) -> dict[str, str]:
     if not _HANDLE.fullmatch(handle):
         return {"handle": _("Use 3 to 30 of the letters a-z, digits and _.")}
-    former = FormerHandle.objects.filter(digest=FormerHandle.digest_of(handle))
+    former = FormerHandle.objects.filter(digest__in=FormerHandle.digests_of(handle))
     if User.objects.filter(handle=handle).exists() or former.exists():
         return {"handle": _("This handle is taken.")}
     return {}

@@ -28,7 +28,7 @@ def leave(user: User, *, password: str) -> None:
             _("An account of staff cannot be deleted. Ask another administrator to take its rights first.")
         )  # fmt: skip
     UserCounts.objects.select_for_update().get(pk=user.pk)  # the lock of every write of an author
-    FormerHandle.objects.get_or_create(digest=FormerHandle.digest_of(user.handle))
+    FormerHandle.objects.get_or_create(digest=FormerHandle.digests_of(user.handle)[0])
     for file in (user.avatar, user.header):
         if file.name:
             transaction.on_commit(partial(default_storage.delete, file.name))

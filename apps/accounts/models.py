@@ -3,6 +3,7 @@
 import hashlib
 from typing import Any, ClassVar
 
+from django.conf import settings
 from django.contrib.auth.base_user import AbstractBaseUser, BaseUserManager
 from django.contrib.auth.hashers import check_password, make_password
 from django.contrib.auth.models import PermissionsMixin
@@ -325,7 +326,7 @@ class Login(models.Model):
 class FormerHandle(models.Model):
     """The handle of an account that was deleted, which nobody else may take. Only a keyed digest is kept: it tells no name.
 
-    With another SECRET_KEY the handles are free again.
+    With another SECRET_KEY the handles are free again, unless the old one stays among SECRET_KEY_FALLBACKS.
     """
 
     digest = models.CharField(max_length=64, unique=True)
@@ -334,6 +335,11 @@ class FormerHandle(models.Model):
         return self.digest
 
     @staticmethod
-    def digest_of(handle: str) -> str:
-        """What is stored of a handle."""
-        return salted_hmac("apps.accounts.FormerHandle", handle, algorithm="sha256").hexdigest()
+    def digests_of(handle: str) -> list[str]:
+        """What is stored of a handle, and what was stored of it under earlier keys."""
+        return [
+            salted_hmac(
+                "apps.accounts.FormerHandle", handle, secret=secret, algorithm="sha256"
+            ).hexdigest()
+            for secret in (settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS)
+        ]

@@ -40,6 +40,11 @@ def remember_login(request: HttpRequest, user: User) -> None:
     )
 
 
+def follow_session(old_key: str, new_key: str) -> None:
+    """A session goes on under another key: the login is found under it from now on."""
+    Login.objects.filter(session_key=old_key).update(session_key=new_key)
+
+
 def sessions_of(user: User, *, current_key: str | None) -> list[LivingSession]:
     """The newest 50 logins of a user that still live, in two queries."""
     logins = list(Login.objects.filter(user=user).order_by("-pk")[:SHOWN_MOST])

@@ -13,7 +13,7 @@ from apps.accounts.api import asked_ids, viewer_of
 from apps.accounts.models import User
 from apps.accounts.queries import user_by_id, users_by_id
 from apps.accounts.schema import AccountSchema, problems
-from apps.accounts.serializers import account_json
+from apps.accounts.serializers import absolute, account_json
 from apps.accounts.visitors import viewer_id_of
 from apps.graph.circle_queries import circles_to_post_to
 from apps.graph.familiar import common_followers
@@ -111,5 +111,5 @@ endorsed = _people("account_endorsements", "Whom an account recommends", endorse
 
 def paged(request: Request, page: Page[Any], body: Sequence[Any] | dict[str, Any]) -> Response:
     """A list with its `Link` header."""
-    link = link_header(request.build_absolute_uri(request.path), request.query_params, page)
+    link = link_header(absolute(request.path), request.query_params, page)
     return Response(body, headers={"Link": link} if link else None)

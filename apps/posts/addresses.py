@@ -7,6 +7,7 @@ decides each time: whoever may not see the post any more gets no new one.
 import secrets
 from time import time
 
+from django.conf import settings
 from django.core.files.storage import default_storage
 from django.utils.crypto import constant_time_compare, salted_hmac
 
@@ -34,16 +35,18 @@ def address_of(name: str) -> str:
     if not is_restricted(name):
         return url
     until = (int(time()) // LIFETIME_SECONDS + 2) * LIFETIME_SECONDS
-    return f"{url}?until={until}&key={_key(name, str(until))}"
+    return f"{url}?until={until}&key={_key(name, str(until), settings.SECRET_KEY)}"
 
 
 def may_be_shown(name: str, *, until: str, key: str) -> bool:
     """Whether an address of a stored picture holds."""
     if not is_restricted(name):
         return True
-    holds = constant_time_compare(key, _key(name, until))
+    keys = (settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS)
+    holds = any(constant_time_compare(key, _key(name, until, secret)) for secret in keys)
     return holds and int(until) > time()  # what was signed is a number
 
 
-def _key(name: str, until: str) -> str:
-    return salted_hmac(_SALT, f"{name}?{until}", algorithm="sha256").hexdigest()[:KEY_CHARACTERS]
+def _key(name: str, until: str, secret: str) -> str:
+    digest = salted_hmac(_SALT, f"{name}?{until}", secret=secret, algorithm="sha256").hexdigest()
+    return digest[:KEY_CHARACTERS]

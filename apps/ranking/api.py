@@ -9,6 +9,7 @@ from rest_framework.response import Response
 
 from apps.accounts.api import viewer_of
 from apps.accounts.schema import ProblemSchema
+from apps.accounts.serializers import absolute
 from apps.filters.models import FilterContext
 from apps.ranking.inputs import place_in
 from apps.ranking.ordering import choose_preset, preset_of, ranked_page
@@ -56,7 +57,7 @@ def ranked(request: Request) -> Response:
     headers = None
     if page.after is not None:
         query = urlencode({"session": page.session, "after": page.after, "limit": place.limit})
-        headers = {"Link": f'<{request.build_absolute_uri(request.path)}?{query}>; rel="next"'}
+        headers = {"Link": f'<{absolute(request.path)}?{query}>; rel="next"'}
     return Response(body, headers=headers)
 
 

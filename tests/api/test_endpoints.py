@@ -483,3 +483,16 @@ def test_the_schema_describes_every_endpoint(client, db):
         if path.startswith(("/api/v1/", "/api/v2/", "/api/x/"))
     }
     assert described == {(method, address) for method, address, _needs in ENDPOINTS}
+
+
+def test_links_name_the_site_and_not_how_it_was_asked(bob, api_of, settings):
+    """Behind a proxy that ends TLS the request looks plain: a program would send its token there in clear."""
+    for number in range(3):
+        publish(bob, f"Number {number}.")
+    settings.SITE_URL = "https://feed.example.org"
+    for path in ("timelines/home", "timelines/public", f"accounts/{bob.pk}/statuses"):
+        link = api_of(bob).get(f"/api/v1/{path}?limit=1").headers["Link"]
+        assert link.startswith(f"<https://feed.example.org/api/v1/{path}?"), link
+        assert "http://" not in link
+    ranked = api_of(bob).get("/api/x/ranked?limit=1")
+    assert ranked.headers["Link"].startswith("<https://feed.example.org/api/")

@@ -57,9 +57,14 @@ class RefusedError(Exception):
 class Listening:
     """A stream that is read by a thread: `events` are (event, data) as they came."""
 
-    def __init__(self, address, path, token):
+    def __init__(self, address, path, token, *, tls=None):
         self.events, self.comments, self.ended = [], 0, threading.Event()
-        self._connection = http.client.HTTPConnection(urlsplit(address).netloc, timeout=60)
+        place = urlsplit(address).netloc
+        self._connection = (
+            http.client.HTTPSConnection(place, timeout=60, context=tls)
+            if tls
+            else http.client.HTTPConnection(place, timeout=60)
+        )
         self._connection.request("GET", f"/api/v1/streaming/{path}", headers=_headers(token))
         self._socket = self._connection.sock
         self._answer = self._connection.getresponse()
@@ -100,9 +105,9 @@ class Listening:
 
 
 @contextmanager
-def listening(address, path, token):
-    """Listen to a stream."""
-    listener = Listening(address, path, token)
+def listening(address, path, token, *, tls=None):
+    """Listen to a stream; `tls` is the context of an address with TLS."""
+    listener = Listening(address, path, token, tls=tls)
     try:
         yield listener
     finally:

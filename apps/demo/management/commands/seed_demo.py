@@ -5,6 +5,7 @@ from argparse import ArgumentParser, RawDescriptionHelpFormatter
 from io import StringIO
 from typing import Any
 
+from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 from django.db import DatabaseError
 from rich.console import Console
@@ -50,6 +51,10 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Seed, or say in a line why not."""
+        if settings.PRODUCTION:
+            raise CommandError(
+                "This adds staff whose password everybody knows: not on a site in production (PRODUCTION=1)."
+            )
         began, size = time.monotonic(), options["size"]
         progress = SeedProgress(total=expected_rows(size))
         try:

@@ -1,0 +1,1 @@
+"""Commands that Django brings, as this site needs them."""

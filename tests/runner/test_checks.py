@@ -1,0 +1,42 @@
+"""Which Python the checks take besides their own."""
+
+import sys
+
+import pytest
+
+from runner import checks
+from runner.checkout import ROOT
+
+
+@pytest.fixture
+def home(tmp_path, monkeypatch):
+    """No Python on PATH, and none of pyenv's."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"))
+    (tmp_path / "bin").mkdir()
+    return tmp_path
+
+
+def program(path, text):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    path.chmod(0o755)
+
+
+def test_without_one_it_is_said_and_nothing_fails(home, capsys):
+    assert checks.find_python("9.99") is None
+    assert checks._on_python_of_the_image() == []
+    if sys.version_info[:2] != (3, 13):
+        assert "its tests are left out" in capsys.readouterr().out
+
+
+def test_a_shim_that_leads_nowhere_is_passed_over(home):
+    program(home / "bin" / "python9.99", "#!/bin/sh\nexit 127\n")
+    assert checks.find_python("9.99") is None
+    chosen = home / ".pyenv" / "versions" / "9.99.1" / "bin" / "python"
+    program(chosen, "#!/bin/sh\nexit 0\n")
+    assert checks.find_python("9.99") == str(chosen)
+
+
+def test_its_tests_are_there():
+    assert [name for name in checks.IMAGE_TESTS if not (ROOT / name).exists()] == []

@@ -1,0 +1,47 @@
+"""PostgreSQL takes no writes, as a standby after a failover: what only reads goes on, the rest is 503 with Retry-After."""
+
+import pytest
+from django.db import connection
+
+from tests.factories import publish
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+def read_only():
+    """`read_only()`: from now on, until the end of the test."""
+
+    def now():
+        with connection.cursor() as cursor:
+            cursor.execute("SET default_transaction_read_only = on")
+
+    yield now
+    with connection.cursor() as cursor:
+        cursor.execute("SET default_transaction_read_only = off")
+
+
+def refused(answer):
+    return answer.status_code == 503 and int(answer.headers["Retry-After"]) > 0
+
+
+def test_programs_read_and_are_told_that_they_cannot_write(alice, api_of, read_only):
+    post, program = publish(alice, "Still here."), api_of(alice)
+    program.raise_request_exception = False
+    read_only()
+    assert refused(program.post("/api/v1/statuses", {"status": "Not now."}, format="json"))
+    assert refused(program.post(f"/api/v1/statuses/{post.pk}/favourite"))
+    assert refused(program.post(f"/api/v1/statuses/{post.pk}/pin"))
+    for address in ("timelines/home", "timelines/public", "notifications", f"statuses/{post.pk}"):
+        assert program.get(f"/api/v1/{address}").status_code == 200, address
+
+
+def test_people_read_and_are_told_that_they_cannot_write(alice, page_of, read_only):
+    post, browser = publish(alice, "Still here."), page_of(alice)
+    browser.raise_request_exception = False
+    read_only()
+    assert refused(browser.post(f"/posts/{post.pk}/like"))
+    for address in ("/home", "/public", "/@alice"):
+        answer = browser.get(address)
+        assert answer.status_code == 200, address
+        assert "Still here." in answer.content.decode()
