@@ -15,7 +15,7 @@ SITE_SETTINGS = (
     "REDIS_EXISTENCE_URL", "REDIS_LIMITS_URL",
     "REDIS_CACHE_URL", "REDIS_BROADCAST_URL", "CELERY_BROKER_URL", "MEMCACHED_URLS", "MEMCACHED_BACKUP_URLS", "MEMCACHED_L1_URLS",
     "MEMCACHED_MAIN_MEGABYTES", "MEMCACHED_BACKUP_MEGABYTES", "MEMCACHED_L1_MEGABYTES",
-    "SECRET_KEY", "ALLOWED_HOSTS", "SITE_URL", "STREAMING_URL", "MEDIA_ROOT", "STATIC_ROOT", "SECURE_COOKIES", "DEBUG", "STATICFILES_BACKEND",
+    "SECRET_KEY", "ALLOWED_HOSTS", "SITE_URL", "STREAMING_URL", "MEDIA_ROOT", "STATIC_ROOT", "SECURE_COOKIES", "DEBUG", "PRODUCTION", "STATICFILES_BACKEND",
 )  # fmt: skip
 # Settings of the web server and of libpq that a shell may hold for something else.
 WEB_SERVER_PREFIX = "GRANIAN_"
@@ -55,6 +55,7 @@ def site_environment(
         "STATIC_ROOT": str(data.static),
         "SECURE_COOKIES": "0",
         "DEBUG": "0",
+        "PRODUCTION": "0",
         "STATICFILES_BACKEND": UNCOMPRESSED,
     }
     environment = {**defaults, **services, **_inherited()}
