@@ -301,7 +301,13 @@ RATE_LIMITS = {
     "api": (env.int("LIMIT_API", 1500), 300),  # requests of an account, or of an application
     "api_address": (env.int("LIMIT_API_ADDRESS", 600), 300),  # and without a token, per address
     "sign_up": (env.int("LIMIT_SIGN_UP", 30), 1800),  # per address
-    "log_in": (env.int("LIMIT_LOG_IN", 10), 300),  # failures per address and handle
+    "sign_up_site": (env.int("LIMIT_SIGN_UP_SITE", 1000), 1800),  # of all addresses
+    # guesses of a secret: failures only (0061)
+    "log_in": (env.int("LIMIT_LOG_IN", 10), 300),  # per address and name
+    "guess_address": (env.int("LIMIT_GUESS_ADDRESS", 30), 300),
+    "guess_account": (env.int("LIMIT_GUESS_ACCOUNT", 50), 3600),  # per name, from all addresses
+    "guess_site": (env.int("LIMIT_GUESS_SITE", 3000), 300),
+    "guess_device": (env.int("LIMIT_GUESS_DEVICE", 10), 300),  # a device that the account knows
     "publish": (env.int("LIMIT_PUBLISH", 300), 300),  # per author
     "search": (env.int("LIMIT_SEARCH", 120), 60),  # per account, or per address
     "card": (env.int("LIMIT_CARD", 60), 60),  # pictures of posts that are drawn, per address
@@ -310,6 +316,9 @@ RATE_LIMITS = {
     "report": (env.int("LIMIT_REPORT", 30), 3600),  # per account
     "export": (env.int("LIMIT_EXPORT", 3), 24 * 3600),  # archives, per account
     "password_reset": (env.int("LIMIT_PASSWORD_RESET", 10), 1800),  # per address
+    "password_reset_account": (env.int("LIMIT_PASSWORD_RESET_ACCOUNT", 5), 1800),  # per mailbox
+    "password_reset_site": (env.int("LIMIT_PASSWORD_RESET_SITE", 1000), 1800),  # unknown mailboxes
+    "mail": (env.int("LIMIT_MAIL", 10), 3600),  # other mails that anybody can set off, per mailbox
     "register_application": (env.int("LIMIT_REGISTER_APPLICATION", 60), 1800),  # per address
 }
 POST_MAX_CHARACTERS = 500
@@ -337,6 +346,7 @@ CELERY_TASK_TIME_LIMIT = 50
 CELERY_TASK_ANNOTATIONS = {
     name: {"soft_time_limit": 20, "time_limit": 25}
     for name in (
+        "apps.accounts.tasks.send_mail",
         "apps.events.tasks.dispatch",
         "apps.events.tasks.sweep",
         "apps.personal.tasks.erase",
@@ -372,6 +382,7 @@ CELERY_TASK_DEFAULT_QUEUE = "default"
 # doorbell reached would wait for its end. Large deliveries come last, so that a post with a million followers
 # does not delay one with ten: docs/decisions/0017.
 CELERY_TASK_ROUTES = {
+    "apps.accounts.tasks.sweep_mail": {"queue": "sweep"},
     "apps.timeline.tasks.deliver_chunk": {"queue": "fanout"},
     "apps.events.tasks.sweep": {"queue": "sweep"},
     "apps.posts.tasks.publish_due": {"queue": "sweep"},
@@ -433,6 +444,16 @@ CELERY_BEAT_SCHEDULE = {
         "task": "apps.accounts.tasks.tend_counts",
         "schedule": 5.0,
         "options": {"expires": 5},
+    },
+    "sweep-mail": {
+        "task": "apps.accounts.tasks.sweep_mail",
+        "schedule": 5.0,
+        "options": {"expires": 5},
+    },
+    "purge-mail": {
+        "task": "apps.accounts.tasks.purge_mail",
+        "schedule": 3600.0,
+        "options": {"expires": 600},
     },
     "write-back-reads": {
         "task": "apps.posts.tasks.write_back_reads",
@@ -547,8 +568,13 @@ SESSION_ENGINE = (
     "django.contrib.sessions.backends.cached_db"  # PostgreSQL behind: a flush logs nobody out
 )
 SESSION_COOKIE_AGE = 30 * 24 * 3600
+PASSWORD_RESET_TIMEOUT = 2 * 3600  # how long a link to a new password works
 EMAIL_CONFIG = env.email("EMAIL_URL", default="consolemail://")
 vars().update(EMAIL_CONFIG)
+EMAIL_TIMEOUT = env.int("EMAIL_TIMEOUT", 10)  # seconds, of each step with the mail server
+EMAIL_TASKS_AT_ONCE = env.int("EMAIL_TASKS_AT_ONCE", 2)  # workers that a hanging server can hold
+# An address counts, for logging in and for a new password, when its owner has confirmed it (0062).
+EMAIL_CONFIRMATION_REQUIRED = env.bool("EMAIL_CONFIRMATION_REQUIRED", PRODUCTION)
 DEFAULT_FROM_EMAIL = env.str("DEFAULT_FROM_EMAIL", "no-reply@localhost")
 AVATAR_MAX_BYTES = 4 * 1024 * 1024
 

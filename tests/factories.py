@@ -2,6 +2,7 @@
 
 from itertools import count
 
+from apps.accounts import mail
 from apps.accounts.actions import register, suspend_user
 from apps.accounts.models import User
 from apps.accounts.queries import user_by_id
@@ -41,5 +42,5 @@ def suspend(user: User) -> None:
 
 def deliver() -> None:
     """Do what the workers would do, until nothing is due."""
-    while events.run_due(limit=100) or fanout.run_due(limit=100):
+    while events.run_due(limit=100) or fanout.run_due(limit=100) or mail.run_due(limit=100):
         pass

@@ -10,12 +10,14 @@ from django.conf import settings
 from django.contrib.auth.password_validation import validate_password
 from django.core.exceptions import ValidationError
 from django.core.files.storage import default_storage
-from django.core.validators import MaxLengthValidator, validate_email
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
+from apps.accounts import mail
 from apps.accounts.cards import card_changed
+from apps.accounts.emails import clean_email, email_errors, give_email
+from apps.accounts.limits import count_or_refuse
 from apps.accounts.models import (
     HANDLE_PATTERN,
     RESERVED_HANDLES,
@@ -23,6 +25,7 @@ from apps.accounts.models import (
     Density,
     FormerHandle,
     Keys,
+    MailKind,
     PostVisibility,
     TextSize,
     Theme,
@@ -37,7 +40,6 @@ from apps.events.live import announce
 from apps.refusals import Invalid, NotAllowed
 from apps.scopes import ALL, NAMES
 
-EMAIL_MAX_CHARACTERS = 254  # of the column; the validator alone lets 320 pass
 TOKEN_NAME_MAX_CHARACTERS = 60
 TOKEN_PREFIX = "rill_"  # noqa: S105 -- lets secret scanners recognise our tokens
 _HANDLE = re.compile(HANDLE_PATTERN, re.ASCII)
@@ -51,27 +53,34 @@ def register(
     display_name: str = "",
     by_operator: bool = False,
 ) -> User:
-    """Make an account; Invalid, with one message per field, when something is wrong with it.
+    """Make an account; Invalid, with one message per field, when something is wrong with it. TooMany for an address of mail.
 
-    Operators at the command line may use reserved handles and any password.
+    An address that another account has is not refused: nobody but its owner learns of it, by mail (`emails`). Operators at
+    the command line may use reserved handles and any password, and vouch for the address.
     """
-    user = User(
-        handle=handle.strip().lower(),
-        email=_clean_email(email),
-        display_name=clean_name(display_name),
-    )
-    errors = _handle_errors(user.handle) | _email_errors(user.email)
-    if not by_operator:
+    address = clean_email(email)
+    # the password must not be like the address either
+    user = User(handle=handle.strip().lower(), email=address, display_name=clean_name(display_name))
+    errors = _handle_errors(user.handle) | email_errors(address)
+    if by_operator:
+        errors |= _taken_errors(address)
+    else:
         errors |= _reserved_errors(user.handle) | _password_errors(password, user)
     if errors:
         raise _invalid(errors)
+    if not by_operator:
+        user.email = None
+        if address:
+            count_or_refuse("mail", address)
+            give_email(user, address)
     user.set_password(password)
     try:
-        with transaction.atomic():
-            user.save()
-            UserCounts.objects.create(user=user)
+        _insert(user)
     except IntegrityError:  # lost a race that the checks above could not see
-        raise _invalid({"handle": _("This handle or e-mail address is taken.")}) from None
+        if user.email is None or _handle_errors(user.handle) or by_operator:
+            raise _invalid({"handle": _("This handle is taken.")}) from None
+        user.email, user.pending_email, user.pending_email_at = None, user.email, timezone.now()
+        _insert(user)
     return user
 
 
@@ -152,23 +161,6 @@ def update_reading(user: User, *, density: str, loads_by_button: bool) -> User:
     return user
 
 
-def change_email(user: User, *, email: str, password: str) -> User:
-    """Change the address that a password reset goes to; asks for the password."""
-    if not user.check_password(password):
-        raise _invalid({"password": _("This is not your password.")})
-    address = _clean_email(email)
-    errors = _email_errors(address, owner=user)
-    if errors:
-        raise _invalid(errors)
-    user.email = address
-    try:
-        with transaction.atomic():
-            user.save(update_fields=["email"])
-    except IntegrityError:  # lost a race that the check above could not see
-        raise _invalid({"email": _("This address belongs to another account.")}) from None
-    return user
-
-
 def issue_token(user: User, *, name: str, scopes: str = ALL) -> str:
     """A new bearer token; this is the only time it is seen. A long name is cut; Invalid for a scope there is not."""
     wanted = list(dict.fromkeys(scopes.split()))
@@ -231,8 +223,12 @@ def _forget_files(names: Iterable[str | None]) -> None:
         transaction.on_commit(partial(default_storage.delete, name))
 
 
-def _clean_email(email: str | None) -> str | None:
-    return (email or "").strip().lower() or None
+@transaction.atomic
+def _insert(user: User) -> None:
+    user.save(force_insert=True)
+    UserCounts.objects.create(user=user)
+    if user.pending_email:
+        mail.enqueue(MailKind.CONFIRM_EMAIL, user=user)
 
 
 def _handle_errors(handle: str) -> dict[str, str]:
@@ -248,15 +244,8 @@ def _reserved_errors(handle: str) -> dict[str, str]:
     return {"handle": _("This handle is taken.")} if handle in RESERVED_HANDLES else {}
 
 
-def _email_errors(email: str | None, owner: User | None = None) -> dict[str, str]:
-    if email is None:
-        return {}
-    try:
-        validate_email(email)
-        MaxLengthValidator(EMAIL_MAX_CHARACTERS)(email)
-    except ValidationError:
-        return {"email": _("Enter an e-mail address, like name@example.org.")}
-    if User.objects.filter(email=email).exclude(pk=owner.pk if owner else 0).exists():
+def _taken_errors(email: str | None) -> dict[str, str]:
+    if email is not None and User.objects.filter(email=email).exists():
         return {"email": _("This address belongs to another account.")}
     return {}
 

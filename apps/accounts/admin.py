@@ -38,7 +38,14 @@ def log_in(request: HttpRequest, extra_context: object = None) -> HttpResponse: 
     )
 
 
+def change_password(request: HttpRequest, extra_context: object = None) -> HttpResponse:  # noqa: ARG001 -- Django's signature
+    """The site has one page for one's own password, the one that counts guesses of the old one."""
+    del request
+    return HttpResponseRedirect(reverse("password_change"))
+
+
 admin.site.login = log_in  # type: ignore[method-assign]  # Django's documented way
+admin.site.password_change = change_password  # type: ignore[method-assign]  # as above
 
 
 def user_link(user: User) -> SafeString:
@@ -141,14 +148,14 @@ class UserAdmin(StaffList, DjangoUserAdmin):
     actions = ("suspend", "restore")
     filter_horizontal = ("groups", "user_permissions")
     fieldsets = (
-        (None, {"fields": ("id", "handle", "display_name", "bio", "email", "password_link")}),
+        (None, {"fields": ("id", "handle", "display_name", "bio", "email", "pending_email", "password_link")}),
         (gettext_lazy("Counts"), {"fields": ("posts", "followers", "following")}),
         (gettext_lazy("Suspension"), {"fields": ("suspended_at", "suspension_reason")}),
         (gettext_lazy("Permissions"), {"fields": ("is_staff", "is_superuser", "groups", "user_permissions")}),
         (gettext_lazy("Important dates"), {"fields": ("created_at", "last_login")}),
     )  # fmt: skip
     facts = (
-        "id", "handle", "password_link", "posts", "followers", "following", "suspended_at", "suspension_reason",
+        "id", "handle", "pending_email", "password_link", "posts", "followers", "following", "suspended_at", "suspension_reason",
         "created_at", "last_login",
     )  # fmt: skip
     powers = ("is_staff", "is_superuser", "groups", "user_permissions")

@@ -1,6 +1,7 @@
 """The API's account endpoints that need nothing but accounts."""
 
 from django.utils.translation import gettext as _
+from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework.decorators import api_view, permission_classes
 from rest_framework.permissions import AllowAny
@@ -8,6 +9,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from apps.accounts import visitors
+from apps.accounts.emails import send_confirmation
 from apps.accounts.models import User
 from apps.accounts.queries import user_by_handle, user_by_id
 from apps.accounts.schema import AccountSchema, PreferencesSchema, problems
@@ -54,6 +56,35 @@ def asked_ids(request: Request, *, most: int) -> list[int]:
 def preferences(request: Request) -> Response:
     """The viewer's defaults, under the names that clients know."""
     return Response(preferences_json(viewer_of(request)))
+
+
+@scopes(POST="write:accounts")
+@extend_schema(
+    operation_id="resend_confirmation",
+    tags=["accounts"],
+    summary="Send the link once more that confirms your e-mail address",
+    description="An address cannot be given here: where a new password goes is changed with the password only.",
+    request=None,
+    responses={200: OpenApiTypes.OBJECT, **problems(401, 403, 429)},
+)
+@api_view(["POST"])
+def resend_confirmation(request: Request) -> Response:
+    """Refused when there is nothing to confirm."""
+    send_confirmation(viewer_of(request))
+    return Response({})
+
+
+@scopes(GET="read:accounts")
+@extend_schema(
+    operation_id="check_confirmation",
+    tags=["accounts"],
+    summary="Whether your e-mail address is confirmed",
+    responses={200: OpenApiTypes.BOOL, **problems(401)},
+)
+@api_view(["GET"])
+def check_confirmation(request: Request) -> Response:
+    """False while an address waits to be confirmed."""
+    return Response(not viewer_of(request).pending_email)
 
 
 @scopes(GET="read:accounts")

@@ -13,5 +13,6 @@ class AccountsConfig(AppConfig):
     verbose_name = _("accounts")
 
     def ready(self) -> None:
-        """Subscribe the app's handlers."""
+        """Subscribe the app's handlers, and register its checks."""
         import_module("apps.accounts.handlers")
+        import_module("apps.accounts.checks")

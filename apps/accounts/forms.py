@@ -5,15 +5,20 @@ from typing import Any
 
 from django import forms
 from django.conf import settings
+from django.contrib.auth.forms import PasswordChangeForm, PasswordResetForm
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils.translation import gettext_lazy as _
 
+from apps.accounts import mail
+from apps.accounts.emails import clean_email
+from apps.accounts.limits import Origin, check_own_password, count_or_refuse
 from apps.accounts.models import (
     BIO_MAX_CHARACTERS,
     NAME_MAX_CHARACTERS,
     Density,
     Keys,
+    MailKind,
     PostVisibility,
     TextSize,
     Theme,
@@ -214,6 +219,31 @@ class EmailForm(forms.Form):
         widget=forms.EmailInput(attrs={"autocomplete": "email"}),
     )
     password = _password(_("Your password"), autocomplete="current-password")
+
+
+class NewPasswordForm(PasswordChangeForm):
+    """Django's own, with limits of guessing the old password."""
+
+    def __init__(self, *args: Any, origin: Origin, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self._origin = origin
+
+    def clean_old_password(self) -> str:
+        """The right one; TooMany before it is looked at."""
+        password = str(self.cleaned_data["old_password"])
+        if not check_own_password(self.user, password, self._origin):
+            raise forms.ValidationError(self.error_messages["password_incorrect"])
+        return password
+
+
+class ResetForm(PasswordResetForm):
+    """The address of an account. Whether there is one, the worker looks who sends the link."""
+
+    def save(self, **_options: Any) -> None:
+        """Have the mail sent. TooMany for an address, whether it is anybody's or not."""
+        address = clean_email(self.cleaned_data["email"]) or ""
+        count_or_refuse("password_reset_account", address)
+        mail.enqueue(MailKind.PASSWORD_RESET, address=address)
 
 
 class TokenForm(forms.Form):

@@ -9,24 +9,29 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from apps.accounts.cards import card_changed
-from apps.accounts.models import AccessToken, FormerHandle, User, UserCounts, access_revoked
+from apps.accounts.limits import Origin, check_own_password
+from apps.accounts.models import AccessToken, FormerHandle, Mail, User, UserCounts, access_revoked
 from apps.refusals import Invalid, NotAllowed
 
 
-@transaction.atomic
-def leave(user: User, *, password: str) -> None:
+def leave(user: User, *, password: str, origin: Origin | None = None) -> None:
     """Delete what the account's row says of its owner, and hide the account and all it wrote from the next request on.
 
     The row stays, nameless: the number is in the id of every post. The handle is given to nobody else, so that nobody can pose
     as who is gone. Invalid for a wrong password; NotAllowed for staff, who would lock themselves out of the admin.
     """
-    if not user.check_password(password):
+    if not check_own_password(user, password, origin):
         message = _("This is not your password.")
         raise Invalid(message, errors={"password": message})
     if user.is_staff or user.is_superuser:
         raise NotAllowed(
             _("An account of staff cannot be deleted. Ask another administrator to take its rights first.")
         )  # fmt: skip
+    _make_nameless(user)
+
+
+@transaction.atomic
+def _make_nameless(user: User) -> None:
     UserCounts.objects.select_for_update().get(pk=user.pk)  # the lock of every write of an author
     FormerHandle.objects.get_or_create(digest=FormerHandle.digests_of(user.handle)[0])
     for file in (user.avatar, user.header):
@@ -47,6 +52,9 @@ def leave(user: User, *, password: str) -> None:
     blank.save(force_update=True)
     access_revoked.send(User, user_id=user.pk)
     AccessToken.objects.filter(user=user.pk).delete()
+    Mail.objects.filter(user=user.pk).delete()
+    if user.email:
+        Mail.objects.filter(address=user.email).delete()
     card_changed(user.pk)
 
 

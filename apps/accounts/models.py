@@ -1,6 +1,7 @@
 """Users, their counts and their access tokens."""
 
 import hashlib
+from datetime import timedelta
 from typing import Any, ClassVar
 
 from django.conf import settings
@@ -15,6 +16,7 @@ from django.utils.crypto import salted_hmac
 from django.utils.translation import gettext_lazy as _
 
 from apps import scopes
+from apps.events.leases import LeasedRow, State
 from apps.ids import MAX_AUTHOR_ID
 
 # Sent in the transaction that takes from an account whatever lets somebody in as it; with `user_id`. Those who keep
@@ -109,6 +111,11 @@ class User(AbstractBaseUser, PermissionsMixin):
         validators=[RegexValidator(rf"\A{HANDLE_PATTERN}\Z", _("3 to 30 of a-z, 0-9 and _."))],
     )
     email = models.EmailField(_("e-mail"), null=True, blank=True, unique=True)
+    # What its owner says, and has not confirmed: it counts for nothing, and several accounts may have said the same.
+    pending_email = models.EmailField(
+        _("e-mail, not confirmed"), blank=True, default="", db_default=""
+    )
+    pending_email_at = models.DateTimeField(null=True, blank=True)
     display_name = models.CharField(_("display name"), max_length=NAME_MAX_CHARACTERS, blank=True)
     bio = models.TextField(_("bio"), max_length=BIO_MAX_CHARACTERS, blank=True)
     avatar = models.ImageField(_("avatar"), upload_to="avatars/", blank=True)
@@ -343,3 +350,36 @@ class FormerHandle(models.Model):
             ).hexdigest()
             for secret in (settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS)
         ]
+
+
+class MailKind(models.TextChoices):
+    """What a mail is about."""
+
+    CONFIRM_EMAIL = "confirm_email", _("confirm an address")
+    EMAIL_CHANGED = "email_changed", _("another address was given")
+    PASSWORD_RESET = "password_reset", _("a new password")
+
+
+class Mail(LeasedRow):
+    """A mail to be sent. It holds no link and no token: the worker makes them, from what is true when it sends.
+
+    `address` is where to for mails that are not simply to a user; whether an account has it, the worker looks.
+    """
+
+    kind = models.CharField(_("kind"), max_length=20, choices=MailKind.choices)
+    user = models.ForeignKey(User, models.CASCADE, null=True, related_name="+")
+    address = models.EmailField(blank=True)
+    language = models.CharField(max_length=10, blank=True)
+    started_at = models.DateTimeField(null=True)  # while a worker talks to the mail server
+    retry_after = timedelta(minutes=1)
+
+    class Meta:
+        verbose_name, verbose_name_plural = _("mail"), _("mails")
+        indexes = [
+            models.Index(
+                fields=["due_at", "id"], condition=models.Q(state=State.PENDING), name="mail_due"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"mail {self.pk} ({self.kind})"

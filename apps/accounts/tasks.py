@@ -2,8 +2,10 @@
 
 from celery import shared_task
 
+from apps.accounts import mail
 from apps.accounts.cache import USER_COUNTS
 from apps.caches.structures.counters import upkeep
+from apps.events.actions import ring
 
 TURN_SECONDS = 20.0
 
@@ -12,3 +14,22 @@ TURN_SECONDS = 20.0
 def tend_counts() -> None:
     """Rebuild the counters of accounts as far as a turn goes, if they need it."""
     upkeep.tend(USER_COUNTS, seconds=TURN_SECONDS)
+
+
+@shared_task
+def send_mail(mail_id: int) -> None:
+    """Send a mail, unless somebody else does, or it was sent."""
+    mail.run_due(limit=1, only=[mail_id])
+
+
+@shared_task
+def sweep_mail() -> None:
+    """Ring again for mails that are due: the mail server may take too long for a sweeper."""
+    for mail_id in mail.due():
+        ring(mail.TASK, mail_id)
+
+
+@shared_task
+def purge_mail() -> None:
+    """Delete mails that were sent, or that could not be."""
+    mail.purge()

@@ -3,7 +3,7 @@
 from django.urls import URLPattern, path
 
 from apps.accounts import api
-from apps.accounts.views import entering, preferences
+from apps.accounts.views import confirming, entering, preferences
 
 pages: list[URLPattern] = [
     path("join", entering.join, name="join"),
@@ -16,6 +16,8 @@ pages: list[URLPattern] = [
         entering.password_reset_confirm,
         name="password_reset_confirm",
     ),
+    path("settings/email", confirming.pending, name="email_pending"),
+    path("email/confirm/<str:token>", confirming.confirm, name="email_confirm"),
     path("settings/profile", preferences.profile, name="settings_profile"),
     path("settings/account", preferences.account, name="settings_account"),
     path("settings/sessions/<int:login_id>/end", preferences.session_end, name="session_end"),
@@ -29,6 +31,8 @@ pages: list[URLPattern] = [
 
 endpoints: list[URLPattern] = [
     path("preferences", api.preferences),
+    path("emails/confirmations", api.resend_confirmation),
+    path("emails/check_confirmation", api.check_confirmation),
     path("accounts/lookup", api.lookup),
     path("accounts/<int:account_id>", api.show),
 ]

@@ -14,6 +14,7 @@ from django_htmx.http import HttpResponseClientRedirect
 from django_htmx.middleware import HtmxDetails
 from rest_framework.request import Request
 
+from apps.accounts.limits import Origin
 from apps.accounts.models import User
 
 View = Callable[..., HttpResponseBase]
@@ -94,3 +95,8 @@ def client_address(request: HttpRequest) -> str:
     if isinstance(address, IPv4Address) or address.ipv4_mapped:
         return str(getattr(address, "ipv4_mapped", address))
     return str(ip_network((address, 64), strict=False))
+
+
+def session_origin(request: HttpRequest) -> Origin:
+    """From where somebody in a session is asked for their password. Others' failures cannot use up the session's limit."""
+    return Origin(client_address(request), f"session {request.session.session_key}")

@@ -5,7 +5,7 @@ Celery may lose any message; these rows are found again by a sweeper (`FOR UPDAT
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Any, TypeVar
 
 from django.db import models
@@ -20,7 +20,7 @@ MAX_ATTEMPTS = 5
 # Longer than the time limit of the tasks that work on such rows (settings): so long is a row left to a worker that died.
 LEASE = timedelta(seconds=30)
 
-RETRY_AFTER = timedelta(seconds=2)  # times the number of tries
+RETRY_AFTER = timedelta(seconds=2)  # times the number of tries, unless a kind of row says otherwise
 ERROR_MAX_CHARACTERS = 2000
 
 R = TypeVar("R", bound="LeasedRow")
@@ -68,6 +68,7 @@ class LeasedRow(models.Model):
     last_error = models.TextField(_("last error"), blank=True, default="")
     created_at = models.DateTimeField(_("created at"), default=timezone.now)
     finished_at = models.DateTimeField(_("finished at"), null=True, blank=True)
+    retry_after = RETRY_AFTER
 
     class Meta:
         abstract = True
@@ -165,7 +166,7 @@ def fail(row: LeasedRow, error: BaseException) -> None:
     if row.attempts >= MAX_ATTEMPTS:
         _update([row], state=State.DEAD, finished_at=timezone.now(), last_error=text)
     else:
-        _update([row], due_at=_pause(row.attempts), last_error=text)
+        _update([row], due_at=timezone.now() + row.retry_after * row.attempts, last_error=text)
 
 
 def postpone(row: LeasedRow) -> None:
@@ -190,10 +191,6 @@ def revive_dead(model: type[R], **among: Any) -> list[int]:
     for row in dead:
         revive(row)
     return [row.pk for row in dead]
-
-
-def _pause(attempts: int) -> datetime:
-    return timezone.now() + RETRY_AFTER * attempts
 
 
 def _update(rows: Sequence[LeasedRow], **values: Any) -> None:

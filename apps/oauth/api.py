@@ -15,7 +15,7 @@ from rest_framework.permissions import AllowAny
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from apps.accounts.limits import count_or_refuse
+from apps.accounts.limits import Origin, begin_guess, count_or_refuse
 from apps.accounts.schema import problems
 from apps.accounts.serializers import absolute
 from apps.accounts.visitors import client_address
@@ -101,13 +101,11 @@ def token(request: Request) -> Response:
     said: Any = request.data
     guessing = said.get("grant_type") == "password"
     name = str(said.get("username", "")).strip().removeprefix("@").lower()
-    subject = f"{client_address(request)} {name}"
-    if guessing:
-        count_or_refuse("log_in", subject)
+    guess = begin_guess(name, Origin(client_address(request))) if guessing else None
     with transaction.atomic():
         _uri, headers, body, status = get_oauthlib_core().create_token_response(request)
-    if guessing and status == HTTPStatus.OK:
-        count_or_refuse("log_in", subject, cost=-1)
+    if guess is not None and status == HTTPStatus.OK:
+        guess.give_back()
     return Response(json.loads(body), status=status, headers=_kept(headers))
 
 

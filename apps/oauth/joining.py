@@ -14,7 +14,7 @@ from rest_framework.response import Response
 
 from apps.accounts.actions import register
 from apps.accounts.api import asked_ids
-from apps.accounts.limits import count_or_refuse
+from apps.accounts.limits import count_sign_up
 from apps.accounts.models import User
 from apps.accounts.queries import users_by_id
 from apps.accounts.schema import AccountSchema, problems
@@ -49,7 +49,8 @@ _CODES = {
     operation_id="join",
     tags=["accounts"],
     summary="Make an account",
-    description="With a token of the application itself. The answer is a token of the new account.",
+    description="With a token of the application itself. The answer is a token of the new account. Whether the e-mail"
+    " address has an account already is not told: its owner gets a mail. It counts once it is confirmed.",
     request=JoinInput,
     responses={
         200: TokenSchema,
@@ -77,7 +78,7 @@ def _join(request: Request) -> Response:
     said = JoinInput(data=request.data)
     if not said.is_valid():
         return _refused(said.errors)
-    count_or_refuse("sign_up", client_address(request))
+    count_sign_up(client_address(request))
     try:
         user = _new_account(said.validated_data)
     except Invalid as refusal:

@@ -85,7 +85,8 @@ def pictures_of(user: User) -> QuerySet[Attachment]:
 
 def _account(user: User) -> Record:
     plain = (
-        "handle", "email", "display_name", "bio", "lines", "is_bot", "is_discoverable", "is_indexable", "is_locked",
+        "handle", "email", "pending_email", "display_name", "bio", "lines", "is_bot", "is_discoverable", "is_indexable",
+        "is_locked",
         "post_visibility", "post_sensitive", "post_language", "interface_language", "theme", "text_size",
         "density", "loads_by_button", "keys", "asks_for_alt",
     )  # fmt: skip

@@ -12,6 +12,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from apps.accounts.leaving import leave
+from apps.accounts.limits import Origin
 from apps.accounts.models import User
 from apps.events import leases
 from apps.events.actions import ring
@@ -25,10 +26,10 @@ TURN_SECONDS = 12.0  # well below the lease
 LOOKED_AT_AGAIN = timedelta(hours=2)
 
 
-def delete_account(user: User, *, password: str) -> Erasure:
-    """Delete somebody's account, for good. Invalid for a wrong password, NotAllowed for staff."""
+def delete_account(user: User, *, password: str, origin: Origin | None = None) -> Erasure:
+    """Delete somebody's account, for good. Invalid for a wrong password, TooMany, NotAllowed for staff."""
     with transaction.atomic():
-        leave(user, password=password)
+        leave(user, password=password, origin=origin)
         row = Erasure.objects.create(user_id=user.pk)
         transaction.on_commit(partial(ring, TASK, row.pk))
     return row

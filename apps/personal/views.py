@@ -9,8 +9,13 @@ from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_safe
 
 from apps.accounts.forms import form_page, show_refusal
-from apps.accounts.limits import count_or_refuse
-from apps.accounts.visitors import MemberVisit, SeeOther, page, signed_in_only
+from apps.accounts.visitors import (
+    MemberVisit,
+    SeeOther,
+    page,
+    session_origin,
+    signed_in_only,
+)
 from apps.events.leases import State
 from apps.personal.archive import private_storage
 from apps.personal.erasing import delete_account
@@ -59,9 +64,12 @@ def delete(request: MemberVisit) -> HttpResponseBase:
     """Delete the account."""
     form = DeleteAccountForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
-        count_or_refuse("log_in", f"delete {request.user.pk}")  # the password may be guessed here
         try:
-            delete_account(request.user, password=form.cleaned_data["password"])
+            delete_account(
+                request.user,
+                password=form.cleaned_data["password"],
+                origin=session_origin(request),
+            )
         except Invalid as refusal:
             show_refusal(form, refusal)
         except NotAllowed as refusal:

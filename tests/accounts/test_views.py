@@ -12,7 +12,7 @@ from PIL import Image
 from apps.accounts.actions import issue_token
 from apps.accounts.models import AccessToken, User
 from apps.accounts.queries import user_of_token
-from tests.factories import PASSWORD, make_user
+from tests.factories import PASSWORD, deliver, make_user
 
 NEW = {
     "handle": "newcomer",
@@ -118,6 +118,7 @@ class TestPasswords:
     def test_reset_by_mail(self, alice):
         browser = Client()
         assert browser.post("/password/reset", {"email": alice.email}).status_code == 303
+        deliver()
         [link] = re.findall(r"http://testserver(/password/reset/\S+)", str(mail.outbox[0].body))
         form = browser.get(link, follow=True)
         address = form.redirect_chain[-1][0]
@@ -133,6 +134,7 @@ class TestPasswords:
         said = "If an account has this address, a link to a new password is on its way."
         assert said in known.text
         assert said in unknown.text
+        deliver()
         assert len(mail.outbox) == 1
 
     def test_reset_is_limited(self, alice, settings):

@@ -45,7 +45,7 @@ class Recorded:
         return self.names | {self.renamed.get(name) for name in self.names}
 
 
-def _recording_dict(base, recorded):
+def _recording_dict(base, recorded):  # noqa: C901 -- one small method after the other
     class Recording(base):
         def __getitem__(self, name):
             recorded.names.add(name)

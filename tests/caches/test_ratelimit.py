@@ -3,9 +3,12 @@ import signal
 
 import pytest
 
-from apps.caches.ratelimit import count
+from apps.caches import ratelimit
+from apps.caches.ratelimit import Limit, LocalWindows, count
 from apps.caches.servers import limits, timelines
-from tests.faults import dead_redis
+from tests.clusters import addresses
+from tests.faults import dead_redis, frozen
+from tests.services import running
 from tests.threads import together
 
 LIMIT, SECONDS = 10, 60
@@ -94,7 +97,92 @@ def test_any_text_is_a_subject_and_no_key_holds_it(subject):
     assert key.isascii()
 
 
-def test_a_dead_redis_limits_nobody():
+def test_what_is_given_back_makes_no_window_wider():
+    once(cost=-1)
+    assert [once().allowed for _ in range(LIMIT + 1)] == [True] * LIMIT + [False]
+
+
+def test_without_redis_the_process_limits_by_itself():
     with dead_redis():
-        assert all(once().allowed for _ in range(LIMIT + 1))
+        assert [once().allowed for _ in range(LIMIT + 2)] == [True] * LIMIT + [False] * 2
+        assert once(cost=0).remaining == 0
+        once(cost=-3)
+        assert once().allowed
+        assert once("you").allowed
     assert once().allowed
+
+
+def test_a_limit_that_was_used_up_before_redis_went_stays_used_up():
+    for _ in range(LIMIT):
+        once()
+    with dead_redis():
+        assert not once().allowed
+
+
+def test_threads_cannot_race_past_the_limit_without_redis():
+    with dead_redis():
+        verdicts = together(16, lambda _index: [once().allowed for _ in range(10)])
+    assert sum(map(sum, verdicts)) == LIMIT
+
+
+def _full(client):
+    client.config_set("maxmemory", 1)
+
+
+def _read_only(client):
+    client.execute_command("REPLICAOF", "127.0.0.1", "1")
+
+
+def _well_again(client):
+    client.config_set("maxmemory", 0)
+    client.execute_command("REPLICAOF", "NO", "ONE")
+
+
+@pytest.mark.parametrize("harm", [_full, _read_only])
+def test_a_redis_that_takes_no_writes_counts_for_nothing(harm):
+    for _ in range(LIMIT - 2):
+        once()
+    harm(limits())
+    try:
+        assert [once().allowed for _ in range(4)] == [True, True, False, False]
+    finally:
+        _well_again(limits())
+
+
+def test_a_frozen_redis_counts_for_nothing(settings):
+    with addresses(settings, REDIS_TIMEOUT_SECONDS=0.2):
+        for _ in range(LIMIT - 2):
+            once()
+        with frozen(running().redis):
+            assert [once().allowed for _ in range(4)] == [True, True, False, False]
+        assert once().allowed  # two of them were counted in the process only
+        assert once().allowed
+        assert not once().allowed
+
+
+class Clock:
+    now = 1000.0
+
+    def __call__(self):
+        return self.now
+
+
+def test_windows_of_a_process_end():
+    clock, limit = Clock(), Limit("test", "me", LIMIT, SECONDS)
+    windows = LocalWindows(clock)
+    windows.note(limit, LIMIT, 7.0)
+    assert windows.count(limit, 1) == (LIMIT + 1, 7.0)
+    clock.now += 7
+    assert windows.count(limit, 1) == (1, SECONDS)
+
+
+def test_a_process_remembers_so_many_subjects_of_each_limit(monkeypatch):
+    monkeypatch.setattr(ratelimit, "LOCAL_SUBJECTS_MAX", 3)
+    windows = LocalWindows(Clock())
+    guesses = Limit("guesses", "me", LIMIT, SECONDS)
+    windows.count(guesses, 1)
+    for number in range(10):
+        windows.count(Limit("other", str(number), LIMIT, SECONDS), 1)
+    assert windows.count(guesses, 1)[0] == 2  # a flood of others does not wash it away
+    assert windows.count(Limit("other", "9", LIMIT, SECONDS), 1)[0] == 2
+    assert windows.count(Limit("other", "0", LIMIT, SECONDS), 1)[0] == 1

@@ -7,6 +7,8 @@ import pytest
 from django.apps import apps
 from django.utils import timezone
 
+from apps.accounts import mail
+from apps.accounts.models import Mail, MailKind
 from apps.accounts.queries import user_by_handle
 from apps.caches.servers import timelines
 from apps.caches.structures.window import NO_MORE
@@ -157,6 +159,13 @@ def run_erase(task):
     task(number)
 
 
+def run_mail(task):
+    if not Mail.objects.exists():
+        mail.enqueue(MailKind.PASSWORD_RESET, address="alice@example.org")
+    for pk in Mail.objects.values_list("pk", flat=True):
+        task(pk)
+
+
 def run_measure(task):
     deliver()  # receipts are what is measured
     task()
@@ -189,6 +198,9 @@ TASKS = {
     "apps.events.tasks.purge": run_plain,
     "apps.oauth.tasks.purge": run_plain,
     "apps.accounts.tasks.tend_counts": run_plain,
+    "apps.accounts.tasks.send_mail": run_mail,
+    "apps.accounts.tasks.sweep_mail": run_plain,
+    "apps.accounts.tasks.purge_mail": run_plain,
     "apps.posts.tasks.tend_counts": run_plain,
     "apps.posts.tasks.write_back_reads": run_plain,
     "apps.posts.tasks.cool_counts": run_plain,

@@ -1,6 +1,8 @@
 """Pages to come in by and to leave: join, log in, log out, passwords."""
 
+from collections.abc import Callable
 from typing import Any
+from urllib.parse import urlencode
 
 from django.conf import settings
 from django.contrib import messages
@@ -8,13 +10,31 @@ from django.contrib.auth import authenticate, login, logout
 from django.contrib.auth import views as auth
 from django.http import HttpResponse, HttpResponseBase, HttpResponseRedirect
 from django.shortcuts import redirect
+from django.urls import reverse
+from django.utils.encoding import force_bytes
+from django.utils.http import urlsafe_base64_encode
 from django.utils.translation import gettext as _
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_POST
 
 from apps.accounts.actions import register
-from apps.accounts.forms import JoinForm, LoginForm, form_page, show_refusal
-from apps.accounts.limits import count_or_refuse
+from apps.accounts.devices import known_device, remember_device
+from apps.accounts.forms import (
+    JoinForm,
+    LoginForm,
+    NewPasswordForm,
+    ResetForm,
+    form_page,
+    show_refusal,
+)
+from apps.accounts.limits import (
+    SITE,
+    Guess,
+    Origin,
+    begin_guess,
+    count_or_refuse,
+    count_sign_up,
+)
 from apps.accounts.models import User
 from apps.accounts.sessions import remember_login
 from apps.accounts.visitors import (
@@ -24,6 +44,7 @@ from apps.accounts.visitors import (
     client_address,
     next_address,
     page,
+    session_origin,
     signed_in_only,
     viewer_of,
 )
@@ -38,35 +59,43 @@ def join(request: Visit) -> HttpResponseBase:
         return redirect("front")
     form = JoinForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
-        count_or_refuse("sign_up", client_address(request))
+        count_sign_up(client_address(request))
         try:
             user = register(**form.cleaned_data)
         except Invalid as refusal:
             show_refusal(form, refusal)
         else:
-            login(request, user)
-            return SeeOther(next_address(request))
+            return finish_login(request, user, to=_after_joining(request, user))
     return _entry_page(request, "accounts/join.html", form)
 
 
 @sensitive_post_parameters("password")
 @page
 def log_in(request: Visit) -> HttpResponseBase:
-    """Log in with handle or e-mail; a success gives back what it counted, so only failures use up the limit."""
+    """Log in with handle or e-mail. Counted before the password is looked at; only failures use up the limits."""
     if viewer_of(request):
         return redirect(next_address(request))
     form = LoginForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
         name = form.cleaned_data["username"].strip().removeprefix("@").lower()
-        subject = f"{client_address(request)} {name}"
-        count_or_refuse("log_in", subject)
+        guess = begin_guess(name, _origin(request, lambda user: name in {user.handle, user.email}))
         user = authenticate(request, username=name, password=form.cleaned_data["password"])
         if isinstance(user, User):
-            count_or_refuse("log_in", subject, cost=-1)
-            login(request, user)
-            return SeeOther(next_address(request))
+            return finish_login(request, user, guess)
         form.add_error(None, _("Handle or password is wrong."))
     return _entry_page(request, "accounts/login.html", form)
+
+
+def finish_login(
+    request: Visit, user: User, guess: Guess | None = None, *, to: str = ""
+) -> HttpResponseBase:
+    """Let in who has shown who they are: the guess is given back, the session begins, the account knows the device."""
+    if guess is not None:
+        guess.give_back()
+    login(request, user)
+    response = SeeOther(to or next_address(request))
+    remember_device(request, response, user)
+    return response
 
 
 @require_POST
@@ -76,35 +105,42 @@ def log_out(request: Visit) -> HttpResponseBase:
     return SeeOther("/")
 
 
+class PasswordChange(auth.PasswordChangeView):
+    """Django's own, which counts guesses of the old password."""
+
+    form_class = NewPasswordForm
+
+    def get_form_kwargs(self) -> dict[str, Any]:
+        """Who guesses."""
+        return {**super().get_form_kwargs(), "origin": session_origin(self.request)}
+
+
 @sensitive_post_parameters()
 @page
 @signed_in_only
 def password_change(request: MemberVisit) -> HttpResponseBase:
     """A new password, for who knows the old one."""
-    view = auth.PasswordChangeView.as_view(
+    view = PasswordChange.as_view(
         template_name="accounts/password_change.html",
         success_url="/settings/account",
         extra_context={"here": "settings", "tab": "account", "no_fab": True},
     )
     response = view(request)
     if response.status_code == HttpResponseRedirect.status_code:
-        remember_login(
-            request, request.user
-        )  # its session has a new key, and all others have ended
+        # its session has a new key, and all others have ended
+        remember_login(request, request.user)
+        remember_device(request, response, request.user)
     return _finish(response, request, _("Your password is changed."))
 
 
 @page
 def password_reset(request: Visit) -> HttpResponseBase:
-    """Send a link to the address of an account; says the same whether there is one."""
+    """Send a link to the address of an account; says and does the same whether there is one."""
     if request.method == "POST":
         count_or_refuse("password_reset", client_address(request))
+        count_or_refuse("password_reset_site", SITE, cost=0)  # the worker counts what was nobody's
     view = auth.PasswordResetView.as_view(
-        template_name="accounts/password_reset.html",
-        email_template_name="accounts/password_reset_email.txt",
-        subject_template_name="accounts/password_reset_subject.txt",
-        extra_email_context={"site_url": settings.SITE_URL, "site_name": settings.SITE_NAME},
-        success_url="/login",
+        template_name="accounts/password_reset.html", form_class=ResetForm, success_url="/login"
     )
     said = _("If an account has this address, a link to a new password is on its way.")
     return _finish(view(request), request, said)
@@ -113,12 +149,34 @@ def password_reset(request: Visit) -> HttpResponseBase:
 @sensitive_post_parameters()
 @page
 def password_reset_confirm(request: Visit, uidb64: str, token: str) -> HttpResponseBase:
-    """A new password, for who has the link."""
+    """A new password, for who has the link. Wrong links are counted as wrong passwords are."""
+    guess = begin_guess(
+        f"reset {uidb64}",
+        _origin(request, lambda user: urlsafe_base64_encode(force_bytes(user.pk)) == uidb64),
+    )
     view = auth.PasswordResetConfirmView.as_view(
         template_name="accounts/password_reset_confirm.html", success_url="/login"
     )
     said = _("Your password is changed. Log in with it.")
-    return _finish(view(request, uidb64=uidb64, token=token), request, said)
+    response = view(request, uidb64=uidb64, token=token)
+    context = getattr(response, "context_data", None) or {"validlink": True}  # else a redirect
+    if context["validlink"]:
+        guess.give_back()
+    return _finish(response, request, said)
+
+
+def _origin(request: Visit, is_of: Callable[[User], bool]) -> Origin:
+    """From where a visitor guesses; with the device if the account in question knows it."""
+    device = known_device(request)
+    known = device.key if device and is_of(device.user) else ""
+    return Origin(client_address(request), known)
+
+
+def _after_joining(request: Visit, user: User) -> str:
+    """Where a new account goes first: to its unconfirmed address, if there is one to confirm."""
+    if not (settings.EMAIL_CONFIRMATION_REQUIRED and user.pending_email):
+        return ""
+    return f"{reverse('email_pending')}?{urlencode({'next': next_address(request)})}"
 
 
 def _entry_page(request: Visit, template: str, form: Any) -> HttpResponse:

@@ -5,13 +5,13 @@ from typing import Any
 from django.conf import settings
 from django.contrib import messages
 from django.http import HttpResponse, HttpResponseBase
+from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import override
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_POST
 
 from apps.accounts.actions import (
-    change_email,
     issue_token,
     remove_avatar,
     remove_header,
@@ -21,6 +21,7 @@ from apps.accounts.actions import (
     update_reading,
     update_writing,
 )
+from apps.accounts.emails import change_email
 from apps.accounts.forms import (
     AppearanceForm,
     EmailForm,
@@ -32,6 +33,7 @@ from apps.accounts.forms import (
     form_page,
     show_refusal,
 )
+from apps.accounts.models import User
 from apps.accounts.queries import tokens_of
 from apps.accounts.sessions import end_session, sessions_of
 from apps.accounts.visitors import (
@@ -40,6 +42,7 @@ from apps.accounts.visitors import (
     Visit,
     next_address,
     page,
+    session_origin,
     signed_in_only,
     viewer_of,
 )
@@ -149,14 +152,14 @@ def quick_appearance(request: Visit) -> HttpResponseBase:
 @signed_in_only
 def account(request: MemberVisit) -> HttpResponseBase:
     """E-mail address, password, access tokens."""
-    form = EmailForm(request.POST or None, initial={"email": request.user.email or ""})
+    form = EmailForm(request.POST or None, initial=_said_email(request.user))
     if request.method == "POST" and form.is_valid():
         try:
-            change_email(request.user, **form.cleaned_data)
+            change_email(request.user, origin=session_origin(request), **form.cleaned_data)
         except Invalid as refusal:
             show_refusal(form, refusal)
         else:
-            return _saved(request)
+            return _email_saved(request)
     return _account(request, form)
 
 
@@ -175,7 +178,7 @@ def token_new(request: MemberVisit) -> HttpResponseBase:
     """Make an access token; the account page shows it, once."""
     form = TokenForm(request.POST)
     if not form.is_valid():
-        return _account(request, EmailForm(initial={"email": request.user.email or ""}), form)
+        return _account(request, EmailForm(initial=_said_email(request.user)), form)
     scopes = " ".join(form.cleaned_data["scopes"])
     request.session[NEW_TOKEN] = issue_token(
         request.user, name=form.cleaned_data["name"], scopes=scopes
@@ -201,6 +204,8 @@ def _account(
         "tokens": tokens_of(request.user),
         "sessions": sessions_of(request.user, current_key=request.session.session_key),
         "new_token": request.session.pop(NEW_TOKEN, ""),
+        "waits_for_confirmation": settings.EMAIL_CONFIRMATION_REQUIRED
+        and request.user.pending_email,
         "tab": "account",
     }
     response = _settings(request, "accounts/settings_account.html", form, token_form, **context)
@@ -225,6 +230,17 @@ def _keep_in_cookies(response: HttpResponseBase, *, language: str, theme: str) -
             secure = settings.SECURE_COOKIES
             response.set_cookie(cookie, value, max_age=YEAR, samesite="Lax", secure=secure)
     return response
+
+
+def _said_email(user: User) -> dict[str, str]:
+    return {"email": user.pending_email or user.email or ""}
+
+
+def _email_saved(request: MemberVisit) -> HttpResponseBase:
+    """Says the same whether the address is another account's."""
+    if settings.EMAIL_CONFIRMATION_REQUIRED and request.user.pending_email:
+        return SeeOther(reverse("email_pending"))
+    return _saved(request)
 
 
 def _saved(request: MemberVisit) -> HttpResponseBase:

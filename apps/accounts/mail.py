@@ -1,0 +1,151 @@
+"""Mails of accounts: rows of work, sent by a task with a time-out. Whoever sets one off waits for nothing and learns nothing.
+
+Links are made when a mail is sent: no token stands in the broker, in the row or in a log.
+"""
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import timedelta
+from functools import partial
+
+from django.conf import settings
+from django.contrib.auth.tokens import default_token_generator
+from django.core import signing
+from django.core.exceptions import ImproperlyConfigured
+from django.core.mail import send_mail
+from django.db import transaction
+from django.template.loader import render_to_string
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.encoding import force_bytes
+from django.utils.http import urlsafe_base64_encode
+from django.utils.translation import get_language, override
+
+from apps.accounts.limits import SITE, count_or_refuse
+from apps.accounts.models import Mail, MailKind, User
+from apps.events import leases
+from apps.events.actions import ring
+from apps.events.leases import LEASE, State
+from apps.refusals import TooMany
+
+logger = logging.getLogger(__name__)
+
+TASK = "apps.accounts.tasks.send_mail"
+CONSOLE = "django.core.mail.backends.console.EmailBackend"
+CONFIRMATION_SALT = "apps.accounts.confirmation"
+SENT_KEEP = timedelta(days=1)
+DEAD_KEEP = timedelta(days=7)
+SWEPT_AT_ONCE = 20
+
+
+def enqueue(kind: MailKind, *, user: User | None = None, address: str = "") -> None:
+    """Send a mail after the commit, in the language of whoever asks unless its reader has chosen one."""
+    row = Mail.objects.create(kind=kind, user=user, address=address, language=get_language() or "")
+    transaction.on_commit(partial(ring, TASK, row.pk))
+
+
+def run_due(*, limit: int, only: list[int] | None = None) -> int:
+    """Send mails that are due, unless enough workers are at it already; how many were claimed.
+
+    A mail server that hangs must not hold the workers that deliver posts.
+    """
+    under_way = Mail.objects.filter(state=State.PENDING, started_at__gt=timezone.now() - LEASE)
+    free = settings.EMAIL_TASKS_AT_ONCE - under_way.count()
+    return leases.work_off(Mail, _send, limit=min(limit, free), only=only) if free > 0 else 0
+
+
+def due() -> list[int]:
+    """Mails that no message has reached, or that are to be tried again."""
+    waiting = Mail.objects.filter(state=State.PENDING, due_at__lte=timezone.now())
+    return list(waiting.order_by("due_at").values_list("pk", flat=True)[:SWEPT_AT_ONCE])
+
+
+def purge() -> None:
+    """Delete mails that were sent a day ago, and those that could not be sent a week ago: they name addresses."""
+    now = timezone.now()
+    Mail.objects.filter(state=State.DONE, finished_at__lt=now - SENT_KEEP).delete()
+    Mail.objects.filter(state=State.DEAD, finished_at__lt=now - DEAD_KEEP).delete()
+
+
+def confirmation_token(user: User) -> str:
+    """What the link of a user's pending address ends with; good for that address, and for this time of giving it."""
+    said = [user.pk, user.pending_email, str(user.pending_email_at)]
+    return signing.dumps(said, salt=CONFIRMATION_SALT)
+
+
+@dataclass(frozen=True, slots=True)
+class _Letter:
+    """A mail as it goes out: what its templates are called, to whom, and what they are told."""
+
+    template: str
+    address: str
+    user: User
+    link: str = ""
+    asker: User | None = None  # who gave an address that is the user's
+
+
+def _send(row: Mail) -> None:
+    Mail.objects.filter(pk=row.pk).update(started_at=timezone.now())
+    try:
+        letter = _LETTERS[MailKind(row.kind)](row)
+        if letter is not None:
+            language = letter.user.interface_language or row.language or settings.LANGUAGE_CODE
+            with override(language):
+                _post(letter)
+    finally:
+        Mail.objects.filter(pk=row.pk).update(started_at=None)
+
+
+def _post(letter: _Letter) -> None:
+    if settings.PRODUCTION and settings.EMAIL_BACKEND == CONSOLE:
+        raise ImproperlyConfigured("EMAIL_URL is consolemail://: links would stand in the log")
+    context = {
+        "letter": letter,
+        "site_url": settings.SITE_URL,
+        "site_name": settings.SITE_NAME,
+    }
+    subject = render_to_string(f"accounts/mail/{letter.template}_subject.txt", context)
+    body = render_to_string(f"accounts/mail/{letter.template}.txt", context)
+    send_mail(" ".join(subject.split()), body, None, [letter.address])
+
+
+def _password_reset(row: Mail) -> _Letter | None:
+    user = User.objects.filter(email=row.address, is_active=True, suspended_at=None).first()
+    if user is None or user.email is None:
+        _count_unknown()
+        return None
+    uid = urlsafe_base64_encode(force_bytes(user.pk))
+    token = default_token_generator.make_token(user)
+    link = reverse("password_reset_confirm", kwargs={"uidb64": uid, "token": token})
+    return _Letter("password_reset", user.email, user, settings.SITE_URL + link)
+
+
+def _confirm_email(row: Mail) -> _Letter | None:
+    user = row.user
+    if user is None or not user.pending_email:  # confirmed meanwhile, or taken back
+        return None
+    owner = User.objects.filter(email=user.pending_email).exclude(pk=user.pk).first()
+    if owner is not None:
+        link = settings.SITE_URL + reverse("password_reset")
+        return _Letter("email_taken", user.pending_email, owner, link, asker=user)
+    link = reverse("email_confirm", kwargs={"token": confirmation_token(user)})
+    return _Letter("confirm_email", user.pending_email, user, settings.SITE_URL + link)
+
+
+def _email_changed(row: Mail) -> _Letter | None:
+    return _Letter("email_changed", row.address, row.user) if row.user else None
+
+
+def _count_unknown() -> None:
+    try:
+        count_or_refuse("password_reset_site", SITE)
+    except TooMany:
+        logger.warning("many new passwords are asked for addresses that no account has")
+
+
+_LETTERS: dict[MailKind, Callable[[Mail], _Letter | None]] = {
+    MailKind.PASSWORD_RESET: _password_reset,
+    MailKind.CONFIRM_EMAIL: _confirm_email,
+    MailKind.EMAIL_CHANGED: _email_changed,
+}
