@@ -18,6 +18,7 @@ from runner.services.memcached import TESTS, Layer, Memcached
 SETTINGS = {
     "SECRET_KEY": "only-for-benchmarks",
     "DEBUG": "0",
+    "PRODUCTION": "0",
     "ALLOWED_HOSTS": "testserver,localhost",
     "SITE_URL": "http://testserver",
     "SECURE_COOKIES": "0",

@@ -10,6 +10,7 @@ from typing import Any
 import environ
 from django.utils.translation import gettext_lazy as _
 
+from feedsite.passkeys import relying_party
 from feedsite.pooled import PooledConnection
 from feedsite.storage import storages_of
 
@@ -22,6 +23,7 @@ SITE_URL = env.str("SITE_URL", "http://127.0.0.1:8000").rstrip("/")
 SECURITY_CONTACT = env.str("SECURITY_CONTACT", f"{SITE_URL}/about")  # mailto: or an address
 SECRET_KEY = env.str("SECRET_KEY")
 DEBUG = env.bool("DEBUG", False)
+PRODUCTION = env.bool("PRODUCTION", True)  # ./run and the tests say 0
 ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", default=["localhost", "127.0.0.1", "[::1]"])
 CSRF_TRUSTED_ORIGINS = env.list("CSRF_TRUSTED_ORIGINS", default=[])
 
@@ -44,6 +46,10 @@ INSTALLED_APPS = [
     "apps.events",
     "apps.topology",
     "apps.accounts",
+    "django_otp",
+    "django_otp.plugins.otp_totp",
+    "django_otp.plugins.otp_static",
+    "django_otp_webauthn",
     "apps.oauth",
     "apps.announcements",
     "apps.graph",
@@ -285,6 +291,8 @@ RATE_LIMITS = {
     "report": (env.int("LIMIT_REPORT", 30), 3600),  # per account
     "export": (env.int("LIMIT_EXPORT", 3), 24 * 3600),  # archives, per account
     "password_reset": (env.int("LIMIT_PASSWORD_RESET", 10), 1800),  # per address
+    "password": (env.int("LIMIT_PASSWORD", 10), 300),  # wrong ones under settings, per account
+    "passkey": (env.int("LIMIT_PASSKEY", 60), 300),  # questions for one, per address
     "register_application": (env.int("LIMIT_REGISTER_APPLICATION", 60), 1800),  # per address
 }
 POST_MAX_CHARACTERS = 500
@@ -526,6 +534,14 @@ EMAIL_CONFIG = env.email("EMAIL_URL", default="consolemail://")
 vars().update(EMAIL_CONFIG)
 DEFAULT_FROM_EMAIL = env.str("DEFAULT_FROM_EMAIL", "no-reply@localhost")
 AVATAR_MAX_BYTES = 4 * 1024 * 1024
+
+# --- second factor ------------------------------------------------------------------------------
+# Staff act as staff only in sessions that have shown one.
+STAFF_SECOND_FACTOR = env.bool("STAFF_SECOND_FACTOR", PRODUCTION)
+OTP_TOTP_ISSUER = SITE_NAME  # what authenticator apps call the site
+OTP_WEBAUTHN_RP_NAME = SITE_NAME
+OTP_WEBAUTHN_RP_ID, _passkey_origin = relying_party(SITE_URL)
+OTP_WEBAUTHN_ALLOWED_ORIGINS = [_passkey_origin]
 
 # --- security -----------------------------------------------------------------------------------
 SECURE_COOKIES = env.bool("SECURE_COOKIES", not DEBUG)

@@ -27,6 +27,7 @@ SHARED_DIRECTORY = "FEEDSITE_TEST_DIR"  # set by the controlling process for its
 SETTINGS = {
     "SECRET_KEY": "only-for-tests",
     "DEBUG": "0",
+    "PRODUCTION": "0",
     "ALLOWED_HOSTS": "testserver,localhost,127.0.0.1",
     "SITE_URL": "http://testserver",
     "SECURE_COOKIES": "0",

@@ -187,9 +187,14 @@ def revoke_token(user: User, token_id: int) -> None:
     announce("tokens_ended", user_id=user.pk)
 
 
-@transaction.atomic
 def password_changed(user: User) -> None:
     """After a new password: who knew the old one has nothing left. Sessions end by themselves, tokens here."""
+    end_tokens(user)
+
+
+@transaction.atomic
+def end_tokens(user: User) -> None:
+    """End what programs may do for a user, with personal tokens and as applications: they have to be let in again."""
     _end_tokens(user)
     record("password_changed", user_id=user.pk)
 

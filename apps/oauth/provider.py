@@ -12,6 +12,7 @@ from oauth2_provider.oauth2_validators import GRANT_TYPE_MAPPING, OAuth2Validato
 from oauth2_provider.scopes import BaseScopes
 from rest_framework.request import Request
 
+from apps.accounts.second_factor import is_on
 from apps.events.live import announce
 from apps.oauth.models import Application
 from apps.oauth.queries import APP_TOKEN_PREFIX
@@ -52,6 +53,16 @@ class Validator(OAuth2Validator):
         del client_id, client
         allowed: bool = request.client.allows_grant_type(*GRANT_TYPE_MAPPING[grant_type])
         return allowed
+
+    def validate_user(
+        self, username: str, password: str, client: Any, request: Any, *args: Any, **more: Any
+    ) -> bool:
+        """Whether a password is worth a token: not where there is a second factor, which a program cannot show.
+
+        The answer is that to a wrong password: it tells nobody that this one was right.
+        """
+        right = super().validate_user(username, password, client, request, *args, **more)
+        return bool(right) and not is_on(request.user)
 
     def revoke_token(
         self, token: str, token_type_hint: str, request: Any, *args: Any, **more: Any

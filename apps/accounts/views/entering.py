@@ -16,6 +16,8 @@ from apps.accounts.actions import password_changed, register
 from apps.accounts.forms import JoinForm, LoginForm, form_page, show_refusal
 from apps.accounts.limits import count_or_refuse
 from apps.accounts.models import User
+from apps.accounts.passkeys import work_here
+from apps.accounts.verification import begin_session
 from apps.accounts.visitors import (
     MemberVisit,
     SeeOther,
@@ -62,10 +64,14 @@ def log_in(request: Visit) -> HttpResponseBase:
         user = authenticate(request, username=name, password=form.cleaned_data["password"])
         if isinstance(user, User):
             count_or_refuse("log_in", subject, cost=-1)
-            login(request, user)
-            return SeeOther(next_address(request))
+            return finish_login(request, user)
         form.add_error(None, _("Handle or password is wrong."))
     return _entry_page(request, "accounts/login.html", form)
+
+
+def finish_login(request: Visit, user: User) -> HttpResponseBase:
+    """After the right password: on to the second factor of who has one, else in."""
+    return begin_session(request, user)
 
 
 @require_POST
@@ -129,7 +135,7 @@ def password_reset_confirm(request: Visit, uidb64: str, token: str) -> HttpRespo
 
 
 def _entry_page(request: Visit, template: str, form: Any) -> HttpResponse:
-    context = {"form": form, "next": next_address(request)}
+    context = {"form": form, "next": next_address(request), "work_here": work_here(request)}
     return form_page(request, template, context, form)
 
 
