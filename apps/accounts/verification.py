@@ -48,7 +48,6 @@ def begin_session(request: Visit, user: User) -> HttpResponseBase:
     if not is_on(user):
         login(request, user)
         return SeeOther(onward)
-    request.session.pop(FAILURES, None)
     request.session[PENDING] = {
         "user": user.pk,
         "password": user.get_session_auth_hash(),  # a new password ends what the old one began
@@ -57,6 +56,12 @@ def begin_session(request: Visit, user: User) -> HttpResponseBase:
     }
     request.session.cycle_key()
     return SeeOther(CODE_PAGE)
+
+
+def forget_pending(request: Visit) -> None:
+    """Begin again, perhaps as somebody else."""
+    for name in (PENDING, FAILURES):
+        request.session.pop(name, None)
 
 
 def candidate_of(request: Visit) -> Candidate | None:
@@ -87,8 +92,7 @@ def has_failed(request: Visit) -> bool:
 
 def passed(request: Visit, user: User, device: Any) -> None:
     """A second factor was shown: log in, or mark the session of who is logged in. The session gets another key."""
-    for name in (PENDING, FAILURES):
-        request.session.pop(name, None)
+    forget_pending(request)
     if viewer_of(request) is None:
         login(request, user)
     else:

@@ -275,6 +275,12 @@ class TestLoggingIn:
         alice.save()
         assert browser.post(CODE, {"code": code_of(device)})["Location"] == "/login"
 
+    def test_who_goes_back_begins_again(self, guarded):
+        _alice, device, _codes = guarded
+        browser = half_in()
+        browser.get("/login")
+        assert browser.post(CODE, {"code": code_of(device)})["Location"] == "/login"
+
     def test_a_suspension_too(self, guarded):
         alice, device, _codes = guarded
         browser = half_in()
@@ -314,15 +320,16 @@ class TestNotToBeGotAround:
         half, nobody = half_in(), Client()
         seen = 0
         for address in addresses():
-            if address.startswith(("/login", "/healthz", "/logout")):
+            if address.startswith(("/login", "/healthz", "/logout", "/join", "/password", "/api/v1/apps")):  # fmt: skip
                 continue
-            with_password, without = half.get(address), nobody.get(address)
-            said = [(one.status_code, one.headers.get("Location")) for one in (with_password, without)]  # fmt: skip
-            assert said[0] == said[1], address
-            if not with_password.streaming:
-                assert b"/settings/account" not in with_password.content, address
-            seen += 1
-        assert seen > 150
+            for method in ("get", "post"):
+                with_password, without = getattr(half, method)(address), getattr(nobody, method)(address)  # fmt: skip
+                said = [(one.status_code, one.headers.get("Location")) for one in (with_password, without)]  # fmt: skip
+                assert said[0] == said[1], (method, address)
+                assert with_password.streaming or b'action="/logout"' not in with_password.content
+                seen += 1
+        assert seen > 300
+        assert not is_in(half)
 
     def test_a_reset_password_does_not_skip_it(self, guarded, clock):
         _alice, device, _codes = guarded

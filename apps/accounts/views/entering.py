@@ -17,7 +17,7 @@ from apps.accounts.forms import JoinForm, LoginForm, form_page, show_refusal
 from apps.accounts.limits import count_or_refuse
 from apps.accounts.models import User
 from apps.accounts.passkeys import work_here
-from apps.accounts.verification import begin_session
+from apps.accounts.verification import begin_session, forget_pending
 from apps.accounts.visitors import (
     MemberVisit,
     SeeOther,
@@ -56,6 +56,7 @@ def log_in(request: Visit) -> HttpResponseBase:
     """Log in with handle or e-mail; a success gives back what it counted, so only failures use up the limit."""
     if viewer_of(request):
         return redirect(next_address(request))
+    forget_pending(request)
     form = LoginForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
         name = form.cleaned_data["username"].strip().removeprefix("@").lower()

@@ -171,7 +171,7 @@ def app_remove(request: MemberVisit) -> HttpResponseBase:
         messages.success(request, _("Removed."))
         return SeeOther("/settings/security")
 
-    title, text = _("Remove the authenticator app?"), _("Its codes are worth nothing from then on.")
+    title, text = _("Remove the authenticator app?"), _("Its codes stop working at once.")
     return _with_password(request, remove, title=title, text=text, act=_("Remove"), danger=True)
 
 
@@ -183,7 +183,7 @@ def codes_new(request: MemberVisit) -> HttpResponseBase:
     """Other recovery codes, for who has a second factor."""
     if not factors.is_on(request.user):
         return redirect("settings_security")
-    title, text = _("Make new recovery codes?"), _("The old ones are worth nothing from then on.")
+    title, text = _("Make new recovery codes?"), _("The old ones stop working at once.")
 
     def make() -> HttpResponseBase:
         return _codes_page(request, factors.new_codes(request.user))
@@ -205,7 +205,7 @@ def passkey_remove(request: MemberVisit, passkey_id: int) -> HttpResponseBase:
         return SeeOther("/settings/security")
 
     title = _("Remove the passkey %(name)s?") % {"name": passkey.name}
-    text = _("It opens nothing here from then on. Delete it on your device too.")
+    text = _("It stops working here at once. Delete it on your device too.")
     return _with_password(request, remove, title=title, text=text, act=_("Remove"), danger=True)
 
 
