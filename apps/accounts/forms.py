@@ -114,10 +114,17 @@ class LoginForm(forms.Form):
     password = _password(_("Password"), autocomplete="current-password")
 
 
-def _code(label: Any, *, help_text: Any = "", **attributes: str) -> forms.CharField:
-    field = _text(label, most=40, help_text=help_text, autocomplete="one-time-code", autocapitalize="none", spellcheck="false", **attributes)  # fmt: skip
-    field.widget.attrs["dir"] = "ltr"
-    return field
+def _code(label: Any, *, help_text: Any = "", inputmode: str = "text") -> forms.CharField:
+    widget = forms.TextInput(
+        attrs={
+            "autocomplete": "one-time-code",
+            "autocapitalize": "none",
+            "spellcheck": "false",
+            "inputmode": inputmode,
+            "dir": "ltr",
+        }
+    )
+    return forms.CharField(label=label, max_length=40, help_text=help_text, widget=widget)
 
 
 class CodeForm(forms.Form):

@@ -5,6 +5,7 @@ log in without a password. A challenge is in the session, used once, and forgott
 """
 
 import json
+import struct
 import time
 from typing import Any
 from urllib.parse import urlsplit
@@ -31,7 +32,9 @@ ANSWER_MAX_CHARACTERS = 20_000
 CHALLENGE_SECONDS = 300
 ADDING, USING = "passkey_to_add", "passkey_to_use"
 # What the libraries raise for an answer that is none, or is not right.
-_WRONG = (WebAuthnException, OTPWebAuthnApiError, ValueError, KeyError, TypeError, AttributeError)
+_WRONG = (
+    WebAuthnException, OTPWebAuthnApiError, ValueError, LookupError, TypeError, AttributeError, RecursionError, struct.error,
+)  # fmt: skip
 
 
 class Ceremony(WebAuthnHelper):

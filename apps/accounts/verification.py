@@ -120,7 +120,7 @@ def has_second_factor(request: HttpRequest | Request) -> bool:
         device = Device.from_persistent_id(name) if name else None
         is_own = device is not None and device.user_id == viewer.pk and device.confirmed
         viewer.otp_device = device if is_own else None  # type: ignore[attr-defined]  # as django-otp's middleware does
-    return viewer.otp_device is not None
+    return getattr(viewer, "otp_device", None) is not None
 
 
 def may_act_as_staff(request: HttpRequest | Request) -> bool:
