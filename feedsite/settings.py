@@ -10,6 +10,7 @@ from typing import Any
 from django.utils.translation import gettext_lazy as _
 
 from feedsite.environment import Environment
+from feedsite.passkeys import relying_party
 from feedsite.pooled import PooledConnection, startup_options
 from feedsite.storage import storages_of
 
@@ -48,6 +49,10 @@ INSTALLED_APPS = [
     "apps.events",
     "apps.topology",
     "apps.accounts",
+    "django_otp",
+    "django_otp.plugins.otp_totp",
+    "django_otp.plugins.otp_static",
+    "django_otp_webauthn",
     "apps.oauth",
     "apps.announcements",
     "apps.graph",
@@ -319,6 +324,7 @@ RATE_LIMITS = {
     "password_reset_account": (env.int("LIMIT_PASSWORD_RESET_ACCOUNT", 5), 1800),  # per mailbox
     "password_reset_site": (env.int("LIMIT_PASSWORD_RESET_SITE", 1000), 1800),  # unknown mailboxes
     "mail": (env.int("LIMIT_MAIL", 10), 3600),  # other mails that anybody can set off, per mailbox
+    "passkey": (env.int("LIMIT_PASSKEY", 60), 300),  # questions for one, per address
     "register_application": (env.int("LIMIT_REGISTER_APPLICATION", 60), 1800),  # per address
 }
 POST_MAX_CHARACTERS = 500
@@ -577,6 +583,14 @@ EMAIL_TASKS_AT_ONCE = env.int("EMAIL_TASKS_AT_ONCE", 2)  # workers that a hangin
 EMAIL_CONFIRMATION_REQUIRED = env.bool("EMAIL_CONFIRMATION_REQUIRED", PRODUCTION)
 DEFAULT_FROM_EMAIL = env.str("DEFAULT_FROM_EMAIL", "no-reply@localhost")
 AVATAR_MAX_BYTES = 4 * 1024 * 1024
+
+# --- second factor ------------------------------------------------------------------------------
+# Staff act as staff only in sessions that have shown one.
+STAFF_SECOND_FACTOR = env.bool("STAFF_SECOND_FACTOR", PRODUCTION)
+OTP_TOTP_ISSUER = SITE_NAME  # what authenticator apps call the site
+OTP_WEBAUTHN_RP_NAME = SITE_NAME
+OTP_WEBAUTHN_RP_ID, _passkey_origin = relying_party(SITE_URL)
+OTP_WEBAUTHN_ALLOWED_ORIGINS = [_passkey_origin]
 
 # --- security -----------------------------------------------------------------------------------
 SECURE_COOKIES = env.bool("SECURE_COOKIES", not DEBUG)

@@ -15,12 +15,19 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
+from django_otp.plugins.otp_static import admin as _static_admin  # noqa: F401 -- registers itself, and is taken out below
+from django_otp.plugins.otp_static.models import StaticDevice
+from django_otp.plugins.otp_totp import admin as _totp_admin  # noqa: F401 -- registers itself, and is taken out below
+from django_otp.plugins.otp_totp.models import TOTPDevice
 
 from apps.accounts.actions import restore_user, suspend_user
 from apps.accounts.cards import card_changed
 from apps.accounts.models import User, UserCounts
 from apps.accounts.profiles import clean_name
+from apps.accounts.second_factor import is_on, reset_second_factor
 from apps.accounts.sessions import remember_login
+from apps.accounts.verification import CODE_PAGE, SET_UP_PAGE, may_act_as_staff
+from apps.accounts.visitors import next_address
 from apps.events.admin import StaffList, reason_of
 from apps.refusals import NotAllowed, Refusal
 
@@ -31,11 +38,14 @@ def log_in(request: HttpRequest, extra_context: object = None) -> HttpResponse: 
     """The site has one login page, the one that counts failures; members who are not staff are refused here."""
     if admin.site.has_permission(request):
         return HttpResponseRedirect(reverse("admin:index"))
-    if request.user.is_authenticated:
+    onward = next_address(request, reverse("admin:index"))
+    if not request.user.is_authenticated:
+        return redirect_to_login(onward, str(settings.LOGIN_URL))
+    if not staff_of(request).is_staff:
         raise NotAllowed(_("Only staff may go here."))
-    return redirect_to_login(
-        request.GET.get("next", reverse("admin:index")), str(settings.LOGIN_URL)
-    )
+    # may_act_as_staff said no: the page that is next says yes, or has somebody set up a second factor first
+    page = CODE_PAGE if is_on(staff_of(request)) else SET_UP_PAGE
+    return redirect_to_login(onward, page)
 
 
 def change_password(request: HttpRequest, extra_context: object = None) -> HttpResponse:  # noqa: ARG001 -- Django's signature
@@ -46,6 +56,9 @@ def change_password(request: HttpRequest, extra_context: object = None) -> HttpR
 
 admin.site.login = log_in  # type: ignore[method-assign]  # Django's documented way
 admin.site.password_change = change_password  # type: ignore[method-assign]  # as above
+admin.site.has_permission = may_act_as_staff  # type: ignore[method-assign]  # as well
+# Nobody looks at the keys of others, or makes them: a second factor is taken away as a whole, by an action on the account.
+admin.site.unregister([TOTPDevice, StaticDevice])
 
 
 def user_link(user: User) -> SafeString:
@@ -145,17 +158,17 @@ class UserAdmin(StaffList, DjangoUserAdmin):
     search_fields = ("handle__startswith", "email__startswith", "display_name__icontains")
     search_help_text = gettext_lazy("The beginning of a handle or e-mail address, or a name.")
     ordering = ("-id",)
-    actions = ("suspend", "restore")
+    actions = ("suspend", "restore", "reset_factor")
     filter_horizontal = ("groups", "user_permissions")
     fieldsets = (
-        (None, {"fields": ("id", "handle", "display_name", "bio", "email", "pending_email", "password_link")}),
+        (None, {"fields": ("id", "handle", "display_name", "bio", "email", "pending_email", "password_link", "second_factor")}),
         (gettext_lazy("Counts"), {"fields": ("posts", "followers", "following")}),
         (gettext_lazy("Suspension"), {"fields": ("suspended_at", "suspension_reason")}),
         (gettext_lazy("Permissions"), {"fields": ("is_staff", "is_superuser", "groups", "user_permissions")}),
         (gettext_lazy("Important dates"), {"fields": ("created_at", "last_login")}),
     )  # fmt: skip
     facts = (
-        "id", "handle", "pending_email", "password_link", "posts", "followers", "following", "suspended_at", "suspension_reason",
+        "id", "handle", "pending_email", "password_link", "second_factor", "posts", "followers", "following", "suspended_at", "suspension_reason",
         "created_at", "last_login",
     )  # fmt: skip
     powers = ("is_staff", "is_superuser", "groups", "user_permissions")
@@ -218,6 +231,11 @@ class UserAdmin(StaffList, DjangoUserAdmin):
         address = reverse("admin:auth_user_password_change", args=[user.pk])
         return format_html('<a href="{}">{}</a>', address, _("Set a new password"))
 
+    @admin.display(description=gettext_lazy("second factor"), boolean=True)
+    def second_factor(self, user: User) -> bool:
+        """Whether there is one."""
+        return is_on(user)
+
     @admin.display(description=gettext_lazy("posts"), ordering="counts__posts")
     def posts(self, user: User) -> int:
         """How many."""
@@ -276,6 +294,28 @@ class UserAdmin(StaffList, DjangoUserAdmin):
             request, users, lambda user: restore_user(user, by=staff, reason=reason)
         )
         text = ngettext("%(count)d account restored.", "%(count)d accounts restored.", done)
+        self.message_user(request, text % {"count": done})
+        return None
+
+    @admin.action(description=gettext_lazy("Reset the second factor"), permissions=["intervene"])
+    def reset_factor(
+        self, request: HttpRequest, queryset: QuerySet[User]
+    ) -> TemplateResponse | None:
+        """For who has lost it, after a question: the password alone is enough then."""
+        staff = staff_of(request)
+        users = self.chosen(request, queryset)
+        question = ngettext(
+            "Reset the second factor of %(count)d account? Its password alone is enough then.",
+            "Reset the second factor of %(count)d accounts? Their passwords alone are enough then.",
+            len(users),
+        )
+        if page := self._question(request, users, question):
+            return page
+        note = f"Second factor reset: {reason_of(request)}"
+        done = self.attempt(
+            request, users, lambda user: reset_second_factor(user, by=staff), note=note
+        )
+        text = ngettext("%(count)d second factor reset.", "%(count)d second factors reset.", done)
         self.message_user(request, text % {"count": done})
         return None
 

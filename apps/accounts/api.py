@@ -15,6 +15,7 @@ from apps.accounts.queries import user_by_handle, user_by_id
 from apps.accounts.schema import AccountSchema, PreferencesSchema, problems
 from apps.accounts.serializers import account_json, preferences_json
 from apps.accounts.staff import is_permitted
+from apps.accounts.verification import may_act_as_staff
 from apps.ids import parse_id
 from apps.refusals import BadRequest, NotAllowed
 from apps.scopes import scopes
@@ -33,6 +34,8 @@ def staff_of(request: Request, permission: str) -> User:
     viewer = viewer_of(request)
     if not is_permitted(viewer, permission):
         raise NotAllowed(_("This is for staff who may do it."))
+    if not may_act_as_staff(request):
+        raise NotAllowed(_("Staff need a second factor for this."))
     return viewer
 
 

@@ -119,6 +119,44 @@ class LoginForm(forms.Form):
     password = _password(_("Password"), autocomplete="current-password")
 
 
+def _code(label: Any, *, help_text: Any = "", inputmode: str = "text") -> forms.CharField:
+    widget = forms.TextInput(
+        attrs={
+            "autocomplete": "one-time-code",
+            "autocapitalize": "none",
+            "spellcheck": "false",
+            "inputmode": inputmode,
+            "dir": "ltr",
+        }
+    )
+    return forms.CharField(label=label, max_length=40, help_text=help_text, widget=widget)
+
+
+class CodeForm(forms.Form):
+    """The second factor, typed."""
+
+    code = _code(_("Code"))
+
+
+class AppCodeForm(forms.Form):
+    """What a new app shows."""
+
+    code = _code(_("Code"), help_text=_("The six digits that the app shows now."), inputmode="numeric")  # fmt: skip
+
+
+class PasswordForm(forms.Form):
+    """Whether it is still the owner."""
+
+    password = _password(_("Password"), autocomplete="current-password")
+
+
+class PasskeyForm(forms.Form):
+    """A new passkey: what its owner calls it, and what the browser made."""
+
+    name = _text(_("Name"), most=64, help_text=_("To tell it from others, such as: my phone."))
+    answer = forms.CharField(required=False, max_length=20_000, widget=forms.HiddenInput)
+
+
 class ProfileForm(forms.Form):
     """What others see."""
 

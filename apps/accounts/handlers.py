@@ -29,9 +29,10 @@ def forget(request: HttpRequest, user: User | None, **_more: Any) -> None:
 
 
 @receiver(access_revoked)
-def end_own_access(user_id: int, **_more: Any) -> None:
+def end_own_access(user_id: int, *, of_sessions: bool = True, **_more: Any) -> None:
     """Sessions and personal tokens."""
-    end_sessions(user_id)
+    if of_sessions:
+        end_sessions(user_id)
     revoke_tokens(user_id)
 
 

@@ -20,7 +20,7 @@ from apps.events.leases import LeasedRow, State
 from apps.ids import MAX_AUTHOR_ID
 
 # Sent in the transaction that takes from an account whatever lets somebody in as it; with `user_id`. Those who keep
-# sessions, tokens or codes end them right there: no worker has to come by.
+# sessions, tokens or codes end them right there: no worker has to come by. `of_sessions=False`: people stay logged in.
 access_revoked = Signal()
 
 HANDLE_PATTERN = r"[a-z0-9_]{3,30}"

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from django.http import HttpResponse
+from django.http import HttpResponse, HttpResponseBase
 from django.shortcuts import render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
@@ -10,6 +10,7 @@ from django.views.decorators.http import require_safe
 from apps.accounts.models import User
 from apps.accounts.queries import user_by_handle
 from apps.accounts.staff import is_permitted
+from apps.accounts.verification import ask_for_second_factor, may_act_as_staff
 from apps.accounts.visitors import MemberVisit, signed_in_only
 from apps.audit.assembly import Show, assembly
 from apps.audit.checklist import Checklist, checklist, post_id_in
@@ -45,10 +46,12 @@ def home(request: MemberVisit) -> HttpResponse:
 
 @require_safe
 @signed_in_only
-def home_of(request: MemberVisit, handle: str) -> HttpResponse:
+def home_of(request: MemberVisit, handle: str) -> HttpResponseBase:
     """The same of somebody else, for staff who may see accounts; of posts for some only there is no text."""
     if not is_permitted(request.user, "accounts.view_user"):
         raise NotFound(_("This page isn't here. It may have been deleted or the address is wrong."))
+    if not may_act_as_staff(request):
+        return ask_for_second_factor(request)
     owner = user_by_handle(handle)
     return _explained(request, owner, {"owner": owner})
 

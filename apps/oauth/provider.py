@@ -15,6 +15,7 @@ from oauthlib.oauth2.rfc6749 import errors
 from rest_framework.request import Request
 
 from apps.accounts.models import User
+from apps.accounts.second_factor import is_on
 from apps.events.live import announce
 from apps.oauth.codes import end_used_code, remember_code
 from apps.oauth.models import Application
@@ -68,11 +69,15 @@ class Validator(OAuth2Validator):
     def validate_user(
         self, username: str, password: str, client: Any, request: Any, *args: Any, **more: Any
     ) -> bool:
-        """Whether this is the password; it stays so until the token is written, or the token is none."""
+        """Whether this is the password; it stays so until the token is written, or the token is none.
+
+        Where there is a second factor, which a program cannot show, a password is worth nothing. The answer is that to a
+        wrong one: it tells nobody that this one was right.
+        """
         if not super().validate_user(username, password, client, request, *args, **more):
             return False
         user = User.objects.select_for_update(no_key=True).get(pk=request.user.pk)
-        return user.is_active and user.password == request.user.password
+        return user.is_active and user.password == request.user.password and not is_on(user)
 
     def validate_code(
         self, client_id: str, code: str, client: Any, request: Any, *args: Any, **more: Any

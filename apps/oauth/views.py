@@ -13,6 +13,7 @@ from oauth2_provider.exceptions import FatalClientError, OAuthToolkitError
 from oauth2_provider.http import OAuth2ResponseRedirect
 from oauth2_provider.oauth2_backends import get_oauthlib_core
 
+from apps.accounts.verification import second_factor_shown
 from apps.accounts.visitors import MemberVisit, SeeOther, page, signed_in_only
 from apps.oauth.actions import end_access
 from apps.oauth.models import OUT_OF_BAND, Application
@@ -24,6 +25,7 @@ _SOURCE = re.compile(r"[a-z][a-z0-9+.-]*:(//[\w.:\[\]-]+)?", re.ASCII | re.IGNOR
 
 @page
 @signed_in_only
+@second_factor_shown
 def authorize(request: MemberVisit) -> HttpResponseBase:
     """Ask the reader whether a program may act for them; what it asks is in the address, for the answer too."""
     core = get_oauthlib_core()

@@ -10,6 +10,8 @@ from typing import Any
 
 from django.conf import settings
 from django.db.models import QuerySet
+from django_otp.plugins.otp_totp.models import TOTPDevice
+from django_otp_webauthn.models import WebAuthnCredential
 from oauth2_provider.models import AccessToken as ApplicationToken
 
 from apps.accounts.models import AccessToken, Login, User
@@ -212,6 +214,12 @@ PARTS = [
          _each(lambda one: {"about": address_of(one.target.handle), "category": one.category, "comment": one.comment,
                             "at": one.created_at.isoformat()})),
     Part("logins.csv", _of(Login, "user"), _each(lambda one: {"Device": one.device, "Since": one.created_at.isoformat()})),
+    # never a key or a code
+    Part("authenticator_apps.csv", lambda user: TOTPDevice.objects.filter(user=user, confirmed=True),
+         _each(lambda one: {"Since": one.created_at.isoformat(), "Last used": one.last_used_at and one.last_used_at.isoformat()})),
+    Part("passkeys.csv", _of(WebAuthnCredential, "user"),
+         _each(lambda one: {"Name": one.name, "Since": one.created_at.isoformat(),
+                            "Last used": one.last_used_at and one.last_used_at.isoformat()})),
     Part("access_tokens.csv", _of(AccessToken, "user"),
          _each(lambda one: {"Name": one.name, "May": one.scopes, "Made": one.created_at.isoformat()})),
     Part("applications.csv", lambda user: ApplicationToken.objects.filter(user=user).exclude(application=None).select_related("application"),

@@ -14,6 +14,7 @@ from django.db.models import Q, QuerySet
 from oauth2_provider.models import AccessToken, DeviceGrant, Grant, IDToken, RefreshToken
 
 from apps.accounts.models import Login, User
+from apps.accounts.second_factor import erase_second_factor
 from apps.announcements.models import AnnouncementReaction, AnnouncementRead
 from apps.conversations.models import Conversation
 from apps.engagement.actions import unbookmark_post, unlike_post
@@ -75,6 +76,12 @@ def sessions(user: User, limit: int) -> int:
         store(login.session_key).delete()
         login.delete()
     return len(logins)
+
+
+def second_factor(user: User, limit: int) -> int:
+    """The authenticator app, recovery codes and passkeys: a handful of rows."""
+    del limit
+    return erase_second_factor(user)
 
 
 def posts(user: User, limit: int) -> int:
@@ -211,7 +218,7 @@ def windows(user: User, limit: int) -> int:
 STEPS: dict[str, Step] = {
     step.__name__: step
     for step in (
-        access, sessions, posts, tombstones, pictures, likes, bookmarks, votes, follows, blocks_and_mutes, circles, lists,
+        access, sessions, second_factor, posts, tombstones, pictures, likes, bookmarks, votes, follows, blocks_and_mutes, circles, lists,
         mine, windows,
     )
 }  # fmt: skip

@@ -8,9 +8,13 @@ from django.apps import apps
 from django.conf import settings as site
 from django.db import connection
 from django.utils import timezone
+from django_otp.plugins.otp_static.models import StaticDevice, StaticToken
+from django_otp.plugins.otp_totp.models import TOTPDevice
+from django_otp_webauthn.models import WebAuthnCredential, WebAuthnUserHandle
 
 from apps.accounts.actions import register, restore_user
 from apps.accounts.models import AccessToken, User, UserCounts
+from apps.accounts.second_factor import new_codes
 from apps.caches.servers import timelines
 from apps.engagement.actions import like_post
 from apps.engagement.models import Like
@@ -211,3 +215,13 @@ def test_tokens_end_with_the_account(alice):
 def test_private_files_lie_outside_of_what_is_served():
     private, media = Path(site.PRIVATE_ROOT), Path(site.MEDIA_ROOT)
     assert media not in [private, *private.parents]
+
+
+def test_second_factors_go_too(alice):
+    TOTPDevice.objects.create(user=alice, name="app", confirmed=True)
+    new_codes(alice)
+    WebAuthnCredential.objects.create(user=alice, name="My phone", credential_id=b"x", public_key=b"y", aaguid="z")  # fmt: skip
+    WebAuthnUserHandle.get_handle_for_user(alice)
+    erased(alice)
+    for model in (TOTPDevice, StaticDevice, StaticToken, WebAuthnCredential, WebAuthnUserHandle):
+        assert not model.objects.exists()

@@ -10,7 +10,10 @@ import pytest
 from django.core.files.base import ContentFile
 from django.core.files.storage import storages
 from django.utils import timezone
+from django_otp.plugins.otp_totp.models import TOTPDevice
+from django_otp_webauthn.models import WebAuthnCredential
 
+from apps.accounts.second_factor import new_codes
 from apps.events import leases
 from apps.events.leases import State
 from apps.personal import exporting
@@ -60,6 +63,8 @@ def test_an_archive_has_something_of_every_kind(life, settings):
         "blocked_accounts.csv",
         "recommended_accounts.csv",
         "unwanted_notifications.csv",
+        "authenticator_apps.csv",
+        "passkeys.csv",
     }
     for part in PARTS:
         assert bool(archive.read(part.file)) == (part.file not in empty), part.file
@@ -233,6 +238,19 @@ def test_what_failed_says_so(alice, page_of):
     exporting.request_export(alice)
     Export.objects.update(state=State.DEAD)
     assert b"could not be made" in page_of(alice).get(PAGE).content
+
+
+def test_an_archive_names_second_factors_without_their_keys(alice):
+    app = TOTPDevice.objects.create(user=alice, name="app", confirmed=True)
+    TOTPDevice.objects.create(user=alice, name="app", confirmed=False)
+    codes = new_codes(alice)
+    WebAuthnCredential.objects.create(user=alice, name="My phone", credential_id=b"PASSKEY-ID", public_key=b"PASSKEY-KEY", aaguid="x")  # fmt: skip
+    archive = opened(made(alice))
+    assert [row["Name"] for row in table(archive, "passkeys.csv")] == ["My phone"]
+    assert len(table(archive, "authenticator_apps.csv")) == 1
+    whole = b"".join(archive.read(name) for name in archive.namelist())
+    for secret in (app.key, *codes, "PASSKEY-ID", "PASSKEY-KEY"):
+        assert secret.encode() not in whole
 
 
 def test_an_archive_costs_the_same_queries_per_batch(alice, django_assert_max_num_queries):

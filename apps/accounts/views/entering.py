@@ -6,7 +6,7 @@ from urllib.parse import urlencode
 
 from django.conf import settings
 from django.contrib import messages
-from django.contrib.auth import authenticate, login, logout
+from django.contrib.auth import authenticate, logout
 from django.contrib.auth import views as auth
 from django.http import HttpResponse, HttpResponseBase, HttpResponseRedirect
 from django.shortcuts import redirect
@@ -36,7 +36,9 @@ from apps.accounts.limits import (
     count_sign_up,
 )
 from apps.accounts.models import User
+from apps.accounts.passkeys import work_here
 from apps.accounts.sessions import remember_login
+from apps.accounts.verification import begin_session, forget_pending
 from apps.accounts.visitors import (
     MemberVisit,
     SeeOther,
@@ -75,6 +77,7 @@ def log_in(request: Visit) -> HttpResponseBase:
     """Log in with handle or e-mail. Counted before the password is looked at; only failures use up the limits."""
     if viewer_of(request):
         return redirect(next_address(request))
+    forget_pending(request)
     form = LoginForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
         name = form.cleaned_data["username"].strip().removeprefix("@").lower()
@@ -89,13 +92,10 @@ def log_in(request: Visit) -> HttpResponseBase:
 def finish_login(
     request: Visit, user: User, guess: Guess | None = None, *, to: str = ""
 ) -> HttpResponseBase:
-    """Let in who has shown who they are: the guess is given back, the session begins, the account knows the device."""
+    """After the right password, which is no failed guess: on to the second factor of who has one, else in."""
     if guess is not None:
         guess.give_back()
-    login(request, user)
-    response = SeeOther(to or next_address(request))
-    remember_device(request, response, user)
-    return response
+    return begin_session(request, user, to or next_address(request))
 
 
 @require_POST
@@ -180,7 +180,7 @@ def _after_joining(request: Visit, user: User) -> str:
 
 
 def _entry_page(request: Visit, template: str, form: Any) -> HttpResponse:
-    context = {"form": form, "next": next_address(request)}
+    context = {"form": form, "next": next_address(request), "work_here": work_here(request)}
     return form_page(request, template, context, form)
 
 

@@ -36,6 +36,7 @@ from apps.accounts.forms import (
 from apps.accounts.models import User
 from apps.accounts.queries import tokens_of
 from apps.accounts.sessions import end_session, sessions_of
+from apps.accounts.verification import second_factor_shown
 from apps.accounts.visitors import (
     MemberVisit,
     SeeOther,
@@ -174,6 +175,7 @@ def session_end(request: MemberVisit, login_id: int) -> HttpResponseBase:
 
 @require_POST
 @signed_in_only
+@second_factor_shown
 def token_new(request: MemberVisit) -> HttpResponseBase:
     """Make an access token; the account page shows it, once."""
     form = TokenForm(request.POST)

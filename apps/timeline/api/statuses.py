@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
+from django.utils.translation import gettext as _
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from drf_spectacular.utils import PolymorphicProxySerializer as PolymorphicProxySchema
 from rest_framework.decorators import api_view, permission_classes
@@ -17,6 +18,7 @@ from apps.accounts.models import User
 from apps.accounts.queries import users_by_id
 from apps.accounts.schema import problems
 from apps.accounts.serializers import account_json
+from apps.accounts.verification import may_act_as_staff
 from apps.accounts.visitors import viewer_id_of
 from apps.engagement import actions as engagement
 from apps.filters.models import FilterContext
@@ -26,6 +28,7 @@ from apps.posts.editing import edit_post, pin_post, set_quote_policy, unpin_post
 from apps.posts.models import QuotePolicy
 from apps.posts.muting import mute_thread, unmute_thread
 from apps.posts.scheduled import schedule_post
+from apps.refusals import NotFound
 from apps.scopes import scopes
 from apps.timeline import outbox
 from apps.timeline.api.timelines import is_true
@@ -200,7 +203,10 @@ def _edit(request: Request, status_id: int) -> Response:
 
 def _delete(request: Request, status_id: int) -> Response:
     viewer = viewer_of(request)
-    before = status_json(one_item(viewer.pk, status_id))
+    item = one_item(viewer.pk, status_id)
+    if not item.flags.own and not may_act_as_staff(request):
+        raise NotFound(_("This post isn't here."))
+    before = status_json(item)
     deleted = posts.delete_post(status_id, by=viewer, keep_pictures=not _drops_pictures(request))
     outbox.leave(deleted)
     return Response({**before, "text": deleted.body})

@@ -1,0 +1,31 @@
+"""`manage reset_second_factor`: for who is locked out, staff first of all."""
+
+from argparse import ArgumentParser
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from apps.accounts.queries import user_by_handle
+from apps.accounts.second_factor import is_on, reset_second_factor
+from apps.refusals import Refusal
+
+
+class Command(BaseCommand):
+    """Take an account's second factor away."""
+
+    help = "End the authenticator app, passkeys and recovery codes of an account: its password alone is enough then."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        """Name the account."""
+        parser.add_argument("handle")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Do it, or say in one line why not."""
+        try:
+            user = user_by_handle(options["handle"])
+        except Refusal as refusal:
+            raise CommandError(refusal.message) from None
+        if not is_on(user):
+            raise CommandError(f"@{user.handle} has no second factor.")
+        reset_second_factor(user, by=None)
+        self.stdout.write(f"The second factor of @{user.handle} is reset.")
