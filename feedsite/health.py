@@ -24,7 +24,8 @@ from kombu import Connection
 
 from apps.caches import listener, servers
 from apps.caches.memcached.tiers import tiers
-from apps.events.models import Event, State
+from apps.events.leases import State
+from apps.events.models import Event
 from apps.timeline.models import FanoutChunk, FanoutJob
 from feedsite.celery import app
 

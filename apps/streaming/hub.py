@@ -93,14 +93,17 @@ class Hub:
         connection = Connection(listener.pk, token, scopes, most=settings.STREAMING_QUEUE)
         self._by_listener[listener.pk].add(connection)
         try:
-            if not await self.hears():
-                raise Unavailable("There is no news just now.")  # noqa: TRY301 -- it leaves as any failure does
+            await self._wait_for_news()
             newest = await self.ask(queries.newest_notification, listener)
         except BaseException:
             self.leave(connection)
             raise
         self._newest_notification.setdefault(listener.pk, newest)
         return connection
+
+    async def _wait_for_news(self) -> None:
+        if not await self.hears():
+            raise Unavailable("There is no news just now.")
 
     def leave(self, connection: Connection) -> None:
         """Forget a connection."""

@@ -1,11 +1,14 @@
 import http.server
 import socket
 import threading
+from contextlib import ExitStack
 
 import pytest
 
 from runner import ports
+from runner.datadir import DataDir
 from runner.problems import LaunchError
+from runner.site import STREAMING_OFFSET, ServeOptions, _hold_ports
 
 
 @pytest.fixture
@@ -29,6 +32,18 @@ def test_a_port_that_is_held_is_nobody_elses():
             with pytest.raises(OSError, match="in use"):
                 another.bind(("127.0.0.1", port))
     ports.hold_port("127.0.0.1", port).close()
+
+
+def test_two_sites_started_together_share_no_port(place):
+    """What was seen: `--port 18500` and `--port 18400` at once, and the second took 18500 for its streams."""
+    with ExitStack() as held, ports.hold_free_port("127.0.0.1", 18500) as web_of_first:
+        port = web_of_first.getsockname()[1]
+        options = ServeOptions(port=port - STREAMING_OFFSET)
+        second = _hold_ports(DataDir(place / "second"), options, held)
+        assert second.web.getsockname()[1] == port - STREAMING_OFFSET
+        assert second.streaming.getsockname()[1] > port
+        with pytest.raises(LaunchError, match=f"Port {port} is in use"):
+            _hold_ports(DataDir(place / "third"), ServeOptions(port=port), held)
 
 
 def test_a_taken_port_is_explained_with_a_free_one(taken):
