@@ -34,6 +34,7 @@ from apps.accounts.models import (
     access_revoked,
 )
 from apps.accounts.profiles import clean_name, clean_profile
+from apps.accounts.signals import tell_visibility
 from apps.accounts.staff import CHANGE_USERS, log_action, require_permission
 from apps.events.actions import record
 from apps.events.live import announce
@@ -198,6 +199,7 @@ def suspend_user(user: User, *, by: User, reason: str) -> None:
     user.suspended_at, user.suspension_reason, user.is_active = timezone.now(), reason, False
     _save_card(user, "suspended_at", "suspension_reason", "is_active")
     access_revoked.send(User, user_id=user.pk)
+    tell_visibility(user.pk)
     log_action(by, user, f"Suspended: {reason}")
 
 
@@ -209,6 +211,7 @@ def restore_user(user: User, *, by: User, reason: str) -> None:
         raise NotAllowed(_("Its owner has deleted this account."))
     user.suspended_at, user.suspension_reason, user.is_active = None, "", True
     _save_card(user, "suspended_at", "suspension_reason", "is_active")
+    tell_visibility(user.pk)
     log_action(by, user, f"Restored: {reason}")
 
 

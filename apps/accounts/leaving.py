@@ -11,6 +11,7 @@ from django.utils.translation import gettext as _
 from apps.accounts.cards import card_changed
 from apps.accounts.limits import Origin, check_own_password
 from apps.accounts.models import AccessToken, FormerHandle, Mail, User, UserCounts, access_revoked
+from apps.accounts.signals import tell_visibility
 from apps.refusals import Invalid, NotAllowed
 
 
@@ -56,6 +57,7 @@ def _make_nameless(user: User) -> None:
     if user.email:
         Mail.objects.filter(address=user.email).delete()
     card_changed(user.pk)
+    tell_visibility(user.pk)
 
 
 def _nameless(number: int) -> str:
