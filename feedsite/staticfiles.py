@@ -4,13 +4,19 @@ By hand, because no minifier comes as a wheel for every platform that `./run` st
 as they came: nobody here knows what is in them, and no budget counts them.
 """
 
+import hashlib
 import re
+from typing import Any
 
 from django.contrib.staticfiles.storage import ManifestStaticFilesStorage
 from django.core.files.base import ContentFile, File
 from whitenoise.storage import CompressedManifestStaticFilesStorage
 
-OWN_SHEETS = "css/"  # the folder of the site's own; those of libraries lie in folders with their names
+# Browsers keep an address for good. Where the same source is to be served as other bytes from now on, this number grows.
+EDITION = 2
+OWN_SHEETS = (
+    "css/"  # the folder of the site's own; those of libraries lie in folders with their names
+)
 
 # A comment is spelled out, so that no way of matching it runs past its first end. `/\*.*?\*/` does where more must follow.
 _COMMENT = r"/\*[^*]*\*+(?:[^/*][^*]*\*+)*/"
@@ -38,6 +44,13 @@ def minified(css: str) -> str:
 
 class UncompressedStorage(ManifestStaticFilesStorage):
     """For `./run`: compressing the API reference's scripts takes half a minute, and a loopback gains nothing from it."""
+
+    def file_hash(self, name: str, content: Any = None) -> str | None:
+        """The part of a name that differs where bytes differ: those of the source, and what is made of sources."""
+        found = super().file_hash(name, content)
+        if found is None:
+            return None
+        return hashlib.md5(f"{EDITION} {found}".encode(), usedforsecurity=False).hexdigest()[:12]
 
     def _save(self, name: str, content: "File[bytes]") -> str:
         """The site's own style sheets are minified before their names are hashed."""

@@ -52,6 +52,14 @@ def test_what_is_served_is_small_and_whole(tmp_path):
         assert (tmp_path / "served" / done[name]).read_bytes() == b"a { b: 1 }"
 
 
+def test_an_address_tells_what_was_made_of_a_source(tmp_path, monkeypatch):
+    """A browser keeps an address for good: what is served differently from now on needs another one."""
+    storage, source = UncompressedStorage(location=tmp_path), ContentFile(b"a { b: 1 }")
+    before = storage.hashed_name("css/a.css", source)
+    monkeypatch.setattr("feedsite.staticfiles.EDITION", 99)
+    assert storage.hashed_name("css/a.css", source) != before
+
+
 def _collected():
     """All style sheets that `collectstatic` finds, the admin's and the API reference's too."""
     found = (each for finder in get_finders() for each in finder.list([]))
