@@ -58,7 +58,7 @@ def compose(request: MemberVisit) -> HttpResponse:
 def publish(request: MemberVisit) -> HttpResponseBase:
     """Publish, or keep until its time; when that is refused, all that was written and uploaded stays in the form."""
     form, said = form_of(request, request.POST), PictureForm.of(request)
-    if "remove" in request.POST:
+    if "take_out" in request.POST:
         return composer(request, form, settle(request.user, _withdrawn(request, said)))
     pictures = None
     try:
@@ -181,7 +181,7 @@ def _should_ask(request: MemberVisit, pictures: Settled) -> bool:
 def _withdrawn(request: MemberVisit, said: PictureForm) -> PictureForm:
     """The pictures of a form without the one that its author takes out."""
     named = {str(one.id): one.id for one in said.named}
-    number = named.get(request.POST["remove"])
+    number = named.get(request.POST["take_out"])
     if number is None:
         return said
     if not request.POST.get("instead_of"):  # then it is the old post's until the new one is there
