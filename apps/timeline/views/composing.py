@@ -5,13 +5,15 @@ from typing import Any
 from django.contrib import messages
 from django.http import HttpResponse, HttpResponseBase
 from django.shortcuts import render
+from django.utils.html import escape
+from django.utils.safestring import mark_safe
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_POST, require_safe
 from django_htmx.http import HttpResponseClientRedirect, reswap, retarget, trigger_client_event
 
 from apps.accounts.forms import show_refusal
-from apps.accounts.templatetags.amounts import full_time
+from apps.accounts.templatetags.amounts import moment
 from apps.accounts.visitors import MemberVisit, SeeOther, next_address, signed_in_only
 from apps.graph.circle_queries import circles_to_post_to
 from apps.paging import Cursor
@@ -142,7 +144,8 @@ def _publish(request: MemberVisit, form: ComposeForm, said: PictureForm, picture
 def _done(request: MemberVisit, made: Made) -> HttpResponseBase:
     draft = request.POST.get("draft", "")
     if isinstance(made, ScheduledPost):
-        text = _("It will be published on %(moment)s.") % {"moment": full_time(made.scheduled_at)}
+        said = escape(_("It will be published on %(moment)s."))
+        text = mark_safe(said % {"moment": moment(made.scheduled_at)})  # noqa: S308 -- both are escaped
         messages.success(request, text, extra_tags=draft)
         return HttpResponseClientRedirect("/scheduled") if request.htmx else SeeOther("/scheduled")
     if request.htmx:
