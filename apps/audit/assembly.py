@@ -31,7 +31,7 @@ WIDTH = 1000  # of the bar, in units of its own
 # Stages in the order in which a page is made, in words. Others keep their names.
 STAGES = {
     "skeleton": _("Read the ids"),
-    "windows": _("Windows"),
+    "windows": _("What was delivered"),
     "inbox": _("Inbox"),
     "merge": _("Merge"),
     "content": _("Posts"),
@@ -49,7 +49,7 @@ class Show(TextChoices):
 
     ALL = "", _("All")
     KEPT = "kept", _("Kept")
-    DROPPED = "dropped", _("Dropped")
+    DROPPED = "dropped", _("Left out")
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,12 +10,11 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from django.db.models import TextChoices
-from django.utils.formats import date_format
-from django.utils.timezone import localtime
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from apps.accounts.models import User
+from apps.accounts.templatetags.amounts import full_time
 from apps.audit.oracle import Row, rows
 from apps.caches.servers import RedisError
 from apps.graph.queries import Relations, chosen_languages, exact_relations
@@ -86,11 +85,11 @@ class Way(TextChoices):
 _SHORT = {
     Way.OWN: gettext_lazy("yours"),
     Way.CIRCLE: gettext_lazy("circle"),
-    Way.PUSH: gettext_lazy("push"),
-    Way.BACKFILL: gettext_lazy("backfill"),
-    Way.REBUILT: gettext_lazy("rebuilt"),
-    Way.PULL: gettext_lazy("pull"),
-    Way.STORAGE: gettext_lazy("storage"),
+    Way.PUSH: gettext_lazy("delivered"),
+    Way.BACKFILL: gettext_lazy("brought when you followed"),
+    Way.REBUILT: gettext_lazy("put together on return"),
+    Way.PULL: gettext_lazy("fetched on opening"),
+    Way.STORAGE: gettext_lazy("from storage"),
     Way.TAG: gettext_lazy("tag"),
 }
 
@@ -111,7 +110,7 @@ class Explanation:
     @property
     def text(self) -> str:
         """The reason as a sentence, in the reader's language."""
-        when = date_format(localtime(self.when), "DATETIME_FORMAT") if self.when else _("soon")
+        when = full_time(self.when) if self.when else _("soon")
         return str(self.way.label) % {"who": self.who, "when": when}
 
 

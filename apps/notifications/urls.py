@@ -7,6 +7,7 @@ from apps.notifications import api, groups_api, policy_api, views
 pages: list[URLPattern] = [
     path("notifications", views.notifications, name="notifications"),
     path("settings/notifications", views.kinds, name="settings_notifications"),
+    path("notifications/unread", views.unread_badge, name="unread_badge"),
     path("notifications/read", views.read_all, name="read_notifications"),
     path("notifications/requests", views.requests, name="held_notifications"),
     path("notifications/requests/@<str:handle>", views.requests_of, name="held_notifications_of"),

@@ -9,12 +9,22 @@ from django.http import HttpResponse, HttpResponseBase
 from django.shortcuts import render
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
+from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
 from apps.accounts.forms import form_page
 from apps.accounts.models import User
 from apps.accounts.queries import user_by_handle
-from apps.accounts.visitors import MemberVisit, SeeOther, next_address, page, signed_in_only
+from apps.accounts.templatetags.amounts import badge
+from apps.accounts.visitors import (
+    MemberVisit,
+    SeeOther,
+    Visit,
+    next_address,
+    page,
+    signed_in_only,
+    viewer_of,
+)
 from apps.notifications.actions import (
     accept_from,
     change_policy,
@@ -33,6 +43,7 @@ from apps.notifications.queries import (
     latest_notification_id,
     notifications_page,
     policy_of,
+    unread_count,
 )
 from apps.paging import Cursor
 from apps.refusals import NotFound
@@ -55,10 +66,12 @@ SAID = {
 class Row:
     """One line of the page: one kind of thing, done by one or more people, to one post."""
 
+    key: str
     kind: str
     item: FeedItem | None
     created_at: datetime
     is_unread: bool
+    newest_id: int  # of the notifications it stands for
     actors: list[User] = field(default_factory=list)
 
     @property
@@ -91,6 +104,16 @@ def notifications(request: MemberVisit, *, mentions: bool = False) -> HttpRespon
     return render(request, template, {**context, "feed_url": request.path})
 
 
+@require_safe
+@never_cache
+def unread_badge(request: Visit) -> HttpResponse:
+    """How many are unread, as the menu says it; 204 for a visitor."""
+    viewer = viewer_of(request)
+    if viewer is None:
+        return HttpResponse(status=204)
+    return HttpResponse(badge(unread_count(viewer)), content_type="text/plain; charset=utf-8")
+
+
 @require_POST
 @signed_in_only
 def read_all(request: MemberVisit) -> HttpResponseBase:
@@ -105,7 +128,9 @@ def grouped(items: list[NotificationItem]) -> list[Row]:
     for item in items:
         about = item.item.id if item.item else 0
         key = (item.kind, about) if item.kind in GROUPED else (item.kind, -item.id)
-        row = rows.setdefault(key, Row(item.kind, item.item, item.created_at, item.is_unread))
+        name = f"{item.kind}-{about}" if item.kind in GROUPED else str(item.id)
+        new = Row(name, item.kind, item.item, item.created_at, item.is_unread, item.id)
+        row = rows.setdefault(key, new)
         row.actors.append(item.actor)
         row.is_unread = row.is_unread or item.is_unread
     return list(rows.values())

@@ -28,22 +28,36 @@ function say(text) {
 
 for (const toast of document.querySelectorAll(".toast")) dismissible(toast);
 
-// --- times: the rules are those of the `ago` template filter ---------------------------------------
+// --- times: on the reader's clock; the rules are those of the `ago` template filter, which writes UTC -----
+
+const language = document.documentElement.lang;
+const locale = language === "en" ? "en-GB" : language; // the day before the month, as the server writes it
+const formatted = (options) => new Intl.DateTimeFormat(locale, options);
+const day = formatted({ day: "numeric", month: "short" });
+const dayOfYear = formatted({ day: "numeric", month: "short", year: "numeric" });
+const whole = formatted({ day: "numeric", month: "long", year: "numeric", hour: "2-digit", minute: "2-digit", hourCycle: "h23" });
 
 function age(time) {
-  const seconds = Math.floor((Date.now() - Date.parse(time)) / 1000);
+  const seconds = Math.floor((Date.now() - time) / 1000);
   if (seconds < 60) return words.now;
   if (seconds < 3600) return words.minutes.replace("#", Math.floor(seconds / 60));
   if (seconds < 86400) return words.hours.replace("#", Math.floor(seconds / 3600));
-  return seconds < 172800 ? words.yesterday : null; // older ones stay as the server wrote them
+  if (seconds < 172800) return words.yesterday;
+  return (time.getFullYear() === new Date().getFullYear() ? day : dayOfYear).format(time);
 }
 
-setInterval(() => {
-  for (const element of document.querySelectorAll(".when time")) {
-    const text = age(element.dateTime);
-    if (text) element.textContent = text;
+function setClocks(root) {
+  for (const element of root.querySelectorAll("time[datetime]")) {
+    const time = new Date(element.dateTime);
+    const text = "full" in element.dataset ? whole.format(time) : element.closest(".when") ? age(time) : null;
+    if (text && text !== element.textContent) element.textContent = text;
+    const titled = element.closest(".when[title], time[title]");
+    if (titled) titled.title = whole.format(time);
   }
-}, 60000);
+}
+
+setClocks(document);
+setInterval(() => setClocks(document), 60000);
 
 // --- composers: what they need comes with the first one ---------------------------------------------
 
@@ -107,20 +121,31 @@ function flip(form) {
 
 document.addEventListener("htmx:beforeRequest", (event) => {
   if (event.target.matches(".toggle")) flip(event.target);
-  if (event.target.closest("#older")) feed?.setAttribute("aria-busy", "true");
+  if (!event.target.closest("#older") || !feed) return;
+  feed.setAttribute("aria-busy", "true");
+  mark(feed, event.target);
+});
+
+// Nobody is followed: the hint to follow somebody goes when that has been done.
+document.addEventListener("htmx:afterRequest", ({ detail }) => {
+  const hint = document.querySelector("[data-until-followed]");
+  if (!hint || !detail.successful || !detail.requestConfig.path.endsWith("/follow")) return;
+  hint.remove();
+  document.querySelector("[data-once-followed]").hidden = false;
 });
 
 // --- new posts: told by a stream, else asked for ---------------------------------------------------------
 
 const LISTEN_AFTER = 2000; // milliseconds: first the page
 const pill = document.getElementById("pill");
-if (pill?.dataset.ticket && "EventSource" in window) {
-  setTimeout(async () => (await import(words.news)).listen(pill), LISTEN_AFTER);
+const bell = document.querySelector("[data-ticket]");
+if (bell && "EventSource" in window) {
+  setTimeout(async () => (await import(words.news)).listen({ bell, pill }), LISTEN_AFTER);
 }
 
 // Who listens need not ask.
 document.addEventListener("htmx:beforeRequest", (event) => {
-  if (event.target !== pill || !pill.dataset.listening) return;
+  if (!pill?.dataset.listening || event.target !== pill) return;
   if (event.detail.requestConfig.triggeringEvent?.type !== "look") event.preventDefault();
 });
 
@@ -138,6 +163,7 @@ for (const name of ["htmx:responseError", "htmx:sendError", "htmx:timeout"]) doc
 
 document.addEventListener("htmx:load", (event) => {
   const added = event.target;
+  setClocks(added);
   compose(added.matches(".composer") ? added.parentElement : added);
 });
 
@@ -154,20 +180,65 @@ document.addEventListener("htmx:afterSwap", (event) => {
 });
 
 function renumber() {
-  const posts = articles();
+  const posts = articles().filter((post) => post.matches(".post"));
   posts.forEach((post, index) => post.setAttribute("aria-posinset", index + 1));
   const first = posts.find((post) => post.tabIndex === 0) ?? posts[0];
   for (const post of posts) post.tabIndex = post === first ? 0 : -1;
 }
 
+// --- the place in the feed: kept for a reload, and for a tab that the device puts away ---------------------
+
+const placeKey = `place:${location.pathname}${location.search}`;
+const FOLLOWING = 5; // posts by which a place is found again: some may be gone by then
+
+// Which page follows a post is written down at that post.
+function mark(list, link) {
+  if (list.lastElementChild) list.lastElementChild.dataset.next = link.getAttribute("href");
+}
+
+function keepPlace() {
+  const posts = articles();
+  const at = posts.findIndex((post) => post.getBoundingClientRect().bottom > 80);
+  if (feed?.style.visibility) return; // it is being looked for
+  const pages = posts.slice(0, at).map((post) => post.dataset.next).filter(Boolean);
+  const ids = posts.slice(at, at + FOLLOWING).map((post) => post.id);
+  const place = { ids, top: posts[at]?.getBoundingClientRect().top, pages: pages.length, from: pages.at(-1) };
+  try {
+    if (at >= 0 && scrollY > 0) sessionStorage.setItem(placeKey, JSON.stringify(place));
+    else sessionStorage.removeItem(placeKey);
+  } catch {
+    // storage may be switched off; then a reload starts at the top
+  }
+}
+
+async function findPlace() {
+  let place;
+  try {
+    place = JSON.parse(sessionStorage.getItem(placeKey));
+  } catch {
+    return; // as above
+  }
+  const [navigation] = performance.getEntriesByType("navigation");
+  const again = document.wasDiscarded || navigation?.type !== "navigate" || place?.entered;
+  if (!place || !again || location.hash || !articles().length) return;
+  history.scrollRestoration = "manual";
+  feed.style.visibility = "hidden";
+  const { restore } = await import(words.place);
+  await restore(place, { feed, mark, renumber });
+}
+
+addEventListener("pagehide", keepPlace);
+document.addEventListener("visibilitychange", () => document.hidden && keepPlace());
+findPlace();
+
 // --- keyboard: j and k move, letters act on the post that has the focus ----------------------------------
 
 function articles() {
-  return feed ? [...feed.querySelectorAll(":scope > .post")] : [];
+  return feed ? [...feed.querySelectorAll(":scope > :is(.post, .news)")] : [];
 }
 
 function current() {
-  return document.activeElement?.closest(".post") ?? null;
+  return document.activeElement?.closest(".post, .news") ?? null;
 }
 
 function step(by) {
@@ -198,14 +269,14 @@ const part = (selector) => current()?.querySelector(selector);
 const ACTS = {
   next: () => step(1),
   previous: () => step(-1),
-  open: () => press(".when, .stamp a"),
+  open: () => press("a.when, .stamp a") || press(".preview") || press(".line a"),
   like: () => press(".act.like"),
   bookmark: () => press(".act.mark"),
   repost: () => press(".act.boost"),
   reply: () => press(".act.reply"),
   quote: () => go(part('.menu [href*="quote="]')?.href),
-  author: () => go(part(".name")?.href),
-  mention: () => current() && go(`/compose?to=${part(".acct").textContent.slice(1)}`),
+  author: () => go(part(".name, .line a")?.href),
+  mention: () => part(".acct") && go(`/compose?to=${part(".acct").textContent.slice(1)}`),
   warning: () => press(".cw summary"),
   media: () => press(".media a"),
   copy: () => press(".menu [data-copy]"),
@@ -238,7 +309,7 @@ function actOf(key) {
 document.addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing || document.querySelector("dialog[open]")) return;
   if (event.target.closest("input, textarea, select, [contenteditable]")) return;
-  const onPost = event.target.matches(".post");
+  const onPost = event.target.matches(".post, .news");
   if (onPost && event.key === "PageDown") step(1); // of the pattern for feeds, whatever is switched off
   else if (onPost && event.key === "PageUp") step(-1);
   else if (event.key !== "Enter" || onPost) {
@@ -262,7 +333,7 @@ async function openHelp() {
 }
 
 document.addEventListener("focusin", (event) => {
-  const post = event.target.closest?.("#feed > .post");
+  const post = event.target.closest?.("#feed > :is(.post, .news)");
   if (post) for (const other of articles()) other.tabIndex = other === post ? 0 : -1;
 });
 
@@ -349,4 +420,20 @@ for (const box of document.querySelectorAll("[data-secret]")) {
     button.setAttribute("aria-pressed", String(!shown));
   });
   box.append(button);
+}
+
+// Files are chosen in the words of the page, not of the browser.
+for (const input of document.querySelectorAll(".field > input[type=file]")) {
+  const name = document.createElement("span");
+  const button = document.createElement("span");
+  const box = document.createElement("label");
+  button.className = "btn sm ghost";
+  button.textContent = words.choose;
+  box.className = "file";
+  const tell = () => (name.textContent = [...input.files].map((file) => file.name).join(", ") || words.chooseNone);
+  input.addEventListener("change", tell);
+  tell();
+  input.before(box);
+  input.classList.add("sr");
+  box.append(input, button, name);
 }

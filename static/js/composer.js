@@ -90,7 +90,7 @@ class Composer {
   }
 
   clicked(event) {
-    const remove = event.target.closest("button[name=remove]");
+    const remove = event.target.closest("button[name=take_out]");
     if (remove) {
       event.preventDefault();
       remove.closest(".upload").remove();

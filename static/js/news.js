@@ -1,19 +1,59 @@
-// Tells at once that there are new posts. While it cannot listen, the page asks every 30 seconds.
+// Tells at once what is new: posts, notifications. While it cannot listen, the page asks now and then.
 
 const BURST = 1500; // milliseconds: what comes together is one look
 const FIRST_WAIT = 5000;
 const LAST_WAIT = 600000;
+const ASK_EVERY = 60000;
 
-export function listen(pill) {
+export function listen({ bell, pill }) {
+  const title = document.title;
+  let tabs = null;
   let source = null;
+  let listening = false;
   let waiting;
-  let looking;
   let wait = FIRST_WAIT;
 
-  function look() {
-    clearTimeout(looking);
-    looking = setTimeout(() => htmx.trigger(pill, "look"), BURST);
+  const look = bundled(() => pill && htmx.trigger(pill, "look"));
+  const ring = bundled(async () => {
+    await showNewest();
+    await count();
+  });
+
+  // --- how many are unread: in the menus, in the title, in other tabs ---
+
+  function show(number) {
+    for (const link of document.querySelectorAll("[data-bell]")) {
+      link.querySelector(".count")?.remove();
+      if (number) link.append(badge(number, bell.dataset.word));
+    }
+    document.title = number ? `(${number}) ${title}` : title;
   }
+
+  async function count() {
+    const answer = await fetch(bell.dataset.unread).catch(() => null);
+    if (answer?.status !== 200) return;
+    const number = await answer.text();
+    show(number);
+    tabs?.postMessage(number);
+  }
+
+  function meet() {
+    if (tabs || !("BroadcastChannel" in window)) return;
+    tabs = new BroadcastChannel("unread");
+    tabs.addEventListener("message", (event) => show(event.data));
+  }
+
+  function part() {
+    tabs?.close();
+    tabs = null;
+  }
+
+  meet();
+  const now = bell.querySelector(".count")?.lastChild.textContent ?? "";
+  show(now);
+  tabs?.postMessage(now); // reading them on one page clears it on the others
+
+  // --- the stream ---
 
   function later() {
     end();
@@ -25,31 +65,86 @@ export function listen(pill) {
     clearTimeout(waiting);
     source?.close();
     source = null;
-    delete pill.dataset.listening;
+    heard(false);
+  }
+
+  function heard(yes) {
+    listening = yes;
+    if (yes) bell.dataset.listening = "true";
+    else delete bell.dataset.listening;
+    if (!pill) return;
+    if (yes) pill.dataset.listening = "true";
+    else delete pill.dataset.listening;
   }
 
   async function begin() {
     clearTimeout(waiting);
     if (source || document.hidden) return;
-    const answer = await fetch(pill.dataset.ticket).catch(() => null);
+    const answer = await fetch(bell.dataset.ticket).catch(() => null);
     if (answer?.status !== 200) return later();
     const { address } = await answer.json();
     if (source || document.hidden) return;
     source = new EventSource(address);
     source.addEventListener("update", look);
+    source.addEventListener("notification", ring);
     source.onopen = () => {
       wait = FIRST_WAIT;
-      pill.dataset.listening = "true";
+      heard(true);
       look(); // what came before it listened
+      ring();
     };
     source.onerror = () => {
-      delete pill.dataset.listening;
+      heard(false);
       if (source?.readyState === EventSource.CLOSED) later();
     };
   }
 
+  setInterval(() => listening || document.hidden || ring(), ASK_EVERY);
   document.addEventListener("visibilitychange", () => (document.hidden ? end() : begin()));
-  addEventListener("pagehide", end); // an open stream would keep the page out of the browser's cache
-  addEventListener("pageshow", begin);
+  // an open stream or channel would keep the page out of the browser's cache
+  addEventListener("pagehide", () => {
+    end();
+    part();
+  });
+  addEventListener("pageshow", () => {
+    meet();
+    begin();
+  });
   begin();
+}
+
+function bundled(act) {
+  let waiting;
+  return () => {
+    clearTimeout(waiting);
+    waiting = setTimeout(act, BURST);
+  };
+}
+
+function badge(number, word) {
+  const count = document.createElement("span");
+  const said = document.createElement("span");
+  count.className = "count";
+  said.className = "sr";
+  said.textContent = `${word} `;
+  count.append(said, number);
+  return count;
+}
+
+// On the newest page of notifications, what is new comes to the top. Seeing it there is reading it.
+async function showNewest() {
+  const feed = document.querySelector("#feed[data-newest]");
+  if (!feed) return;
+  const answer = await fetch(location.href).catch(() => null);
+  if (!answer?.ok) return;
+  const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+  const rows = [...page.querySelectorAll("#feed > .news")].reverse();
+  for (const row of rows) {
+    const old = document.getElementById(row.id);
+    if (old?.dataset.newest === row.dataset.newest) continue;
+    old?.remove(); // one more did the same
+    feed.prepend(row);
+  }
+  if (rows.length) feed.parentElement.querySelector(":scope > .empty")?.remove();
+  feed.dispatchEvent(new CustomEvent("htmx:load", { bubbles: true }));
 }

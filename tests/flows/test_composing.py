@@ -161,3 +161,45 @@ def test_later_on_the_clock_of_the_author(reader, visit):
         here = page.evaluate("(chosen) => new Date(chosen).toISOString()", chosen)
         assert ScheduledPost.objects.get().scheduled_at.strftime("%Y-%m-%dT%H:%M") == here[:16]
         expect(page.get_by_label("Publish at (your time)")).to_have_value(chosen)
+
+
+def _add_picture(page, form, alt):
+    with page.expect_file_chooser() as chooser:
+        form.locator(".add-pictures summary").click()
+    chooser.value.set_files([FILE])
+    expect(form.locator(".upload img")).to_have_count(1)
+    form.get_by_label("Describe this for people who can't see it").fill(alt)
+
+
+def test_a_picture_posted_on_the_home_page_stands_in_the_feed(reader, visit):
+    publish(reader, "There before.")
+    with visit() as page:
+        log_in(page, "reader")
+        page.evaluate("window.here = true")
+        form = page.locator("form.composer")
+        _add_picture(page, form, "A red wall.")
+        page.get_by_label("What is happening?").fill("Look.")
+        page.get_by_role("button", name="Post", exact=True).click()
+        expect(page.locator("#feed .content").first).to_have_text("Look.")
+        expect(page.locator("#feed > .post").first.get_by_role("img", name="A red wall.")).to_be_visible()  # fmt: skip
+        expect(form).to_have_count(1)
+        expect(page.get_by_label("What is happening?")).to_have_value("")
+        expect(form.locator(".upload")).to_have_count(0)
+        assert page.evaluate("window.here === true")
+        assert Post.objects.count() == 2
+
+
+def test_a_picture_in_an_answer_in_place(author, reader, visit):
+    post = publish(author, "Answer me.")
+    with visit() as page:
+        log_in(page, "reader")
+        page.goto("/@author")
+        card = page.locator(f"#p{post.pk}")
+        card.get_by_role("link", name="Reply").click()
+        form = card.locator("form.composer")
+        _add_picture(page, form, "A red wall.")
+        form.get_by_role("button", name="Reply", exact=True).click()
+        made = page.locator(f"#p{post.pk} + .post")
+        expect(made.get_by_role("img", name="A red wall.")).to_be_visible()
+        expect(form).to_have_count(0)
+        expect(made).to_be_focused()

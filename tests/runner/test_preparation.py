@@ -76,6 +76,11 @@ def test_static_files_are_collected_only_after_a_change(data, collected, place, 
     assert len(collected) == 3
     preparation.collect_static(data, {**environment, "STATICFILES_BACKEND": "another"})
     assert len(collected) == 4
+    storage = place / "staticfiles.py"
+    storage.write_text("what is made of them is made in another way")
+    monkeypatch.setattr(preparation, "STATIC_STORAGE", storage)
+    preparation.collect_static(data, environment)
+    assert len(collected) == 5
 
 
 def test_a_failed_command_is_told_by_its_error(data):

@@ -98,7 +98,7 @@ class TestPictures:
 
     def test_a_picture_is_taken_out(self, alice, page_of):
         one, two = waiting(alice, "One."), waiting(alice, "Two.")
-        response = page_of(alice).post("/posts", form(media_ids=[one.pk, two.pk], remove=one.pk))
+        response = page_of(alice).post("/posts", form(media_ids=[one.pk, two.pk], take_out=one.pk))
         assert response.status_code == 200
         assert ids_in(response) == [two.pk]
         assert "Look." in response.text
@@ -131,7 +131,7 @@ class TestPictures:
         assert not Post.objects.exists()
 
     def test_numbers_that_are_none_name_nothing(self, alice, page_of):
-        fields = form(media_ids=["x", "-1", "0", "9" * 30, "٣"], remove="x")
+        fields = form(media_ids=["x", "-1", "0", "9" * 30, "٣"], take_out="x")
         assert page_of(alice).post("/posts", fields).status_code == 200
 
     def test_too_many(self, alice, page_of):

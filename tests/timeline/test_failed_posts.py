@@ -132,7 +132,7 @@ def test_rewritten_for_another_time(failed, bob, page_of):
 def test_what_is_refused_leaves_the_old_one_as_it_was(failed, bob, page_of):
     browser = page_of(bob)
     sent = fields_of(browser.get(f"/scheduled/{failed.pk}/edit").text)
-    for wrong in ({"body": "x" * 501}, {"remove": sent["media_ids"]}):
+    for wrong in ({"body": "x" * 501}, {"take_out": sent["media_ids"]}):
         page = browser.post("/posts", {**sent, **wrong}).text
         assert f'name="instead_of" value="{failed.pk}"' in page
     failed.refresh_from_db()

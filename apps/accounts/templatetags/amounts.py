@@ -6,6 +6,8 @@ from functools import cache
 from django import template
 from django.utils import timezone
 from django.utils.formats import date_format, number_format
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
 from django.utils.translation import get_language, pgettext
 
 register = template.Library()
@@ -82,6 +84,14 @@ def full_time(moment: datetime) -> str:
     # Translators: a Django date format.
     day = date_format(moment, pgettext("date format", "j F Y, H:i"))
     return f"{day} {timezone.localtime(moment):%Z}"
+
+
+@register.filter
+def moment(time: datetime) -> SafeString:
+    """The same as an element, which the browser puts on the reader's clock (app.js)."""
+    return format_html(
+        '<time datetime="{}" data-full>{}</time>', date_format(time, "c"), full_time(time)
+    )
 
 
 @register.filter

@@ -5,13 +5,15 @@ from typing import Any
 from django.contrib import messages
 from django.http import HttpResponse, HttpResponseBase
 from django.shortcuts import render
+from django.utils.html import escape
+from django.utils.safestring import mark_safe
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_POST, require_safe
 from django_htmx.http import HttpResponseClientRedirect, reswap, retarget, trigger_client_event
 
 from apps.accounts.forms import show_refusal
-from apps.accounts.templatetags.amounts import full_time
+from apps.accounts.templatetags.amounts import moment
 from apps.accounts.visitors import MemberVisit, SeeOther, next_address, signed_in_only
 from apps.graph.circle_queries import circles_to_post_to
 from apps.paging import Cursor
@@ -58,7 +60,7 @@ def compose(request: MemberVisit) -> HttpResponse:
 def publish(request: MemberVisit) -> HttpResponseBase:
     """Publish, or keep until its time; when that is refused, all that was written and uploaded stays in the form."""
     form, said = form_of(request, request.POST), PictureForm.of(request)
-    if "remove" in request.POST:
+    if "take_out" in request.POST:
         return composer(request, form, settle(request.user, _withdrawn(request, said)))
     pictures = None
     try:
@@ -142,7 +144,8 @@ def _publish(request: MemberVisit, form: ComposeForm, said: PictureForm, picture
 def _done(request: MemberVisit, made: Made) -> HttpResponseBase:
     draft = request.POST.get("draft", "")
     if isinstance(made, ScheduledPost):
-        text = _("It will be published on %(moment)s.") % {"moment": full_time(made.scheduled_at)}
+        said = escape(_("It will be published on %(moment)s."))
+        text = mark_safe(said % {"moment": moment(made.scheduled_at)})  # noqa: S308 -- both are escaped
         messages.success(request, text, extra_tags=draft)
         return HttpResponseClientRedirect("/scheduled") if request.htmx else SeeOther("/scheduled")
     if request.htmx:
@@ -181,7 +184,7 @@ def _should_ask(request: MemberVisit, pictures: Settled) -> bool:
 def _withdrawn(request: MemberVisit, said: PictureForm) -> PictureForm:
     """The pictures of a form without the one that its author takes out."""
     named = {str(one.id): one.id for one in said.named}
-    number = named.get(request.POST["remove"])
+    number = named.get(request.POST["take_out"])
     if number is None:
         return said
     if not request.POST.get("instead_of"):  # then it is the old post's until the new one is there

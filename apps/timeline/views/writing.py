@@ -38,8 +38,8 @@ def edit(request: MemberVisit, post_id: int) -> HttpResponseBase:
         rows = uploaded_pictures(request.user, [one.id for one in item.post.pictures])
         return _edit_page(request, item, EditForm(initial=said), Settled(rows))
     form, shown = EditForm(request.POST, initial=said), PictureForm.of(request)
-    if "remove" in request.POST:
-        taken = {str(one.id): one.id for one in shown.named}.get(request.POST["remove"], 0)
+    if "take_out" in request.POST:
+        taken = {str(one.id): one.id for one in shown.named}.get(request.POST["take_out"], 0)
         return _edit_page(request, item, form, settle(request.user, shown.without(taken)))
     pictures = settle(request.user, shown)
     if form.is_valid():
