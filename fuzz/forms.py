@@ -253,24 +253,20 @@ def _usual(name: str, kind: str, value: str, people: Population, chance: random.
 
 
 def _changed(pairs: list[tuple[str, str]], chance: random.Random) -> list[tuple[str, str]]:
+    """One field more, left out, sent twice, longer, under another name, or something else."""
     if not pairs or chance.random() < 0.1:
         return [*pairs, (any_text(chance)[:100], any_text(chance))]
     at = chance.randrange(len(pairs))
     name, value = pairs[at]
-    what = chance.randrange(6)
-    if what == 0:
-        return pairs[:at] + pairs[at + 1 :]
-    if what == 1:
-        return [*pairs, (name, any_text(chance))]
-    if what == 2:
-        return [*pairs[:at], (name, value + any_text(chance)), *pairs[at + 1 :]]
-    if what == 3:
-        return [
-            *pairs[:at],
-            (name + chance.choice(("[]", "\x00", " ", "-0", "__in")), value),
-            *pairs[at + 1 :],
-        ]
-    return [*pairs[:at], (name, any_text(chance)), *pairs[at + 1 :]]
+    instead: Sequence[list[tuple[str, str]]] = (
+        [],
+        [(name, value), (name, any_text(chance))],
+        [(name, value + any_text(chance))],
+        [(name + chance.choice(("[]", "\x00", " ", "-0", "__in")), value)],
+        [(name, any_text(chance))],
+        [(name, any_text(chance))],
+    )
+    return [*pairs[:at], *chance.choice(instead), *pairs[at + 1 :]]
 
 
 def _encoded(pairs: Sequence[tuple[str, str]]) -> str:
