@@ -337,6 +337,7 @@ class Matrix:
         for name, list_id in self.world.lists.items():
             heard[Stream("list", str(list_id))] = [self.world.people[name].pk]
         allowed = {name: self.may_see(name) for name in VIEWERS}
+        could = {name: oracle.visible(self.world, name, deleted=True) for name in VIEWERS}
         for one in self.world.posts.values():
             for event in ("update", "status.update"):
                 self.tally.cells["stream"] += len(everybody) * len(heard)
@@ -346,12 +347,9 @@ class Matrix:
                         self.tally.leak(phase, viewer, name, f"stream {event}", news.payload[:80])
             self.tally.cells["stream"] += len(everybody) * len(heard)
             for news in news_of_delete(one.id, heard):
-                if (
-                    "restricted" in news.event
-                ):  # an id and nothing else is told, to those who could have the post on a page
-                    self.tally.leak(
-                        phase, ids[news.listener_id], one.name, "stream delete", news.payload
-                    )
+                viewer = ids[news.listener_id]
+                if one.name not in could[viewer]:
+                    self.tally.leak(phase, viewer, one.name, "stream delete", news.payload)
 
     def archives(self, phase: str) -> None:
         """What people take along: nobody else's words, pictures or tags."""
