@@ -29,8 +29,9 @@ ORDER BY id
 _COUNT = """
 UPDATE accounts_usercounts c
 SET posts = c.posts + %(each)s, revision = c.revision + 1, outbox_revision = c.outbox_revision + 1,
-    last_post_id = (SELECT max(id) FROM posts_post WHERE author_id = c.user_id)
-WHERE user_id = ANY(%(authors)s)
+    last_post_id = newest.id, last_open_post_id = newest.id
+FROM (SELECT author_id, max(id) AS id FROM posts_post WHERE author_id = ANY(%(authors)s) GROUP BY 1) AS newest
+WHERE user_id = newest.author_id
 """
 _FOLLOW = """
 INSERT INTO graph_followee (owner_id, followee_id, created_at) SELECT %(reader)s, unnest(%(authors)s::bigint[]), now();

@@ -30,6 +30,7 @@ from apps.accounts.models import (
     UserCounts,
 )
 from apps.accounts.profiles import clean_name, clean_profile
+from apps.accounts.signals import tell_visibility
 from apps.events.actions import record
 from apps.events.live import announce
 from apps.refusals import Invalid, NotAllowed
@@ -201,6 +202,7 @@ def suspend_user(user: User, *, by: User, reason: str) -> None:
         user.suspended_at, user.suspension_reason, user.is_active = timezone.now(), reason, False
         _save_card(user, "suspended_at", "suspension_reason", "is_active")
         _end_tokens(user)
+        tell_visibility(user.pk)
 
 
 def restore_user(user: User, *, by: User) -> None:
@@ -209,7 +211,9 @@ def restore_user(user: User, *, by: User) -> None:
     if user.erased_at is not None:
         raise NotAllowed(_("Its owner has deleted this account."))
     user.suspended_at, user.suspension_reason, user.is_active = None, "", True
-    _save_card(user, "suspended_at", "suspension_reason", "is_active")
+    with transaction.atomic():
+        _save_card(user, "suspended_at", "suspension_reason", "is_active")
+        tell_visibility(user.pk)
 
 
 @transaction.atomic

@@ -15,6 +15,6 @@ USER_COUNTS_TABLE = CountsTable(
     UserCounts, tuple(field.name for field in _FIELDS), rebuild="apps.accounts.tasks.tend_counts"
 )
 USER_COUNTS = CounterService(
-    CounterStore(Schema("users", _FIELDS), IdBuckets(settings.COUNTERS_USERS_PER_BUCKET)),
+    CounterStore(Schema("users", _FIELDS, rules=2), IdBuckets(settings.COUNTERS_USERS_PER_BUCKET)),
     USER_COUNTS_TABLE,
 )

@@ -44,7 +44,7 @@ _FIELDS = (
 )
 _FILES = slice(_FIELDS.index("avatar"), _FIELDS.index("header") + 1)
 _MOMENTS = slice(_FIELDS.index("suspended_at"), len(_FIELDS))
-_COUNTS = ("user_id", "followers", "following", "posts", "last_post_id")
+_COUNTS = ("user_id", "followers", "following", "posts", "last_open_post_id")
 BATCH = 1000
 DECODED_MOST = 4096  # cards, of about 2 KB each with all that was derived from them
 
@@ -53,13 +53,13 @@ def _encode(user: User) -> bytes:
     values: list[Any] = [getattr(user, name) for name in _FIELDS]
     values[_FILES] = [file.name or "" for file in values[_FILES]]
     values[_MOMENTS] = [moment and moment.timestamp() for moment in values[_MOMENTS]]
-    return pack(orjson.dumps([*values, user.counts.last_post_id]))
+    return pack(orjson.dumps([*values, user.counts.last_open_post_id]))
 
 
 def _decode(data: bytes) -> User:
     """An account whose other fields are read when they are asked for; ValueError when the bytes are something else."""
     values = orjson.loads(unpack(data, max_bytes=MAX_BYTES))
-    *fields, suspended, created, last_post_id = values
+    *fields, suspended, created, last_open_post_id = values
     id_, handle = fields[:2]
     if len(fields) != _MOMENTS.start or not isinstance(id_, int) or not isinstance(handle, str):
         raise ValueError("not a card")
@@ -67,7 +67,7 @@ def _decode(data: bytes) -> User:
         None if one is None else datetime.fromtimestamp(one, UTC) for one in (suspended, created)
     ]
     user = User.from_db(DEFAULT_DB_ALIAS, _FIELDS, [*fields, *moments])
-    user.counts = UserCounts.from_db(DEFAULT_DB_ALIAS, _COUNTS, [id_, 0, 0, 0, last_post_id])
+    user.counts = UserCounts.from_db(DEFAULT_DB_ALIAS, _COUNTS, [id_, 0, 0, 0, last_open_post_id])
     user.derived = {}
     return user
 
@@ -87,10 +87,10 @@ def _shown(card: User, counts: tuple[int, ...]) -> User:
     return user
 
 
-# A card that nobody looks at for a day goes. Of its facts only the date of the last post is not written at every change.
+# A card that nobody looks at for a day goes. Of its facts only the date of the last open post is not written at every change.
 CARDS: ReadThrough[int, User] = ReadThrough(
     name="card",
-    version=3,
+    version=4,
     ttl_seconds=24 * 3600,
     key_of=str,
     encode=_encode,

@@ -10,6 +10,7 @@ from django.utils.translation import gettext as _
 
 from apps.accounts.cards import card_changed
 from apps.accounts.models import AccessToken, FormerHandle, User, UserCounts
+from apps.accounts.signals import tell_visibility
 from apps.events.live import announce
 from apps.refusals import Invalid, NotAllowed
 
@@ -49,6 +50,7 @@ def leave(user: User, *, password: str) -> None:
     AccessToken.objects.filter(user=user.pk).delete()
     announce("tokens_ended", user_id=user.pk)
     card_changed(user.pk)
+    tell_visibility(user.pk)
 
 
 def _nameless(number: int) -> str:

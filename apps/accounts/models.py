@@ -179,6 +179,10 @@ class User(AbstractBaseUser, PermissionsMixin):
                 condition=models.Q(id__lte=MAX_AUTHOR_ID), name="user_id_fits_post_ids"
             ),
         ]
+        indexes = [  # whose a file is, asked whenever it is served
+            models.Index(fields=["avatar"], name="user_avatar"),
+            models.Index(fields=["header"], name="user_header"),
+        ]
 
     def __str__(self) -> str:
         return f"@{self.handle}"
@@ -212,6 +216,7 @@ class User(AbstractBaseUser, PermissionsMixin):
 class UserCounts(models.Model):
     """The counts of a user, changed in the transaction of the rows they count; locked first in every write.
 
+    `posts` and `last_open_post_id` are shown to everybody, and know only what everybody may see: public and unlisted posts.
     `last_post_id` guards the order of the author's ids against clocks that go back. The revisions are fences: a cache
     entry carries the revision it was made from, and is a miss for everybody who knows a newer one.
     """
@@ -221,6 +226,8 @@ class UserCounts(models.Model):
     following = models.PositiveIntegerField(_("following"), default=0)
     posts = models.PositiveIntegerField(_("posts"), default=0)
     last_post_id = models.BigIntegerField(default=0)
+    last_open_post_id = models.BigIntegerField(default=0, db_default=0)
+    wrote_restricted = models.BooleanField(default=False, db_default=True)  # or is older than this
     revision = models.PositiveIntegerField(default=0, db_default=0)  # of these counts
     # of whom the user follows, blocks, mutes
     graph_revision = models.PositiveIntegerField(default=0, db_default=0)

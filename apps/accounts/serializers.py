@@ -119,5 +119,5 @@ def _linked(text: str) -> str:
 
 
 def _last_status_at(user: User) -> str | None:
-    last_id = user.counts.last_post_id
+    last_id = user.counts.last_open_post_id
     return datetime.fromtimestamp(second_of(last_id), UTC).date().isoformat() if last_id else None

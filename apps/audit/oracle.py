@@ -226,17 +226,15 @@ class Oracle:
         return self._newest_first(viewer, belongs)
 
     def counts(self, post_id: int) -> tuple[int, int, int]:
-        """(replies, reposts, likes) of the rows that justify them."""
-        there = [post for post in self.posts.values() if post["deleted_at"] is None]
+        """(replies, reposts, likes) of the rows that justify them: of posts only those that everybody may see."""
+        there = [post for post in self.posts.values() if _is_counted(post)]
         replies = sum(post["reply_to_id"] == post_id for post in there)
         reposts = sum(post["kind"] == "repost" and post["source_id"] == post_id for post in there)
         return replies, reposts, len(self.likes[post_id])
 
     def user_counts(self, user: int) -> tuple[int, int, int]:
-        """(followers, following, posts)."""
-        posts = Counter(
-            post["author_id"] for post in self.posts.values() if post["deleted_at"] is None
-        )
+        """(followers, following, posts): of posts only those that everybody may see."""
+        posts = Counter(post["author_id"] for post in self.posts.values() if _is_counted(post))
         followers = sum(user in others for others in self.follows.values())
         return followers, len(self.follows[user]), posts[user]
 
@@ -282,6 +280,10 @@ def _wishes(statement: str, values: dict[str, Any] | None = None) -> Wishes:
         reader, author, language = row.values()
         found[reader, author].add(language)
     return found
+
+
+def _is_counted(post: Row) -> bool:
+    return post["deleted_at"] is None and post["visibility"] in OPEN
 
 
 def _by_id(found: list[Row]) -> dict[int, Row]:

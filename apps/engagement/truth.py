@@ -72,6 +72,7 @@ class Subject:
         )
 
 
+# Only what everybody may see counts: numbers that everybody sees must not tell of restricted posts.
 # A reply shares the thread of what it answers, which is what the index of threads is for.
 POSTS = Subject(
     POST_COUNTS,
@@ -80,15 +81,18 @@ POSTS = Subject(
         "replies": """
             SELECT r.reply_to_id, count(*) FROM posts_post r
             WHERE r.thread_id IN (SELECT p.thread_id FROM posts_post p WHERE p.id = ANY(%(ids)s))
-            AND r.reply_to_id = ANY(%(ids)s) AND r.deleted_at IS NULL GROUP BY 1
+            AND r.reply_to_id = ANY(%(ids)s) AND r.deleted_at IS NULL
+            AND r.visibility IN ('public', 'unlisted') GROUP BY 1
         """,
         "reposts": """
             SELECT source_id, count(*) FROM posts_post
-            WHERE source_id = ANY(%(ids)s) AND kind = 'repost' AND deleted_at IS NULL GROUP BY 1
+            WHERE source_id = ANY(%(ids)s) AND kind = 'repost' AND deleted_at IS NULL
+            AND visibility IN ('public', 'unlisted') GROUP BY 1
         """,
         "quotes": """
             SELECT source_id, count(*) FROM posts_post
-            WHERE source_id = ANY(%(ids)s) AND kind = 'quote' AND deleted_at IS NULL GROUP BY 1
+            WHERE source_id = ANY(%(ids)s) AND kind = 'quote' AND deleted_at IS NULL
+            AND visibility IN ('public', 'unlisted') GROUP BY 1
         """,
         "likes": "SELECT post_id, count(*) FROM engagement_like WHERE post_id = ANY(%(ids)s) GROUP BY 1",
         "bookmarks": """
@@ -104,7 +108,8 @@ USERS = Subject(
         "following": "SELECT owner_id, count(*) FROM graph_followee WHERE owner_id = ANY(%(ids)s) GROUP BY 1",
         "posts": """
             SELECT author_id, count(*) FROM posts_post
-            WHERE author_id = ANY(%(ids)s) AND deleted_at IS NULL GROUP BY 1
+            WHERE author_id = ANY(%(ids)s) AND deleted_at IS NULL
+            AND visibility IN ('public', 'unlisted') GROUP BY 1
         """,
     },
 )

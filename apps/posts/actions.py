@@ -21,7 +21,16 @@ from apps.posts.author import lock_author, mentioned, next_revision
 from apps.posts.content import PostContent
 from apps.posts.counts import change_post_counts_among
 from apps.posts.drafts import Draft, checked
-from apps.posts.models import IdempotencyKey, Kind, Mention, Post, PostCounts, Revision, Visibility
+from apps.posts.models import (
+    OPEN,
+    IdempotencyKey,
+    Kind,
+    Mention,
+    Post,
+    PostCounts,
+    Revision,
+    Visibility,
+)
 from apps.posts.polls import ask, silence
 from apps.posts.queries import visible_posts
 from apps.posts.text import tag_names
@@ -63,7 +72,7 @@ def publish_post(
         post.content = PostContent.of(post, pictures=pictures, mentions=named, poll=poll)
         upkeep.published(counts, post.content, quoted)
         statements.send()  # last: the bell rings when caches know the post, and counts of others are locked shortly
-    counts.posts, counts.last_post_id = counts.posts + 1, post.pk
+    _note_published(counts, post)
     author.counts = counts  # as they are now
     return post
 
@@ -118,7 +127,9 @@ def delete_post(post_id: int, *, by: User, keep_pictures: bool = False) -> Post:
         )
         Revision.objects.filter(post=post).delete()
         statements, revision = Statements(), next_revision(post, counts)
-        change_user_counts_among(statements, owner, {"posts": -1}, outbox_revision=revision)
+        change_user_counts_among(
+            statements, owner, {"posts": -_counted(post)}, outbox_revision=revision
+        )
         _count_links(statements, post, -1)
         statements.send()
         upkeep.deleted(counts, post)
@@ -177,15 +188,39 @@ def _insert(post: Post, counts: UserCounts) -> Statements:
     statements, revision = Statements(), next_revision(post, counts)
     _POSTS.add(statements, [post])
     _POST_COUNTS.add(statements, [PostCounts(post=post)])
+    is_open = post.visibility in OPEN
     change_user_counts_among(
-        statements, counts.pk, {"posts": +1}, last_post_id=post.pk, outbox_revision=revision
+        statements,
+        counts.pk,
+        {"posts": _counted(post)},
+        last_post_id=post.pk,
+        last_open_post_id=post.pk if is_open else counts.last_open_post_id,
+        wrote_restricted=counts.wrote_restricted or not is_open,
+        outbox_revision=revision,
     )
     _count_links(statements, post, +1)
     record_among(statements, "post_published", post_id=post.pk)
     return statements
 
 
+def _note_published(counts: UserCounts, post: Post) -> None:
+    """The author's counts as the statement has left them."""
+    counts.last_post_id = post.pk
+    counts.posts += _counted(post)
+    if post.visibility in OPEN:
+        counts.last_open_post_id = post.pk
+    else:
+        counts.wrote_restricted = True
+
+
+def _counted(post: Post) -> int:
+    """How much a post adds to counts that everybody sees: nothing unless everybody may see it."""
+    return 1 if post.visibility in OPEN else 0
+
+
 def _count_links(statements: Statements, post: Post, delta: int) -> None:
+    if not _counted(post):
+        return
     shared_as = "reposts" if post.kind == Kind.REPOST else "quotes"
     links = [(post.reply_to_id, "replies"), (post.source_id, shared_as)]
     for target_id, column in sorted(

@@ -77,7 +77,7 @@ POST_COUNTS_TABLE = CountsTable(
 )
 POST_COUNTS = CounterService(
     CounterStore(
-        Schema("posts", _FIELDS),
+        Schema("posts", _FIELDS, rules=2),
         TimeBuckets(settings.COUNTERS_BUCKET_SECONDS, settings.COUNTERS_BUCKET_SPLIT),
         heat_seconds=settings.COUNTERS_HEAT_SECONDS,
     ),

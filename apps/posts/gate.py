@@ -26,7 +26,8 @@ MOST_IDS = 2 * MAX_IDS  # of a page of reposts of quotes: what they share, and w
 @dataclass(frozen=True, slots=True)
 class SeenPosts:
     """What a viewer may see of the asked posts, and of whom: the authors who are not suspended, and the relations to
-    them. `circles` names the circles of the posts that the viewer belongs to now.
+    them. `circles` names the circles of the posts that the viewer belongs to now. `parents` are those of the posts that
+    others answer of which only this was asked: whether the viewer may see them.
     """
 
     posts: dict[int, PostContent] = field(default_factory=dict)
@@ -35,6 +36,7 @@ class SeenPosts:
     people: dict[int, User] = field(default_factory=dict)
     relations: Relations = field(default_factory=Relations)
     circles: dict[int, str] = field(default_factory=dict)
+    parents: frozenset[int] = frozenset()
 
     def __or__(self, other: "SeenPosts") -> "SeenPosts":
         """What both know."""
@@ -45,6 +47,7 @@ class SeenPosts:
             self.people | other.people,
             self.relations | other.relations,
             self.circles | other.circles,
+            self.parents | other.parents,
         )
 
 
@@ -53,10 +56,11 @@ def ask_posts(
     standing: Standing,
     post_ids: Collection[int],
     *,
-    people: Collection[int] = (),
+    parents: Collection[int] = (),
     known: Known | None = None,
 ) -> Later[SeenPosts]:
-    """The posts among up to 400 ids that a viewer may see now, without their sources, and more `people`.
+    """The posts among up to 400 ids that a viewer may see now, without their sources; and which of the posts that they
+    answer (`parents`, up to 400 more).
 
     `known` are contents of open posts that the caller has just read, from PostgreSQL or by the author's revision; they are
     not read again. For a standing that is believed.
@@ -64,15 +68,17 @@ def ask_posts(
     ids = set(post_ids)
     if len(ids) > MOST_IDS:
         raise ValueError(f"at most {MOST_IDS} posts a call, not {len(ids)}")
-    here = {pk: PostHead(State.OPEN, post) for pk, post in (known or {}).items() if pk in ids}
-    authors = {author_of(post_id) for post_id in ids}
-    heads = trip.entries(HEADS, ids - here.keys(), load_heads, stage="content")
-    users = ask_users(trip, authors.union(people))
+    above = set(parents) - ids
+    all_ids = ids | above
+    here = {pk: PostHead(State.OPEN, post) for pk, post in (known or {}).items() if pk in all_ids}
+    authors = {author_of(post_id) for post_id in all_ids}
+    heads = trip.entries(HEADS, all_ids - here.keys(), load_heads, stage="content")
+    users = ask_users(trip, authors)
     counts = POST_COUNTS.ask(trip, ids, stage="counts")
     related = ask_relations(trip, standing.viewer_id, authors, standing.revision)
 
     def seen() -> SeenPosts:
-        return _seen(standing, {**heads(), **here}, users(), counts(), related())
+        return _seen(standing, {**heads(), **here}, above, users(), counts(), related())
 
     return seen
 
@@ -80,6 +86,7 @@ def ask_posts(
 def _seen(
     standing: Standing,
     heads: Mapping[int, PostHead],
+    above: set[int],
     users: dict[int, User],
     counts: Mapping[int, tuple[int, ...]],
     related: Relations,
@@ -90,22 +97,33 @@ def _seen(
         for post_id, head in heads.items()
         if (author := author_of(post_id)) in users and author not in severed
     }
-    posts = {post_id: head.content for post_id, head in shown.items() if head.content}
     restricted = [pk for pk, head in shown.items() if head.state is State.RESTRICTED]
+    parents = frozenset(pk for pk in above if pk in shown and shown[pk].content)
+    if above:
+        shown = {pk: head for pk, head in shown.items() if pk not in above}
+    posts = {post_id: head.content for post_id, head in shown.items() if head.content}
     found = SeenPosts(
         posts,
         shown,
         {post_id: _new(Counts, counts[post_id]) for post_id in posts},
         users,
         related,
+        parents=parents,
     )
-    if not restricted:
-        return found
-    exact = visible_posts(standing.viewer_id, restricted)
-    mine = exact.posts.keys() & set(restricted)
-    return found | SeenPosts(
+    for start in range(0, len(restricted), MAX_IDS):
+        found |= _restricted(standing, restricted[start : start + MAX_IDS], above)
+    return found
+
+
+def _restricted(standing: Standing, ids: list[int], above: set[int]) -> SeenPosts:
+    """What PostgreSQL says of restricted posts, at most 200."""
+    exact = visible_posts(standing.viewer_id, ids)
+    seen = exact.posts.keys() & set(ids)
+    mine = seen - above
+    return SeenPosts(
         {post_id: exact.posts[post_id] for post_id in mine},
         counts={post_id: exact.counts[post_id] for post_id in mine},
         relations=exact.relations,
         circles=exact.circles,
+        parents=frozenset(seen & above),
     )

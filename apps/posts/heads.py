@@ -186,5 +186,5 @@ def _reposted(user_id: int) -> NewestIds:
 
 
 def is_another_day(counts: UserCounts, post_id: int) -> bool:
-    """Whether a post is its author's first of a day: cards tell the day of the last one."""
-    return second_of(counts.last_post_id) // 86_400 != second_of(post_id) // 86_400
+    """Whether an open post is its author's first of a day: cards tell the day of the last one."""
+    return second_of(counts.last_open_post_id) // 86_400 != second_of(post_id) // 86_400

@@ -27,9 +27,9 @@ logger = logging.getLogger(__name__)
 
 def published(counts: UserCounts, content: PostContent, source: PostContent | None) -> None:
     """A post was published; what it shares or quotes, if anything."""
-    if heads.is_another_day(counts, content.id):
-        transaction.on_commit(lambda: forget_cards([counts.pk]), robust=True)
     if content.is_open:
+        if heads.is_another_day(counts, content.id):
+            transaction.on_commit(lambda: forget_cards([counts.pk]), robust=True)
         keep = heads.publishing(content.id)
         head = heads.head_of(content, source if source and source.is_open else None)
         transaction.on_commit(lambda: keep(head), robust=True)

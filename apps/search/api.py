@@ -86,7 +86,7 @@ def search(request: Request) -> Response:
         found["statuses"] = [status_json(item) for item in sifted(viewer, None, items)]
     if kind in {"", "hashtags"}:
         tags = tags_beginning(text.strip(), most=offset + cursor.limit)[offset:]
-        found["hashtags"] = [tag_json(one) for one in known(tags, viewer)]
+        found["hashtags"] = [tag_json(one) for one in known(tags, viewer, are_in_use=True)]
     return Response(found)
 
 

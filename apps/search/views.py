@@ -52,7 +52,7 @@ def explore(request: Visit, *, tab: str) -> HttpResponse:
         found = trending_posts(viewer.pk if viewer else None, limit=MANY)
         context["posts"] = sifted(viewer, FilterContext.PUBLIC, found)
     elif tab == "tags":
-        context["tags"] = known(trending(most=MANY), viewer)
+        context["tags"] = known(trending(most=MANY), viewer, are_in_use=True)
     else:
         people = suggested(viewer, limit=MANY) if viewer else popular(limit=MANY)
         context |= {"people": people, **_standing(viewer, people)}
@@ -66,7 +66,7 @@ def _found(request: Visit, viewer: User | None, text: str, kind: str) -> dict[st
         found["people"] = people_found(viewer, text, limit=many)
         found |= _standing(viewer, found["people"])
     if kind in {"", "hashtags"}:
-        found["tags"] = known(tags_beginning(text, most=many), viewer)
+        found["tags"] = known(tags_beginning(text, most=many), viewer, are_in_use=True)
     if kind in {"", "statuses"}:
         pasted = post_at(viewer, text)
         page = posts_found(viewer, wish(text), Cursor.from_query(request.GET))
@@ -77,7 +77,7 @@ def _found(request: Visit, viewer: User | None, text: str, kind: str) -> dict[st
 def _trends(viewer: User | None) -> dict[str, Any]:
     posts = trending_posts(viewer.pk if viewer else None, limit=TRENDING_POSTS)
     return {
-        "tags": known(trending(most=TRENDING_POSTS), viewer),
+        "tags": known(trending(most=TRENDING_POSTS), viewer, are_in_use=True),
         "posts": sifted(viewer, FilterContext.PUBLIC, posts),
     }
 

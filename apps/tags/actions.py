@@ -1,6 +1,6 @@
 """Writes of tags. Those of a post are part of the post's own transaction, and a bounded number of statements."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from django.db import transaction
 from django.utils.translation import gettext as _
@@ -8,7 +8,7 @@ from django.utils.translation import gettext as _
 from apps.accounts.models import User, UserCounts
 from apps.refusals import Invalid
 from apps.tags.models import Tag, TagFollow, TagUse
-from apps.tags.queries import tag_named
+from apps.tags.queries import forget_talk, in_use, tag_named
 
 BATCH = 5_000
 MOST_FOLLOWED = 200  # tags of one reader: each is one bounded scan for their home page
@@ -29,12 +29,22 @@ def rewrite_tags(post_id: int, names: Sequence[str], *, is_public: bool) -> None
     gone = [tag_id for name, tag_id in kept.items() if name not in names]
     if gone:
         TagUse.objects.filter(post_id=post_id, tag__in=gone).delete()
+        _forget_unused(gone)
     write_tags(post_id, [name for name in names if name not in kept], is_public=is_public)
 
 
 def drop_tags(post_id: int) -> None:
     """A post is gone, and bears no tags any more."""
-    TagUse.objects.filter(post_id=post_id).delete()
+    rows = TagUse.objects.filter(post_id=post_id)
+    public = list(rows.filter(is_public=True).values_list("tag", flat=True))
+    rows.delete()
+    _forget_unused(public)
+
+
+def _forget_unused(tag_ids: Collection[int]) -> None:
+    """In the transaction that took uses away: a tag that has none left is shown beside no page from the commit on."""
+    if tag_ids and in_use(Tag.objects.filter(pk__in=tag_ids)).count() < len(set(tag_ids)):
+        transaction.on_commit(forget_talk, robust=True)
 
 
 def tag_ids(names: Sequence[str]) -> dict[str, int]:

@@ -101,7 +101,8 @@ def _trends(name: str) -> Callable[..., Response]:
     def endpoint(request: Request) -> Response:
         query = request.query_params
         most = Cursor.from_query(query, default=TRENDING_DEFAULT, most=TRENDING_MOST).limit
-        tags = known(trending(most=most, offset=offset_of(query)), visitors.viewer_of(request))
+        found = trending(most=most, offset=offset_of(query))
+        tags = known(found, visitors.viewer_of(request), are_in_use=True)
         return Response([tag_json(one) for one in tags])
 
     return endpoint

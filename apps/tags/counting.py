@@ -11,11 +11,12 @@ DAYS_COUNTED = 2  # today, and yesterday: its last posts may be younger than the
 KEEP_DAYS = 30
 
 # The author and the second of a post are in its id. A tag that has lost all its uses of the day keeps a zero.
+# Suspended authors do not count.
 _COUNT = """
 WITH counted AS (
     SELECT tag_id, count(*) AS uses, count(DISTINCT post_id >> %(bits)s & %(authors)s) AS accounts
-    FROM tags_taguse
-    WHERE post_id >= %(first)s AND post_id < %(after)s AND is_public
+    FROM tags_taguse JOIN accounts_user author ON author.id = (post_id >> %(bits)s & %(authors)s)
+    WHERE author.suspended_at IS NULL AND post_id >= %(first)s AND post_id < %(after)s AND is_public
     GROUP BY tag_id
 )
 INSERT INTO tags_tagday (tag_id, day, uses, accounts)

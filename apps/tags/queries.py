@@ -1,13 +1,18 @@
 """Reads of tags. Names are given as people write them."""
 
+import logging
 from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 
+from django.db.models import Exists, F, OuterRef, QuerySet, Subquery
 from django.utils.translation import gettext as _
 
 from apps.accounts.models import User
+from apps.caches.listener import current, listener
 from apps.caches.local import LocalCache
+from apps.caches.servers import RedisError, timelines
+from apps.ids import MAX_AUTHOR_ID, SEQUENCE_BITS
 from apps.paging import Cursor, Page, cut
 from apps.refusals import NotFound
 from apps.tags.models import Tag, TagDay, TagFollow, TagUse
@@ -18,7 +23,9 @@ TRENDING_DAYS = 2
 MOST_TRENDING = 100
 TALKED_ABOUT = 10
 TALK_SECONDS = 60.0
+TALK_CHANNEL = "trending-tags"
 
+logger = logging.getLogger(__name__)
 
 TALK: "LocalCache[str, list[KnownTag]]" = LocalCache(most=1, ttl_seconds=TALK_SECONDS)
 
@@ -39,6 +46,7 @@ class KnownTag:
     tag: Tag
     history: list[Day]
     is_followed: bool = False
+    is_in_use: bool = True  # by a public post that visitors see; else nothing is said of it
 
     @property
     def uses(self) -> int:
@@ -59,10 +67,31 @@ def tag_named(name: str) -> Tag:
     return Tag.objects.filter(name=wanted).first() or Tag(name=wanted)
 
 
-def known(tags: Collection[Tag], viewer: User | None) -> list[KnownTag]:
-    """Tags with their history and whether a viewer follows them, in two queries."""
-    ids = [tag.pk for tag in tags if tag.pk]
-    counted = {(row.tag_id, row.day): row for row in _days(ids)}
+def in_use(tags: QuerySet[Tag]) -> QuerySet[Tag]:
+    """Those of some tags that a public post bears whose author is not suspended: the others are nobody's business.
+
+    A tag that only restricted or deleted posts bear must not be told from one that nobody ever wrote.
+    """
+    author = F("post_id").bitrightshift(SEQUENCE_BITS).bitand(MAX_AUTHOR_ID)
+    uses = TagUse.objects.filter(tag=OuterRef("pk"), is_public=True).alias(author=author)
+    uses = uses.filter(Exists(User.objects.filter(pk=OuterRef("author"), suspended_at=None)))
+    # its first row, not EXISTS, which PostgreSQL may turn into a join with all uses there are
+    first = Subquery(uses.order_by("-post_id").values("post_id")[:1])
+    return tags.alias(public_use=first).filter(public_use__isnull=False)
+
+
+def known(
+    tags: Collection[Tag], viewer: User | None, *, are_in_use: bool = False
+) -> list[KnownTag]:
+    """Tags with their history and whether a viewer follows them, in three queries at most.
+
+    `are_in_use`: the caller has just asked for such tags only.
+    """
+    ids = {tag.pk for tag in tags if tag.pk}
+    used = ids
+    if ids and not are_in_use:
+        used = set(in_use(Tag.objects.filter(pk__in=ids)).values_list("pk", flat=True))
+    counted = {(row.tag_id, row.day): row for row in _days(used)}
     followed = _followed_of(viewer, ids)
 
     def day(tag: Tag, one: date) -> Day:
@@ -70,7 +99,8 @@ def known(tags: Collection[Tag], viewer: User | None) -> list[KnownTag]:
         return Day(one, row.uses, row.accounts) if row else Day(one)
 
     return [
-        KnownTag(tag, [day(tag, one) for one in _last_days()], tag.pk in followed) for tag in tags
+        KnownTag(tag, [day(tag, one) for one in _last_days()], tag.pk in followed, tag.pk in used)
+        for tag in tags
     ]
 
 
@@ -108,23 +138,40 @@ def trending(*, most: int, offset: int = 0) -> list[Tag]:
         for row in rows:
             accounts, uses = scores.get(row.tag_id, (0, 0))
             scores[row.tag_id] = accounts + row.accounts, uses + row.uses
-    best = sorted(scores, key=lambda tag_id: (scores[tag_id], tag_id), reverse=True)
-    best = best[offset : offset + most]
-    tags = Tag.objects.in_bulk(best)
-    return [tags[tag_id] for tag_id in best if tag_id in tags]
+    tags = in_use(Tag.objects.filter(pk__in=scores)).in_bulk()  # the counts are minutes old
+    best = sorted(tags, key=lambda tag_id: (scores[tag_id], tag_id), reverse=True)
+    return [tags[tag_id] for tag_id in best[offset : offset + most]]
 
 
 def talked_about() -> list[KnownTag]:
-    """The ten tags that the most accounts use now, as visitors see them; up to a minute old, for it stands beside every page."""
-    return TALK.get("", lambda: known(trending(most=TALKED_ABOUT), None)) or []
+    """The ten tags that the most accounts use now, as visitors see them.
+
+    Up to a minute old, for it stands beside every page; but a tag that is gone is gone at once (`forget_talk`).
+    """
+    listener().hear(TALK_CHANNEL, _heard)
+    current()  # from here on this process listens
+    return TALK.get("", lambda: known(trending(most=TALKED_ABOUT), None, are_in_use=True)) or []
+
+
+def forget_talk() -> None:
+    """Nothing older than now is shown beside pages: here at once, in other processes when the message arrives."""
+    TALK.clear()
+    try:
+        timelines().publish(TALK_CHANNEL, b"")
+    except RedisError as error:
+        logger.warning("trending tags may be a minute old: %s", error)
+
+
+def _heard(_message: bytes | None) -> None:
+    TALK.clear()
 
 
 def tags_beginning(text: str, *, most: int) -> list[Tag]:
-    """Tags whose names begin with a text, the one of exactly this name first, then by name."""
+    """Tags in use whose names begin with a text, the one of exactly this name first, then by name."""
     start = normal(text)
     if start is None:
         return []
-    rows = Tag.objects.filter(name__startswith=start).order_by("name")
+    rows = in_use(Tag.objects.filter(name__startswith=start)).order_by("name")
     return list(rows[:most])
 
 

@@ -10,7 +10,7 @@ from apps.tags.queries import Day, KnownTag
 def tag_json(known: KnownTag) -> dict[str, Any]:
     """A tag as a viewer sees it."""
     return {
-        "id": str(known.tag.pk) if known.tag.pk else None,
+        "id": str(known.tag.pk) if known.is_in_use else None,
         "name": known.tag.name,
         "url": absolute(known.tag.url),
         "history": [_day_json(one) for one in known.history],

@@ -19,7 +19,10 @@ TRENDING = 10
 def tags(request: MemberVisit) -> HttpResponse:
     """The tags that the viewer follows, and those that are used most."""
     page = followed_page(request.user, Cursor.from_query(request.GET))
-    context = {"page": page, "trending": known(trending(most=TRENDING), request.user)}
+    context = {
+        "page": page,
+        "trending": known(trending(most=TRENDING), request.user, are_in_use=True),
+    }
     return render(request, "tags/index.html", {"here": "explore", "no_fab": True, **context})
 
 

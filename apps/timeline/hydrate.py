@@ -19,13 +19,13 @@ from apps.ids import author_of, is_possible
 from apps.posts.content import PostContent
 from apps.posts.gate import SeenPosts, ask_posts
 from apps.posts.muted import muted_threads
-from apps.posts.queries import Known, reposted_ids, visible_posts
+from apps.posts.queries import MAX_IDS, Known, VisiblePosts, reposted_ids, visible_posts
 from apps.posts.standing import Standing, standing_of
 from apps.stages import stage
 from apps.timeline.items import FeedItem, ViewerFlags
 
 _UNTOUCHED, _OWN = ViewerFlags(), ViewerFlags(own=True)
-MAX_TRIPS = 3  # two, and one for whom a quote answers that a quote quotes
+MAX_TRIPS = 3  # two, and one for what a source shares and answers where no head tells it before
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class _Parts:
     page: Sequence[int]
     seen: SeenPosts = field(default_factory=SeenPosts)
     asked: set[int] = field(default_factory=set)  # posts
-    looked_for: set[int] = field(default_factory=set)  # people
+    looked_for: set[int] = field(default_factory=set)  # what posts answer
     filters: list[Filters] = field(default_factory=list)
     engaged: Engaged = field(default_factory=Engaged)
     reposted: Collection[int] = ()
@@ -53,26 +53,32 @@ class _Parts:
     polls: dict[int, PollResult] = field(default_factory=dict)
 
     def lacking(self) -> tuple[set[int], set[int]]:
-        """The posts and the people that the page names as far as it is known, and that were not asked for yet."""
-        posts, people = set[int | None](), set[int | None]()
+        """The posts that the page shows as far as it is known, and what these answer, that were not asked for yet."""
+        posts, parents = set[int | None](), set[int | None]()
         for post in filter(None, map(self.seen.posts.get, self.page)):
             if not post.source_id and not post.reply_to_id:
                 continue
             posts.add(post.source_id)
-            people.add(_answered(post.reply_to_id))
-            source = self.seen.posts.get(post.source_id or 0)
-            if post.is_repost and source:
-                posts.add(source.source_id)  # a quote inside a quote is not shown
-                people.add(_answered(source.reply_to_id))
-            elif post.is_repost and (head := self.seen.heads.get(post.id)):
-                posts.add(head.source_source_id)
-                people.add(_answered(head.source_reply_to_id))
-        known = self.looked_for | self.seen.people.keys()
-        return {pk for pk in posts if pk} - self.asked, {pk for pk in people if pk} - known
+            parents.add(post.reply_to_id)
+            shared, answered = self._of_source(post)
+            parents.add(answered)
+            if post.is_repost:  # a quote inside a quote is not shown
+                posts.add(shared)
+        wanted = {pk for pk in posts if pk}
+        above = {pk for pk in parents if pk} - wanted
+        return wanted - self.asked, above - self.asked - self.looked_for
 
+    def _of_source(self, post: PostContent) -> tuple[int | None, int | None]:
+        """What the source of a post shares or quotes, and what it answers."""
+        if source := self.seen.posts.get(post.source_id or 0):
+            return source.source_id, source.reply_to_id
+        head = self.seen.heads.get(post.id)
+        return (head.source_source_id, head.source_reply_to_id) if head else (None, None)
 
-def _answered(post_id: int | None) -> int | None:
-    return author_of(post_id) if post_id else None
+    def parent_of(self, post: PostContent) -> int | None:
+        """What a post answers, when the viewer may see that."""
+        parent = post.reply_to_id
+        return parent if parent in self.seen.posts or parent in self.seen.parents else None
 
 
 def hydrate(
@@ -89,7 +95,8 @@ def hydrated(
 ) -> Hydrated:
     """Everything a page of up to 200 ids needs. Ids that the viewer may not see are left out.
 
-    One trip for the posts and what is said about them, one for what they share, quote and answer.
+    One trip for the posts and what is said about them, one for what they share, quote and answer. What a post answers is
+    named to those only who may see that as well.
     """
     post_ids = list(filter(is_possible, post_ids))
     parts = _Parts(standing.viewer_id, post_ids)
@@ -108,18 +115,18 @@ def hydrated(
 
 
 def _read_caches(parts: _Parts, standing: Standing, known: Known | None) -> None:
-    posts, people = set(parts.page), set[int]()
+    posts, parents = set(parts.page), set[int]()
     for _trip in range(MAX_TRIPS):
         trip = Together()
-        seen = ask_posts(trip, standing, posts, people=people, known=known)
+        seen = ask_posts(trip, standing, posts, parents=parents, known=known)
         filters = ask_filters(trip, standing.viewer_id, posts)
         trip.go()
         parts.asked |= posts
         parts.seen |= seen()
         parts.filters.append(filters())
-        posts, people = parts.lacking()
-        parts.looked_for |= people
-        if not posts and not people:
+        posts, parents = parts.lacking()
+        parts.looked_for |= parents
+        if not posts and not parents:
             break
     with stage("flags"):
         parts.engaged = confirmed(standing.viewer_id, parts.filters)
@@ -139,14 +146,15 @@ def _read_exactly(parts: _Parts, known: Known | None) -> None:
     deeper = {post.source_id for post in shared if post and post.source_id} - visible.posts.keys()
     if deeper:  # what the quotes among reposted posts quote
         visible |= visible_posts(parts.viewer_id, [post_id for post_id in deeper if post_id])
-    people = {post.author_id for post in visible.posts.values()}
-    people |= {author_of(post.reply_to_id) for post in visible.posts.values() if post.reply_to_id}
+    parents = _visible_parents(parts.viewer_id, visible)
+    people = {post.author_id for post in visible.posts.values()} | set(map(author_of, parents))
     parts.seen = SeenPosts(
         visible.posts,
         counts=visible.counts,
         people=users_by_id(people),
         relations=visible.relations,
         circles=visible.circles,
+        parents=parents,
     )
     seen = list(visible.posts)
     parts.engaged = engaged(parts.viewer_id, seen)
@@ -155,18 +163,35 @@ def _read_exactly(parts: _Parts, known: Known | None) -> None:
     parts.muted = muted_threads(parts.viewer_id, threads)
 
 
-def _item(parts: _Parts, post_id: int, *, nested: bool = False) -> FeedItem | None:
+def _visible_parents(viewer_id: int | None, visible: VisiblePosts) -> frozenset[int]:
+    """What posts answer that the viewer may see too, beside the posts themselves."""
+    above = {post.reply_to_id for post in visible.posts.values() if post.reply_to_id}
+    ids, found = sorted(above - visible.posts.keys()), set[int]()
+    for start in range(0, len(ids), MAX_IDS):
+        part = ids[start : start + MAX_IDS]
+        found |= visible_posts(viewer_id, part).posts.keys() & set(part)
+    return frozenset(found)
+
+
+def _item(
+    parts: _Parts, post_id: int, *, nested: bool = False, shared: bool = False
+) -> FeedItem | None:
+    """A post on the page; `nested`: what a quote quotes; `shared`: by a repost."""
     post = parts.seen.posts.get(post_id)
     author = parts.seen.people.get(post.author_id) if post else None
     if post is None or author is None:
         return None
     source = None
     if post.source_id and not nested:  # a quote inside a quote is not shown
-        source = _item(parts, post.source_id, nested=not post.is_repost)
+        source = _item(
+            parts, post.source_id, nested=not post.is_repost, shared=shared or post.is_repost
+        )
     if post.is_repost and source is None:
         return None  # what it shares is gone, or not for this viewer
-    names_answered = post.reply_to_id and not nested
-    answered = parts.seen.people.get(_answered(post.reply_to_id) or 0) if names_answered else None
+    # what is quoted in a reposted quote does not say what it answers: that would be a trip more
+    tells = post.reply_to_id and not (nested and shared)
+    parent = parts.parent_of(post) if tells else None
+    answered = parts.seen.people.get(author_of(parent)) if parent and not nested else None
     return FeedItem(
         post=post,
         author=author,
@@ -174,6 +199,7 @@ def _item(parts: _Parts, post_id: int, *, nested: bool = False) -> FeedItem | No
         flags=_flags(parts, post),
         source=source,
         is_nested=nested,
+        reply_to_id=parent,
         reply_to_handle=answered.handle if answered else "",
         poll=parts.polls.get(post_id) if post.poll else None,
         circle_name=parts.seen.circles.get(post.circle_id, "") if post.circle_id else "",

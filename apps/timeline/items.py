@@ -38,6 +38,7 @@ class FeedItem:
     flags: ViewerFlags = field(default_factory=ViewerFlags)
     source: "FeedItem | None" = None
     is_nested: bool = False  # shown inside a quote: what it quotes itself is left out
+    reply_to_id: int | None = None  # what it answers, None when the viewer may not see that
     reply_to_handle: str = ""
     filtered: tuple[Caught, ...] = ()  # what the viewer's filters find in it
     warnings: tuple[str, ...] = ()  # the titles of those that act where it is shown
@@ -99,8 +100,8 @@ class FeedItem:
 
     @property
     def reply_to_author_id(self) -> int | None:
-        """Whom this answers: the author is in the id."""
-        return author_of(self.post.reply_to_id) if self.post.reply_to_id else None
+        """Whom this answers, when the viewer may see what: the author is in the id."""
+        return author_of(self.reply_to_id) if self.reply_to_id else None
 
 
 def circle_label(name: str) -> str:

@@ -123,10 +123,10 @@ def profile_ids(
 ) -> list[int]:
     """Up to `count` candidate ids inside the cursor's bounds, in reading order."""
     counts = author.counts
-    public, number = outbox.of_author(
+    public, _number = outbox.of_author(
         author.pk, counts.outbox_revision, cursor, count, replies=replies
     )
-    if viewer_id is None or number == counts.posts:  # nobody, or nothing, to restrict
+    if viewer_id is None or not counts.wrote_restricted:  # nobody, or nothing, to restrict
         return public
     restricted = pull.restricted_ids(
         author.pk,

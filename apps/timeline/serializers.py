@@ -11,7 +11,6 @@ from apps.accounts.models import User
 from apps.accounts.serializers import absolute, account_json, timestamp
 from apps.engagement.queries import PollResult
 from apps.filters.serializers import caught_json
-from apps.ids import author_of
 from apps.posts.content import Application, Picture, PostContent
 from apps.posts.drafts import Draft, PollDraft
 from apps.posts.models import ScheduledPost
@@ -31,6 +30,8 @@ def status_json(item: FeedItem) -> Json:
     address = f"{origin}{item.url}"
     return {
         **_frame(post),
+        "in_reply_to_id": _text(item.reply_to_id),
+        "in_reply_to_account_id": _text(item.reply_to_author_id),
         "uri": address,
         "url": address,
         "account": account_json(item.author),
@@ -93,7 +94,7 @@ def _person(author: User) -> tuple[Hashable, ...]:
 
 def _piece(item: FeedItem, person: Hashable) -> orjson.Fragment:
     kept: dict[Any, orjson.Fragment] = item.post.derived.setdefault("pieces", {})
-    key = person, item.counts, item.flags
+    key = person, item.counts, item.flags, item.reply_to_id
     piece = kept.get(key)
     if piece is None:
         if len(kept) >= VARIANTS:
@@ -111,10 +112,6 @@ def _frame(post: PostContent) -> Json:
             "created_at": timestamp(post.created_at),
             "edited_at": timestamp(post.edited_at) if post.edited_at else None,
             "visibility": VISIBILITY_NAMES[post.visibility],
-            "in_reply_to_id": str(post.reply_to_id) if post.reply_to_id else None,
-            "in_reply_to_account_id": str(author_of(post.reply_to_id))
-            if post.reply_to_id
-            else None,
         }
     return known
 

@@ -10,7 +10,7 @@ from apps.demo.seeding.run import Laid, seed
 from apps.engagement.models import Bookmark, Like
 from apps.graph.models import Followee, Follower
 from apps.graph.queries import mirror_faults
-from apps.posts.models import Attachment, Kind, Mention, Post, PostCounts
+from apps.posts.models import OPEN, Attachment, Kind, Mention, Post, PostCounts
 
 NOW = 1_790_000_000.0
 TABLES = (
@@ -41,17 +41,19 @@ def assert_counts_equal_rows() -> None:
     """Counters equal the number of rows, the mirrors agree, and no id can come twice."""
     assert not any(mirror_faults().values())
     for column, model, field in (
-        ("posts", Post, "author"),
-        ("followers", Follower, "owner"),
-        ("following", Followee, "owner"),
+        ("posts", Post.objects.filter(visibility__in=OPEN), "author"),
+        ("followers", Follower.objects, "owner"),
+        ("following", Followee.objects, "owner"),
     ):
-        truth = dict(model.objects.values_list(field).annotate(Count("pk")).order_by())
+        truth = dict(model.values_list(field).annotate(Count("pk")).order_by())
         counts = dict(UserCounts.objects.values_list("pk", column))
         assert counts == {pk: truth.get(pk, 0) for pk in counts}
     sources = {
-        "replies": Post.objects.exclude(reply_to=None).values_list("reply_to"),
+        "replies": Post.objects.filter(visibility__in=OPEN)
+        .exclude(reply_to=None)
+        .values_list("reply_to"),
         "reposts": Post.objects.filter(kind=Kind.REPOST).values_list("source"),
-        "quotes": Post.objects.filter(kind=Kind.QUOTE).values_list("source"),
+        "quotes": Post.objects.filter(kind=Kind.QUOTE, visibility__in=OPEN).values_list("source"),
         "likes": Like.objects.values_list("post"),
         "bookmarks": Bookmark.objects.values_list("post"),
     }
@@ -61,4 +63,16 @@ def assert_counts_equal_rows() -> None:
         assert counts == {pk: truth.get(pk, 0) for pk in counts}
         assert any(counts.values())
     newest = dict(Post.objects.values_list("author").annotate(Max("pk")).order_by())
-    assert dict(UserCounts.objects.filter(posts__gt=0).values_list("pk", "last_post_id")) == newest
+    assert (
+        dict(UserCounts.objects.filter(last_post_id__gt=0).values_list("pk", "last_post_id"))
+        == newest
+    )
+    shown = (
+        Post.objects.filter(visibility__in=OPEN)
+        .values_list("author")
+        .annotate(Max("pk"))
+        .order_by()
+    )
+    assert dict(
+        UserCounts.objects.filter(posts__gt=0).values_list("pk", "last_open_post_id")
+    ) == dict(shown)

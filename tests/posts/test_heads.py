@@ -292,7 +292,7 @@ def test_a_card_is_the_account(alice, bob, elsewhere):
         for name in ("pk", "handle", "display_name", "bio", "created_at", "suspended_at"):
             assert getattr(item.author, name) == getattr(row, name)
         assert item.author.avatar_url == row.avatar_url
-        for name in ("followers", "following", "posts", "last_post_id"):
+        for name in ("followers", "following", "posts", "last_open_post_id"):
             assert getattr(item.author.counts, name) == getattr(row.counts, name)
         assert item.author.email == row.email  # what a card lacks is read when it is asked for
 

@@ -32,14 +32,16 @@ def write(author, number, *, start=0, reply_to=None, visibility="public"):
     Post.objects.bulk_create(posts)
     PostCounts.objects.bulk_create(PostCounts(post=post) for post in posts)
     if reply_to:
-        answers = sum(post.reply_to_id is not None for post in posts)
+        answers = sum(post.reply_to_id is not None for post in posts if visibility in OPEN)
         PostCounts.objects.filter(pk=reply_to.pk).update(replies=F("replies") + answers)
     step = number if visibility in OPEN else 0
     UserCounts.objects.filter(pk=author.pk).update(
-        posts=F("posts") + number,
+        posts=F("posts") + step,
         last_post_id=Greatest("last_post_id", Value(posts[-1].pk)),
         outbox_revision=F("outbox_revision") + step,
     )
+    if visibility not in OPEN:
+        UserCounts.objects.filter(pk=author.pk).update(wrote_restricted=True)
     return [post.pk for post in posts]
 
 

@@ -13,14 +13,16 @@ from apps.posts.cache import POST_COUNTS
 # ordered, so that two writers of many counts never wait for each other in a circle
 _USERS = """
 WITH added AS (
-    SELECT * FROM unnest(%s::bigint[], %s::int[], %s::int[], %s::int[], %s::bigint[])
-        AS a(user_id, followers, following, posts, last_post_id)
+    SELECT * FROM unnest(%s::bigint[], %s::int[], %s::int[], %s::int[], %s::bigint[], %s::bigint[])
+        AS a(user_id, followers, following, posts, last_post_id, last_open_post_id)
 ), locked AS (
     SELECT c.user_id FROM accounts_usercounts c JOIN added USING (user_id) ORDER BY c.user_id FOR UPDATE OF c
 )
 UPDATE accounts_usercounts c
 SET followers = c.followers + a.followers, following = c.following + a.following, posts = c.posts + a.posts,
-    last_post_id = greatest(c.last_post_id, a.last_post_id), revision = c.revision + 1,
+    last_post_id = greatest(c.last_post_id, a.last_post_id),
+    last_open_post_id = greatest(c.last_open_post_id, a.last_open_post_id),
+    wrote_restricted = true, revision = c.revision + 1,
     outbox_revision = c.outbox_revision + a.posts,
     graph_revision = c.graph_revision + (a.following > 0)::int,
     followers_revision = c.followers_revision + (a.followers > 0)::int
@@ -46,9 +48,9 @@ WHERE c.post_id = a.post_id
 def add_counts(world: World) -> None:
     """Add what this run made to the counts of accounts and posts."""
     users = [
-        (one.pk, one.followers, one.following, one.posts, one.last_post_id)
+        (one.pk, one.followers, one.following, one.posts, one.last_post_id, one.last_open_post_id)
         for one in world.members
-        if one.followers or one.following or one.posts
+        if one.followers or one.following or one.last_post_id
     ]
     posts = [
         (one.pk, one.replies, one.reposts, one.likes, one.bookmarks, one.quotes)

@@ -108,6 +108,9 @@ def _number(entry: Entry) -> None:
     entry.pk = next_post_id(author.pk, last_id=author.last_post_id, now=int(entry.second))
     entry.thread_pk = entry.reply_to.thread_pk if entry.reply_to else entry.pk
     author.last_post_id = entry.pk
+    if entry.visibility not in OPEN:
+        return  # counts tell everybody of what everybody may see
+    author.last_open_post_id = entry.pk
     author.posts += 1
     if entry.reply_to:
         entry.reply_to.replies += 1

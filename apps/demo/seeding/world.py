@@ -42,6 +42,7 @@ class Member:
     person: Person | None = None
     is_new: bool = True
     last_post_id: int = 0
+    last_open_post_id: int = 0
     followers: int = 0
     following: int = 0
     posts: int = 0

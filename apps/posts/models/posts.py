@@ -146,7 +146,10 @@ class Post(models.Model):
 
 
 class PostCounts(models.Model):
-    """The counts of a post, changed in the transaction of the rows they count."""
+    """The counts of a post, changed in the transaction of the rows they count.
+
+    Only public and unlisted replies and quotes count: whoever sees a number before and after learns of no other.
+    """
 
     post = models.OneToOneField(Post, models.CASCADE, primary_key=True, related_name="counts")
     replies = models.PositiveIntegerField(_("replies"), default=0)

@@ -54,10 +54,14 @@ class Field:
 
 @dataclass(frozen=True)
 class Schema:
-    """The fields of one kind of record, in an order that never changes."""
+    """The fields of one kind of record, in an order that never changes.
+
+    `rules`: another number when a field counts other things than before; all records are then built again.
+    """
 
     name: str
     fields: tuple[Field, ...]
+    rules: int = 1
 
     def __post_init__(self) -> None:
         """Refuse what the byte form cannot hold."""

@@ -209,7 +209,8 @@ class CounterStore:
     @cached_property
     def layout(self) -> str:
         """The fields, in a form that a longer list of fields begins with."""
-        return "".join(f"{name}," for name in self.schema.names)
+        rules = f"{self.schema.rules}:" if self.schema.rules > 1 else ""
+        return rules + "".join(f"{name}," for name in self.schema.names)
 
     @cached_property
     def limits(self) -> str:

@@ -1,0 +1,13 @@
+"""What accounts tell apps above them in the same process, after the commit. What must happen is an event (`events`)."""
+
+from django.db import transaction
+from django.dispatch import Signal
+
+visibility_changed = Signal()  # user_id: an account was suspended, restored or deleted by its owner
+
+
+def tell_visibility(user_id: int) -> None:
+    """Send `visibility_changed` when the caller's transaction commits."""
+    transaction.on_commit(
+        lambda: visibility_changed.send_robust(sender=None, user_id=user_id), robust=True
+    )
