@@ -28,9 +28,15 @@ def publish(author, body="Hello.", *, idempotency_key="", **draft) -> Post:
     return publish_post(author, Draft(body=body, **draft), idempotency_key=idempotency_key)
 
 
+def moderator() -> User:
+    """Somebody of staff who may do everything; the same one in a whole test."""
+    rights = {"is_staff": True, "is_superuser": True}
+    return User.objects.get_or_create(handle="moderator", defaults=rights)[0]
+
+
 def suspend(user: User) -> None:
     """An account that nobody sees from now on."""
-    suspend_user(user, by=User(is_staff=True), reason="A test.")
+    suspend_user(user, by=moderator(), reason="A test.")
 
 
 def deliver() -> None:

@@ -28,9 +28,11 @@ from apps.accounts.models import (
     Theme,
     User,
     UserCounts,
+    access_revoked,
 )
 from apps.accounts.profiles import clean_name, clean_profile
 from apps.accounts.signals import tell_visibility
+from apps.accounts.staff import CHANGE_USERS, log_action, require_permission
 from apps.events.actions import record
 from apps.events.live import announce
 from apps.refusals import Invalid, NotAllowed
@@ -188,32 +190,37 @@ def revoke_token(user: User, token_id: int) -> None:
     announce("tokens_ended", user_id=user.pk)
 
 
+def revoke_tokens(user_id: int) -> None:
+    """End all of a user's tokens."""
+    own = AccessToken.objects.filter(user=user_id, revoked_at=None)
+    own.update(revoked_at=timezone.now())
+    announce("tokens_ended", user_id=user_id)
+
+
 @transaction.atomic
-def password_changed(user: User) -> None:
-    """After a new password: who knew the old one has nothing left. Sessions end by themselves, tokens here."""
-    _end_tokens(user)
-    record("password_changed", user_id=user.pk)
-
-
 def suspend_user(user: User, *, by: User, reason: str) -> None:
-    """Hide an account and all it wrote, end its sessions and tokens; acts on the next request."""
-    _require_staff(by, user)
-    with transaction.atomic():
-        user.suspended_at, user.suspension_reason, user.is_active = timezone.now(), reason, False
-        _save_card(user, "suspended_at", "suspension_reason", "is_active")
-        _end_tokens(user)
-        tell_visibility(user.pk)
+    """Hide an account and all it wrote, end its sessions and tokens; acts on the next request.
+
+    NotAllowed without the permission to change accounts, and to a superuser by anybody else.
+    """
+    require_permission(by, CHANGE_USERS, over=user)
+    user.suspended_at, user.suspension_reason, user.is_active = timezone.now(), reason, False
+    _save_card(user, "suspended_at", "suspension_reason", "is_active")
+    access_revoked.send(User, user_id=user.pk)
+    log_action(by, user, f"Suspended: {reason}")
+    tell_visibility(user.pk)
 
 
-def restore_user(user: User, *, by: User) -> None:
-    """End a suspension; tokens stay revoked. NotAllowed for an account that its owner has deleted."""
-    _require_staff(by, user)
+@transaction.atomic
+def restore_user(user: User, *, by: User, reason: str) -> None:
+    """End a suspension; sessions and tokens stay ended. NotAllowed as for `suspend_user`, or when its owner deleted it."""
+    require_permission(by, CHANGE_USERS, over=user)
     if user.erased_at is not None:
         raise NotAllowed(_("Its owner has deleted this account."))
     user.suspended_at, user.suspension_reason, user.is_active = None, "", True
-    with transaction.atomic():
-        _save_card(user, "suspended_at", "suspension_reason", "is_active")
-        tell_visibility(user.pk)
+    _save_card(user, "suspended_at", "suspension_reason", "is_active")
+    log_action(by, user, f"Restored: {reason}")
+    tell_visibility(user.pk)
 
 
 @transaction.atomic
@@ -222,19 +229,9 @@ def _save_card(user: User, *fields: str) -> None:
     card_changed(user.pk)
 
 
-def _end_tokens(user: User) -> None:
-    AccessToken.objects.filter(user=user, revoked_at=None).update(revoked_at=timezone.now())
-    announce("tokens_ended", user_id=user.pk)
-
-
 def _forget_files(names: Iterable[str | None]) -> None:
     for name in filter(None, names):
         transaction.on_commit(partial(default_storage.delete, name))
-
-
-def _require_staff(by: User, user: User) -> None:
-    if not by.is_staff or (user.is_superuser and not by.is_superuser):
-        raise NotAllowed(_("You may not do this."))
 
 
 def _clean_email(email: str | None) -> str | None:

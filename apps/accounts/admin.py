@@ -20,6 +20,7 @@ from apps.accounts.actions import restore_user, suspend_user
 from apps.accounts.cards import card_changed
 from apps.accounts.models import User, UserCounts
 from apps.accounts.profiles import clean_name
+from apps.accounts.sessions import remember_login
 from apps.events.admin import StaffList, reason_of
 from apps.refusals import NotAllowed, Refusal
 
@@ -178,6 +179,18 @@ class UserAdmin(StaffList, DjangoUserAdmin):
         super().save_model(request, obj, form, change)
         card_changed(obj.pk)
 
+    def user_change_password(
+        self,
+        request: HttpRequest,
+        id: str,  # noqa: A002 -- Django's own name
+        form_url: str = "",
+    ) -> HttpResponse:
+        """Django's own, after which the session of who asked has a new key."""
+        response: HttpResponse = super().user_change_password(request, id, form_url)
+        if response.status_code == HttpResponseRedirect.status_code:
+            remember_login(request, staff_of(request))
+        return response
+
     def view_on_site(self, obj: User) -> str:
         """The profile."""
         return obj.url
@@ -233,10 +246,7 @@ class UserAdmin(StaffList, DjangoUserAdmin):
             return page
         reason = reason_of(request)
         done = self.attempt(
-            request,
-            users,
-            lambda user: suspend_user(user, by=staff, reason=reason),
-            note=f"Suspended: {reason}",
+            request, users, lambda user: suspend_user(user, by=staff, reason=reason)
         )
         text = ngettext("%(count)d account suspended.", "%(count)d accounts suspended.", done)
         self.message_user(request, text % {"count": done})
@@ -254,8 +264,10 @@ class UserAdmin(StaffList, DjangoUserAdmin):
         )
         if page := self._question(request, users, question):
             return page
-        note = f"Restored: {reason_of(request)}"
-        done = self.attempt(request, users, lambda user: restore_user(user, by=staff), note=note)
+        reason = reason_of(request)
+        done = self.attempt(
+            request, users, lambda user: restore_user(user, by=staff, reason=reason)
+        )
         text = ngettext("%(count)d account restored.", "%(count)d accounts restored.", done)
         self.message_user(request, text % {"count": done})
         return None

@@ -12,6 +12,7 @@ from apps.accounts.models import User
 from apps.accounts.queries import user_by_handle, user_by_id
 from apps.accounts.schema import AccountSchema, PreferencesSchema, problems
 from apps.accounts.serializers import account_json, preferences_json
+from apps.accounts.staff import is_permitted
 from apps.ids import parse_id
 from apps.refusals import BadRequest, NotAllowed
 from apps.scopes import scopes
@@ -28,7 +29,7 @@ def viewer_of(request: Request) -> User:
 def staff_of(request: Request, permission: str) -> User:
     """The account of a request of staff's, who have a permission such as "timeline.change_sitepolicy"; else NotAllowed."""
     viewer = viewer_of(request)
-    if not (viewer.is_staff and viewer.has_perm(permission)):
+    if not is_permitted(viewer, permission):
         raise NotAllowed(_("This is for staff who may do it."))
     return viewer
 

@@ -1,16 +1,17 @@
-"""What accounts do when something has to be done again."""
+"""What accounts do when somebody comes in or has to go out, and when something has to be done again."""
 
 from typing import Any
 
-from django.contrib.auth.signals import user_logged_in
+from django.contrib.auth.signals import user_logged_in, user_logged_out
 from django.dispatch import receiver
 from django.http import HttpRequest
 
+from apps.accounts.actions import revoke_tokens
 from apps.accounts.cache import USER_COUNTS
 from apps.accounts.cards import forget_cards
 from apps.accounts.counting import put_missed
-from apps.accounts.models import User
-from apps.accounts.sessions import remember_login
+from apps.accounts.models import User, access_revoked
+from apps.accounts.sessions import end_sessions, forget_login, remember_login
 from apps.events.registry import Payload, handles
 
 
@@ -18,6 +19,20 @@ from apps.events.registry import Payload, handles
 def remember(request: HttpRequest, user: User, **_more: Any) -> None:
     """Whoever logs in can see and end it later."""
     remember_login(request, user)
+
+
+@receiver(user_logged_out)
+def forget(request: HttpRequest, user: User | None, **_more: Any) -> None:
+    """Whoever logs out is on no list of logins any more, and hears nothing."""
+    if user is not None:
+        forget_login(request, user)
+
+
+@receiver(access_revoked)
+def end_own_access(user_id: int, **_more: Any) -> None:
+    """Sessions and personal tokens."""
+    end_sessions(user_id)
+    revoke_tokens(user_id)
 
 
 @handles("counts_missed")

@@ -9,9 +9,8 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from apps.accounts.cards import card_changed
-from apps.accounts.models import AccessToken, FormerHandle, User, UserCounts
+from apps.accounts.models import AccessToken, FormerHandle, User, UserCounts, access_revoked
 from apps.accounts.signals import tell_visibility
-from apps.events.live import announce
 from apps.refusals import Invalid, NotAllowed
 
 
@@ -47,8 +46,8 @@ def leave(user: User, *, password: str) -> None:
     )
     blank.set_unusable_password()
     blank.save(force_update=True)
+    access_revoked.send(User, user_id=user.pk)
     AccessToken.objects.filter(user=user.pk).delete()
-    announce("tokens_ended", user_id=user.pk)
     card_changed(user.pk)
     tell_visibility(user.pk)
 

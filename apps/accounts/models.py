@@ -4,15 +4,21 @@ import hashlib
 from typing import Any, ClassVar
 
 from django.contrib.auth.base_user import AbstractBaseUser, BaseUserManager
+from django.contrib.auth.hashers import check_password, make_password
 from django.contrib.auth.models import PermissionsMixin
 from django.core.validators import RegexValidator
-from django.db import models
+from django.db import models, transaction
+from django.dispatch import Signal
 from django.utils import timezone
 from django.utils.crypto import salted_hmac
 from django.utils.translation import gettext_lazy as _
 
 from apps import scopes
 from apps.ids import MAX_AUTHOR_ID
+
+# Sent in the transaction that takes from an account whatever lets somebody in as it; with `user_id`. Those who keep
+# sessions, tokens or codes end them right there: no worker has to come by.
+access_revoked = Signal()
 
 HANDLE_PATTERN = r"[a-z0-9_]{3,30}"
 # Handles that would collide with an address of the site or pose as its staff.
@@ -165,6 +171,7 @@ class User(AbstractBaseUser, PermissionsMixin):
 
     objects: ClassVar[UserManager] = UserManager()
     derived: dict[Any, Any] | None = None  # of a card: what others make of it, shared by all pages
+    has_new_password = False  # until it is saved
     USERNAME_FIELD = "handle"
     EMAIL_FIELD = "email"
     REQUIRED_FIELDS: ClassVar[list[str]] = []
@@ -186,6 +193,38 @@ class User(AbstractBaseUser, PermissionsMixin):
 
     def __str__(self) -> str:
         return f"@{self.handle}"
+
+    def set_password(self, raw_password: str | None) -> None:
+        """Take a new password, to be saved."""
+        super().set_password(raw_password)
+        self.has_new_password = True
+
+    def set_unusable_password(self) -> None:
+        """Take none at all, to be saved."""
+        super().set_unusable_password()
+        self.has_new_password = True
+
+    def check_password(self, raw_password: str) -> bool:
+        """Whether this is the password. One that is hashed in an older way is hashed again, which makes it no new one."""
+
+        def rehash(right: str) -> None:
+            self.password = make_password(right)
+            self.save(update_fields=["password"])
+
+        return check_password(raw_password, self.password, rehash)
+
+    def save(self, **options: Any) -> None:
+        """Write the row; a new password in one transaction with the end of all that the old one let in."""
+        fields = options.get("update_fields")
+        writes_password = self.has_new_password and (fields is None or "password" in fields)
+        if not writes_password or self._state.adding:
+            super().save(**options)
+        else:
+            with transaction.atomic():
+                super().save(**options)
+                access_revoked.send(User, user_id=self.pk)
+        if writes_password:
+            self.has_new_password = False
 
     @property
     def name(self) -> str:

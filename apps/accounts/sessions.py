@@ -2,15 +2,18 @@
 
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import partial
 from importlib import import_module
 
 from django.conf import settings
 from django.contrib.sessions.models import Session
+from django.db import transaction
 from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from apps.accounts.models import Login, User
+from apps.events.live import announce
 
 SHOWN_MOST = 50
 # The first that fits: browsers claim to be their rivals, and tablets to be computers.
@@ -55,8 +58,29 @@ def end_session(user: User, login_id: int) -> None:
     """Log a user out elsewhere, with the next request from there; nothing happens when the login is somebody else's."""
     login = Login.objects.filter(pk=login_id, user=user).first()
     if login is not None:
-        import_module(settings.SESSION_ENGINE).SessionStore(login.session_key).delete()
         login.delete()
+        _delete_session(login.session_key)
+        announce("tokens_ended", user_id=user.pk)
+
+
+def end_sessions(user_id: int) -> None:
+    """Log a user out everywhere, in the caller's transaction. A session that its holder goes on with has to be remembered again."""
+    logins = Login.objects.filter(user=user_id)
+    keys = list(logins.values_list("session_key", flat=True))
+    Session.objects.filter(session_key__in=keys).delete()
+    logins.delete()
+    for key in keys:  # what is cached goes after the rows, from which it could be cached again
+        transaction.on_commit(partial(_delete_session, key), robust=True)
+
+
+def forget_login(request: HttpRequest, user: User) -> None:
+    """Take a login off the list while its session ends; the streams that its page opened end with it."""
+    Login.objects.filter(user=user, session_key=request.session.session_key).delete()
+    announce("tokens_ended", user_id=user.pk)
+
+
+def _delete_session(key: str) -> None:
+    import_module(settings.SESSION_ENGINE).SessionStore(key).delete()
 
 
 def device_of(user_agent: str) -> str:

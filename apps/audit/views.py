@@ -9,6 +9,7 @@ from django.views.decorators.http import require_safe
 
 from apps.accounts.models import User
 from apps.accounts.queries import user_by_handle
+from apps.accounts.staff import is_permitted
 from apps.accounts.visitors import MemberVisit, signed_in_only
 from apps.audit.assembly import Show, assembly
 from apps.audit.checklist import Checklist, checklist, post_id_in
@@ -46,7 +47,7 @@ def home(request: MemberVisit) -> HttpResponse:
 @signed_in_only
 def home_of(request: MemberVisit, handle: str) -> HttpResponse:
     """The same of somebody else, for staff who may see accounts; of posts for some only there is no text."""
-    if not (request.user.is_staff and request.user.has_perm("accounts.view_user")):
+    if not is_permitted(request.user, "accounts.view_user"):
         raise NotFound(_("This page isn't here. It may have been deleted or the address is wrong."))
     owner = user_by_handle(handle)
     return _explained(request, owner, {"owner": owner})

@@ -115,9 +115,14 @@ class StaffList(admin.ModelAdmin):
         return str(row)
 
     def attempt(
-        self, request: HttpRequest, rows: Sequence[Any], act: Callable[[Any], object], *, note: str
+        self,
+        request: HttpRequest,
+        rows: Sequence[Any],
+        act: Callable[[Any], object],
+        *,
+        note: str = "",
     ) -> int:
-        """Do something to each row, and write it into its history; how often it was not refused."""
+        """Do something to each row; how often it was not refused. The note goes into its history, unless what is done writes there."""
         done = 0
         for row in rows:
             try:
@@ -125,9 +130,14 @@ class StaffList(admin.ModelAdmin):
             except Refusal as refusal:
                 self.message_user(request, f"{row}: {refusal.message}", messages.ERROR)
             else:
-                self.log_change(request, row, note)
+                self.log_each(request, [row] if note else [], note)
                 done += 1
         return done
+
+    def log_each(self, request: HttpRequest, rows: Sequence[Any], note: str) -> None:
+        """Write into the history of rows what was done to them."""
+        for row in rows:
+            self.log_change(request, row, note)
 
     def _may(self, request: HttpRequest, verb: str) -> bool:
         permission = f"{self.opts.app_label}.{verb}_{self.opts.model_name}"
@@ -163,6 +173,7 @@ class EventAdmin(StaffList):
         """Give dead letters five more tries."""
         dead = self.chosen(request, queryset.filter(state=State.DEAD))
         number = actions.retry_dead([event.pk for event in dead])
+        self.log_each(request, dead, _("Retried."))
         text = ngettext(
             "%(count)d event will be tried again.",
             "%(count)d events will be tried again.",
@@ -182,6 +193,7 @@ class EventAdmin(StaffList):
         if dead and (page := self.confirmation(request, dead, question=question)):
             return page
         number = actions.discard_dead([event.pk for event in dead])
+        self.log_each(request, dead, _("Discarded."))
         text = ngettext("%(count)d event discarded.", "%(count)d events discarded.", number)
         self.message_user(request, text % {"count": number})
         return None

@@ -26,7 +26,6 @@ EVENTS = {
     "filter_outdated": "kind",
     "relations_moved": "user_ids (whose graph revision grew by something that is no event of its own)",
     "account_changed": "user_id",
-    "password_changed": "user_id",
     "graph_loaded": "user_ids (at most as many as a batch has lines)",
     "counts_missed": "kind, ids",
 }

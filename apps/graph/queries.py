@@ -195,7 +195,7 @@ def followers_page(owner: User, viewer_id: int | None, cursor: Cursor) -> Page[U
     if page is None:
         rows = page_of_rows(Follower.objects.filter(owner=owner), cursor)
         page = rows.mapped([Entry(edge.pk, edge.follower_id) for edge in rows.items])
-    return people_of(page, viewer_id)
+    return people_of(owner.pk, page, viewer_id)
 
 
 def following_page(owner: User, viewer_id: int | None, cursor: Cursor) -> Page[User]:
@@ -206,7 +206,7 @@ def following_page(owner: User, viewer_id: int | None, cursor: Cursor) -> Page[U
     if page is None:
         rows = page_of_rows(Followee.objects.filter(owner=owner), cursor)
         page = rows.mapped([Entry(edge.pk, edge.followee_id) for edge in rows.items])
-    return people_of(page, viewer_id)
+    return people_of(owner.pk, page, viewer_id)
 
 
 def _head(heads: ListHeads, owner_id: int, revision: int, cursor: Cursor) -> Page[Entry] | None:
@@ -228,13 +228,19 @@ def _head(heads: ListHeads, owner_id: int, revision: int, cursor: Cursor) -> Pag
     )
 
 
-def people_of(page: Page[Entry], viewer_id: int | None) -> Page[User]:
-    """The accounts of a page of entries, without those that a viewer is blocked by or has blocked."""
+def people_of(owner_id: int, page: Page[Entry], viewer_id: int | None) -> Page[User]:
+    """The accounts of a page of an owner's entries, without those that a viewer is blocked by or has blocked.
+
+    Nobody, and no further page, to whom the owner has blocked.
+    """
     ids = [entry.member_id for entry in page.items]
     users = users_by_id(ids if viewer_id is None else [*ids, viewer_id])
     viewer = users.get(viewer_id or 0)
     revision = viewer.counts.graph_revision if viewer else None
-    severed = relations(viewer_id, ids, revision=revision).severed
+    related = relations(viewer_id, [owner_id, *ids], revision=revision)
+    if owner_id in related.blocked_by:
+        return Page([])
+    severed = related.severed
     return page.mapped(
         [users[user_id] for user_id in ids if user_id in users and user_id not in severed]
     )

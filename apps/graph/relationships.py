@@ -119,7 +119,8 @@ def muted_page(owner: User, cursor: Cursor) -> Page[tuple[User, datetime | None]
 def endorsed_page(owner: User, viewer_id: int | None, cursor: Cursor) -> Page[User]:
     """Whom an account recommends, newest first, as a viewer may see it; the cursor is the row."""
     rows = page_of_rows(Endorsement.objects.filter(owner=owner), cursor)
-    return people_of(rows.mapped([Entry(row.pk, row.other_id) for row in rows.items]), viewer_id)
+    entries = rows.mapped([Entry(row.pk, row.other_id) for row in rows.items])
+    return people_of(owner.pk, entries, viewer_id)
 
 
 def requests_page(owner: User, cursor: Cursor) -> Page[User]:

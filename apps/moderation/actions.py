@@ -8,10 +8,12 @@ from django.utils.translation import gettext as _
 
 from apps.accounts.limits import count_or_refuse
 from apps.accounts.models import User
+from apps.accounts.staff import log_action, require_permission
 from apps.moderation.models import COMMENT_MAX_CHARACTERS, Category, Report, ReportedPost
 from apps.posts.queries import visible_posts
-from apps.refusals import Invalid, NotAllowed
+from apps.refusals import Invalid
 
+CHANGE_REPORTS = "moderation.change_report"  # as the admin asks
 MOST_POSTS = 40  # of one report; further ones are left out
 
 
@@ -46,23 +48,22 @@ def file_report(
     return report
 
 
+@transaction.atomic
 def resolve_report(report: Report, *, by: User, outcome: str) -> None:
-    """Note what was done about a report. NotAllowed to members who are not staff."""
-    _require_staff(by)
+    """Note what was done about a report. NotAllowed without the permission to change reports."""
+    require_permission(by, CHANGE_REPORTS)
     report.resolved_at, report.resolved_by, report.outcome = timezone.now(), by, outcome
     report.save(update_fields=["resolved_at", "resolved_by", "outcome"])
+    log_action(by, report, f"Resolved: {outcome}")
 
 
+@transaction.atomic
 def reopen_report(report: Report, *, by: User) -> None:
-    """Look at a report again. NotAllowed to members who are not staff."""
-    _require_staff(by)
+    """Look at a report again. NotAllowed as for `resolve_report`."""
+    require_permission(by, CHANGE_REPORTS)
     report.resolved_at = report.resolved_by = None
     report.save(update_fields=["resolved_at", "resolved_by"])
-
-
-def _require_staff(by: User) -> None:
-    if not by.is_staff:
-        raise NotAllowed(_("You may not do this."))
+    log_action(by, report, _("Reopened."))
 
 
 def _invalid(name: str, message: str) -> Invalid:

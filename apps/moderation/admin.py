@@ -3,12 +3,12 @@
 from typing import Any
 
 from django.contrib import admin
+from django.db import transaction
 from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.template.response import TemplateResponse
 from django.utils.html import format_html_join
 from django.utils.safestring import SafeString
-from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from apps.accounts.actions import suspend_user
@@ -91,7 +91,7 @@ class ReportAdmin(SearchedByAccount):
         def act(report: Report) -> None:
             resolve_report(report, by=by, outcome=outcome)
 
-        self._say(request, self.attempt(request, rows, act, note=_("Resolved.")))
+        self._say(request, self.attempt(request, rows, act))
         return None
 
     @admin.action(description=gettext_lazy("Reopen"), permissions=["intervene"])
@@ -103,7 +103,7 @@ class ReportAdmin(SearchedByAccount):
             reopen_report(report, by=by)
 
         rows = self.chosen(request, queryset)
-        self._say(request, self.attempt(request, rows, act, note=_("Reopened.")))
+        self._say(request, self.attempt(request, rows, act))
 
     @admin.action(description=gettext_lazy("Suspend the account"), permissions=["suspend"])
     def suspend(self, request: HttpRequest, queryset: QuerySet[Any]) -> TemplateResponse | None:
@@ -115,11 +115,12 @@ class ReportAdmin(SearchedByAccount):
             return page
         by, reason = staff_of(request), reason_of(request)
 
+        @transaction.atomic
         def act(report: Report) -> None:
             suspend_user(report.target, by=by, reason=reason)
             resolve_report(report, by=by, outcome=reason)
 
-        self._say(request, self.attempt(request, rows, act, note=_("Suspended.")))
+        self._say(request, self.attempt(request, rows, act))
         return None
 
     def has_suspend_permission(self, request: HttpRequest) -> bool:

@@ -17,7 +17,7 @@ from oauth2_provider.models import AccessToken, Grant, RefreshToken, set_token_v
 from apps.accounts.models import User
 from apps.accounts.profiles import single_line
 from apps.events.live import announce
-from apps.oauth.models import OUT_OF_BAND, Application
+from apps.oauth.models import OUT_OF_BAND, Application, UsedCode
 from apps.oauth.queries import APP_TOKEN_PREFIX
 from apps.refusals import Invalid
 from apps.scopes import NAMES
@@ -108,6 +108,7 @@ def purge() -> None:
         Grant.objects.filter(expires__lt=now),
         RefreshToken.objects.filter(revoked__lt=now - APPLICATION_IDLE),
         AccessToken.objects.filter(expires__lt=now),
+        UsedCode.objects.filter(used_at__lt=now - APPLICATION_IDLE),
         idle,
     ):
         rows.model.objects.filter(

@@ -97,7 +97,7 @@ def verify_credentials(request: Request) -> Response:
 @authentication_classes([])
 @permission_classes([AllowAny])
 def token(request: Request) -> Response:
-    """A bearer token. Guesses of a password count as failed logins; of the same code only one use succeeds."""
+    """A bearer token. Guesses of a password count as failed logins. A code is good once; a second use ends the token."""
     said: Any = request.data
     guessing = said.get("grant_type") == "password"
     name = str(said.get("username", "")).strip().removeprefix("@").lower()
@@ -106,8 +106,6 @@ def token(request: Request) -> Response:
         count_or_refuse("log_in", subject)
     with transaction.atomic():
         _uri, headers, body, status = get_oauthlib_core().create_token_response(request)
-        if status != HTTPStatus.OK and said.get("grant_type") == "authorization_code":
-            transaction.set_rollback(True)  # who lost a race for a code leaves no token behind
     if guessing and status == HTTPStatus.OK:
         count_or_refuse("log_in", subject, cost=-1)
     return Response(json.loads(body), status=status, headers=_kept(headers))

@@ -1,10 +1,12 @@
-"""The applications that ask people for access. Their codes and tokens are django-oauth-toolkit's own tables."""
+"""The applications that ask people for access, and the codes that they used. Codes and tokens are django-oauth-toolkit's own tables."""
 
+from hashlib import sha256
 from typing import ClassVar
 from urllib.parse import urlsplit
 
 from django.conf import settings
 from django.db import models
+from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 from oauth2_provider.models import AbstractApplication
 
@@ -44,3 +46,20 @@ class Application(AbstractApplication):
     def get_allowed_schemes(self) -> list[str]:
         """The schemes of the addresses that were registered: programs on phones have their own."""
         return sorted({urlsplit(address).scheme for address in self.redirect_uris.split()})
+
+
+class UsedCode(models.Model):
+    """A code that was exchanged already. Whoever sends it again ends what the first exchange gave (RFC 6749, 4.1.2)."""
+
+    digest = models.CharField(max_length=64, unique=True)  # SHA-256: codes are long and random
+    application = models.ForeignKey(Application, models.CASCADE, related_name="+")
+    token_family = models.UUIDField()  # of all tokens that came of it, also by renewal
+    used_at = models.DateTimeField(default=timezone.now, db_index=True)
+
+    def __str__(self) -> str:
+        return self.digest
+
+    @staticmethod
+    def digest_of(code: str) -> str:
+        """What is stored of a code."""
+        return sha256(code.encode()).hexdigest()

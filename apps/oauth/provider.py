@@ -6,13 +6,17 @@ from hashlib import sha256
 from typing import Any
 
 from django.utils.translation import gettext_lazy as _
-from oauth2_provider.models import AccessToken, RefreshToken
+from oauth2_provider.exceptions import OAuthToolkitError
+from oauth2_provider.models import AccessToken, Grant, RefreshToken
 from oauth2_provider.oauth2_backends import OAuthLibCore
 from oauth2_provider.oauth2_validators import GRANT_TYPE_MAPPING, OAuth2Validator
 from oauth2_provider.scopes import BaseScopes
+from oauthlib.oauth2.rfc6749 import errors
 from rest_framework.request import Request
 
+from apps.accounts.models import User
 from apps.events.live import announce
+from apps.oauth.codes import end_used_code, remember_code
 from apps.oauth.models import Application
 from apps.oauth.queries import APP_TOKEN_PREFIX
 from apps.scopes import NAMES, covered_by
@@ -37,6 +41,14 @@ class Core(OAuthLibCore):
             if isinstance(value, str | int) and not isinstance(value, bool)
         ]
 
+    def validate_authorization_request(self, request: Any) -> tuple[list[str], dict[str, Any]]:
+        """What a program asks for. A challenge that is no hash is refused here, before anybody is asked for consent."""
+        scopes, credentials = super().validate_authorization_request(request)
+        if credentials.get("code_challenge_method", "S256") != "S256":
+            asked, said = credentials["request"], 'Unsupported code_challenge_method; use "S256".'
+            raise OAuthToolkitError(error=errors.InvalidRequestError(said, request=asked))
+        return scopes, credentials
+
     def _get_extra_credentials(self, request: Any) -> dict[str, int]:
         del request
         return {"created_at": int(time.time())}
@@ -52,6 +64,57 @@ class Validator(OAuth2Validator):
         del client_id, client
         allowed: bool = request.client.allows_grant_type(*GRANT_TYPE_MAPPING[grant_type])
         return allowed
+
+    def validate_user(
+        self, username: str, password: str, client: Any, request: Any, *args: Any, **more: Any
+    ) -> bool:
+        """Whether this is the password; it stays so until the token is written, or the token is none."""
+        if not super().validate_user(username, password, client, request, *args, **more):
+            return False
+        user = User.objects.select_for_update(no_key=True).get(pk=request.user.pk)
+        return user.is_active and user.password == request.user.password
+
+    def validate_code(
+        self, client_id: str, code: str, client: Any, request: Any, *args: Any, **more: Any
+    ) -> bool:
+        """Whether a code is good, for one use at a time; one that was used before ends what it was used for."""
+        Grant.objects.select_for_update().filter(code=code, application=client).first()
+        if super().validate_code(client_id, code, client, request, *args, **more):
+            return True
+        end_used_code(code, client)
+        return False
+
+    def get_code_challenge(self, code: str, request: Any) -> str | None:
+        """What the verifier has to fit. One for a code that was asked for without is refused (RFC 9700, 2.1.1):
+
+        somebody may have taken the challenge out of the request.
+        """
+        challenge: str | None = super().get_code_challenge(code, request)
+        if challenge is None and request.code_verifier:
+            raise errors.InvalidGrantError("The code was asked for without a challenge.", request=request)  # fmt: skip
+        return challenge
+
+    def save_bearer_token(
+        self, token: dict[str, Any], request: Any, *args: Any, **more: Any
+    ) -> Any:
+        """Store a token, and what it came of; those that a renewal replaces end."""
+        super().save_bearer_token(token, request, *args, **more)
+        if request.grant_type == "authorization_code":
+            remember_code(request.code, request.client, refresh_token=token["refresh_token"])
+        elif request.grant_type == "refresh_token":
+            announce("tokens_ended", user_id=request.user.pk)
+
+    def validate_refresh_token(
+        self, refresh_token: str, client: Any, request: Any, *args: Any, **more: Any
+    ) -> bool:
+        """Whether a token may be renewed. A second renewal by the same means ends the whole family."""
+        if super().validate_refresh_token(refresh_token, client, request, *args, **more):
+            return True
+        checksum = sha256(refresh_token.encode()).hexdigest()
+        owners = RefreshToken.objects.filter(token_checksum=checksum).values_list("user", flat=True)
+        for user_id in set(owners):
+            announce("tokens_ended", user_id=user_id)
+        return False
 
     def revoke_token(
         self, token: str, token_type_hint: str, request: Any, *args: Any, **more: Any

@@ -5,6 +5,7 @@ from typing import Any
 from django.contrib import admin, messages
 from django.db.models import QuerySet
 from django.http import HttpRequest
+from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from apps.events.admin import StaffList
@@ -24,8 +25,9 @@ class WorkList(StaffList):
     @admin.action(description=gettext_lazy("Try dead letters again"), permissions=["intervene"])
     def try_again(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:
         """Five more tries each; the sweeper finds them."""
-        ids = [row.pk for row in self.chosen(request, queryset)]
-        count = len(revive_dead(self.model, pk__in=ids))
+        rows = self.chosen(request, queryset)
+        count = len(revive_dead(self.model, pk__in=[row.pk for row in rows]))
+        self.log_each(request, rows, _("Retried."))
         text = ngettext("%(count)d will be tried again.", "%(count)d will be tried again.", count)
         messages.success(request, text % {"count": count})
 

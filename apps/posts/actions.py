@@ -12,6 +12,7 @@ from django.utils.translation import gettext as _
 from apps.accounts.counts import change_user_counts_among
 from apps.accounts.limits import count_or_refuse
 from apps.accounts.models import User, UserCounts
+from apps.accounts.staff import is_permitted, log_action, require_permission
 from apps.events.actions import record, record_among
 from apps.ids import next_post_id, second_of
 from apps.posts import repeats, upkeep
@@ -38,6 +39,7 @@ from apps.refusals import NotAllowed, NotFound
 from apps.statements import Insert, Statements
 from apps.tags.actions import drop_tags, write_tags
 
+DELETE_POSTS = "posts.delete_post"  # as the admin asks
 APPLICATION_MAX_CHARACTERS, WEBSITE_MAX_CHARACTERS = 60, 200
 _POSTS, _POST_COUNTS, _MENTIONS = Insert(Post), Insert(PostCounts), Insert(Mention)
 
@@ -112,11 +114,9 @@ def unrepost(author: User, post_id: int) -> None:
 def delete_post(post_id: int, *, by: User, keep_pictures: bool = False) -> Post:
     """Delete a post: nobody sees it from the next read on. The row stays as a tombstone without its text.
 
-    Pictures go with it, or wait a day for another post of their owner. Its author or staff may; NotFound for everybody else. Returns the post as it was.
+    Pictures go with it, or wait a day for another post of their owner who deletes it. Who may is said by `require_deleter`. Returns the post as it was.
     """
-    owner = Post.objects.filter(pk=post_id).values_list("author", flat=True).first()
-    if owner is None or (owner != by.pk and not by.is_staff):
-        raise NotFound(_("This post isn't here."))
+    owner = require_deleter(post_id, by=by)
     with transaction.atomic():
         counts = UserCounts.objects.select_for_update().get(pk=owner)
         post = Post.objects.select_for_update().get(pk=post_id)
@@ -133,11 +133,26 @@ def delete_post(post_id: int, *, by: User, keep_pictures: bool = False) -> Post:
         _count_links(statements, post, -1)
         statements.send()
         upkeep.deleted(counts, post)
-        detach(post, keep=keep_pictures)
+        detach(post, keep=keep_pictures and owner == by.pk)
         silence(post)
         drop_tags(post_id)
         record("post_deleted", post_id=post_id)
+        if owner != by.pk:
+            log_action(by, post, _("Deleted."))
     return post
+
+
+def require_deleter(post_id: int, *, by: User) -> int:
+    """Whose post it is, for its author and for staff who are permitted to delete posts; NotFound for everybody else.
+
+    NotAllowed to staff who are no superusers, when the author is one.
+    """
+    owner = Post.objects.filter(pk=post_id).values_list("author", flat=True).first()
+    if owner is None or (owner != by.pk and not is_permitted(by, DELETE_POSTS)):
+        raise NotFound(_("This post isn't here."))
+    if owner != by.pk:
+        require_permission(by, DELETE_POSTS, over=User.objects.get(pk=owner))
+    return owner
 
 
 def delete_reposts_of(post_id: int, *, limit: int = 500) -> int:

@@ -194,9 +194,7 @@ class PostAdmin(StaffList):
         if posts and (page := self.confirmation(request, posts, question=question)):
             return page
         staff = staff_of(request)
-        done = self.attempt(
-            request, posts, lambda post: delete_post(post.pk, by=staff), note=_("Deleted.")
-        )
+        done = self.attempt(request, posts, lambda post: delete_post(post.pk, by=staff))
         text = ngettext("%(count)d post deleted.", "%(count)d posts deleted.", done)
         self.message_user(request, text % {"count": done})
         return None
@@ -233,7 +231,9 @@ class ScheduledPostAdmin(SearchedByAccount):
     @admin.action(description=gettext_lazy("Retry dead letters"), permissions=["intervene"])
     def retry(self, request: HttpRequest, queryset: QuerySet[ScheduledPost]) -> None:
         """Give those that could not be published five more tries."""
-        number = scheduled.retry_dead([row.pk for row in self.chosen(request, queryset)])
+        rows = self.chosen(request, queryset)
+        number = scheduled.retry_dead([row.pk for row in rows])
+        self.log_each(request, rows, _("Retried."))
         text = ngettext(
             "%(count)d post will be tried again.", "%(count)d posts will be tried again.", number
         )
@@ -249,6 +249,7 @@ class ScheduledPostAdmin(SearchedByAccount):
         if dead and (page := self.confirmation(request, dead, question=question)):
             return page
         number = scheduled.discard_dead([row.pk for row in dead])
+        self.log_each(request, dead, _("Discarded."))
         text = ngettext("%(count)d post discarded.", "%(count)d posts discarded.", number)
         self.message_user(request, text % {"count": number})
         return None

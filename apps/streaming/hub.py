@@ -1,7 +1,7 @@
 """The middle of a streaming process: hears what happened, asks what it means to whom, and passes it on.
 
-Everything here runs on one event loop; questions to the servers are asked in a few threads. Announcements are worked on
-one after the other, so that nobody hears of an edit before the post.
+Everything here runs on one event loop; questions to the servers are asked in a few threads. What happened to posts is worked
+on one after the other, so that nobody hears of an edit before the post; the end of tokens does not wait for it.
 """
 
 import asyncio
@@ -30,6 +30,9 @@ T = TypeVar("T")
 THREADS = 4
 PAUSE_SECONDS = 0.5  # before Redis is asked again
 RETRY_AFTER_SECONDS = 5
+MOST_WAITING = 10_000  # announcements that are not worked on yet; with more than that news are lost, and all begin anew
+
+Announcement = tuple[str, Mapping[str, Any]]
 
 
 class Hub:
@@ -41,11 +44,14 @@ class Hub:
         self._newest_notification: dict[int, int] = {}
         self._tasks: list[asyncio.Task[None]] = []
         self._is_hearing = asyncio.Event()
+        self._news: asyncio.Queue[Announcement] = asyncio.Queue(MOST_WAITING)
+        self._ends: asyncio.Queue[Announcement] = asyncio.Queue(MOST_WAITING)
 
     def start(self) -> None:
         """Begin to listen, once."""
         if not self._tasks:
-            self._tasks = [asyncio.create_task(self._hear()), asyncio.create_task(self._check())]
+            work = (self._hear(), self._check(), self._work(self._news), self._work(self._ends))
+            self._tasks = [asyncio.create_task(one) for one in work]
 
     async def stop(self) -> None:
         """Cut everybody off and stop listening."""
@@ -105,7 +111,9 @@ class Hub:
                     if message is None:
                         self._is_hearing.set()
                     else:
-                        await self._act_on(*read(message))
+                        name, ids = read(message)
+                        queue = self._ends if name == "tokens_ended" else self._news
+                        queue.put_nowait((name, ids))
             except (RedisError, OSError) as error:
                 logger.warning("no news for the streams: %s", error)
             except Exception:
@@ -114,6 +122,10 @@ class Hub:
             self._is_hearing.clear()
             self._end(self._connections(), "news may have been missed")
             await asyncio.sleep(PAUSE_SECONDS)
+
+    async def _work(self, queue: asyncio.Queue[Announcement]) -> None:
+        while True:
+            await self._act_on(*await queue.get())
 
     async def _act_on(self, name: str, ids: Mapping[str, Any]) -> None:
         try:

@@ -116,7 +116,12 @@ class Server:
         bearer = await self.hub.ask(listener_of, token) if fits else None
         if bearer is None or bearer.user is None:
             raise NoTokenError("The access token is missing or invalid.")
-        return await self.hub.join(bearer.user, token, bearer.scopes)
+        connection = await self.hub.join(bearer.user, token, bearer.scopes)
+        # its end may have been announced before the hub knew of the connection
+        if await self.hub.ask(listener_of, token) is None:
+            self.hub.leave(connection)
+            raise NoTokenError("The access token is missing or invalid.")
+        return connection
 
 
 def _query(scope: Scope) -> dict[str, str]:

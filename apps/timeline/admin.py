@@ -140,8 +140,7 @@ class FanoutJobAdmin(LedgerList):
         if jobs and (page := self.confirmation(request, jobs, question=question)):
             return page
         number = fanout.discard_dead([job.pk for job in jobs])
-        for job in jobs:
-            self.log_change(request, job, question)
+        self.log_each(request, jobs, question)
         text = ngettext("%(count)d chunk discarded.", "%(count)d chunks discarded.", number)
         self.message_user(request, text % {"count": number})
         return None

@@ -6,6 +6,7 @@ from typing import Any
 from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
+from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from apps.events.admin import StaffList
@@ -44,7 +45,9 @@ class LedgerList(StaffList):
     @admin.action(description=gettext_lazy("Retry dead letters"), permissions=["intervene"])
     def retry(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:
         """Give dead chunks five more tries."""
-        number = self.work.retry_dead([job.pk for job in self.chosen(request, queryset)])
+        jobs = self.chosen(request, queryset)
+        number = self.work.retry_dead([job.pk for job in jobs])
+        self.log_each(request, jobs, _("Retried."))
         text = ngettext(
             "%(count)d chunk will be tried again.", "%(count)d chunks will be tried again.", number
         )

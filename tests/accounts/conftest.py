@@ -3,7 +3,7 @@ from io import BytesIO
 import pytest
 from PIL import Image
 
-from tests.factories import make_user
+from tests.staff import make_staff
 
 
 @pytest.fixture
@@ -27,7 +27,4 @@ def _media(settings, tmp_path):
 
 @pytest.fixture
 def admin(db):
-    staff = make_user("operator")
-    staff.is_staff = True
-    staff.save()
-    return staff
+    return make_staff("accounts.change_user", handle="operator")

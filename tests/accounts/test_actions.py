@@ -273,7 +273,7 @@ def test_a_suspended_account_vanishes_and_its_tokens_end_for_good(alice, admin):
     assert user_of_token(token) is None
     with pytest.raises(NotFound):
         user_by_handle("alice")
-    restore_user(alice, by=admin)
+    restore_user(alice, by=admin, reason="appeal")
     assert user_by_handle("alice") == alice
     assert user_of_token(token) is None
 
@@ -282,7 +282,7 @@ def test_only_staff_suspend_and_only_superusers_suspend_superusers(alice, carol,
     with pytest.raises(NotAllowed):
         suspend_user(alice, by=carol, reason="")
     with pytest.raises(NotAllowed):
-        restore_user(alice, by=carol)
+        restore_user(alice, by=carol, reason="")
     alice.is_superuser = True
     with pytest.raises(NotAllowed):
         suspend_user(alice, by=admin, reason="")

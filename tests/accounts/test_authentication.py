@@ -63,7 +63,7 @@ def test_a_suspension_ends_sessions_with_the_next_request(alice, admin, page_of)
 
 def test_a_restored_account_can_log_in_again(alice, admin):
     suspend_user(alice, by=admin, reason="spam")
-    restore_user(alice, by=admin)
+    restore_user(alice, by=admin, reason="appeal")
     assert authenticate(username="alice", password=PASSWORD) == alice
 
 

@@ -64,7 +64,7 @@ def test_reports_in_bulk_are_refused(alice, carol, settings):
 
 
 def test_only_staff_resolve(alice, carol):
-    report, staff = file_report(carol, alice), make_staff()
+    report, staff = file_report(carol, alice), make_staff("moderation.change_report")
     with pytest.raises(NotAllowed):
         resolve_report(report, by=alice, outcome="Nothing.")
     resolve_report(report, by=staff, outcome="Talked to them.")

@@ -11,6 +11,7 @@ from oauth2_provider.models import AccessToken, Grant
 from apps.oauth.actions import register_application
 from apps.oauth.models import OUT_OF_BAND
 from tests.factories import PASSWORD
+from tests.threads import together
 
 pytestmark = pytest.mark.django_db
 
@@ -35,7 +36,7 @@ def code_of(answer):
 def exchange(program, code, **more):
     said = {
         "grant_type": "authorization_code", "client_id": program.application.client_id, "client_secret": program.secret,
-        "code": code, "redirect_uri": BACK, **more,
+        "code": code or "", "redirect_uri": BACK, **more,
     }  # fmt: skip
     return Client().post("/oauth/token", said, content_type="application/json")
 
@@ -167,10 +168,55 @@ def test_a_code_belongs_to_who_began(alice, page_of, program):
     assert exchange(program, code, code_verifier=verifier).status_code == 200
 
 
-def test_a_plain_challenge_is_none(alice, page_of, program):
-    asked = address(program, code_challenge="v" * 50, code_challenge_method="plain")
-    answer = page_of(alice).post(asked, {"allow": "1"})
-    assert "error=invalid_request" in answer.headers["Location"]
+@pytest.mark.parametrize("named", [{"code_challenge_method": "plain"}, {}])
+def test_a_plain_challenge_is_refused_before_anybody_is_asked(alice, page_of, program, named):
+    """Plain is also what a challenge is whose kind is not named."""
+    asked, browser = address(program, code_challenge="v" * 50, **named), page_of(alice)
+    for answer in (browser.get(asked), browser.post(asked, {"allow": "1"})):
+        assert answer.status_code == 302
+        query = parse_qs(urlsplit(answer.headers["Location"]).query)
+        assert (query["error"], query["state"]) == (["invalid_request"], ["a state"])
+    assert not Grant.objects.exists()
+
+
+def test_a_challenge_cannot_be_taken_out_of_the_request(alice, page_of, program):
+    """RFC 9700, 2.1.1: a verifier for a code that was asked for without a challenge says that somebody did."""
+    code = code_of(page_of(alice).post(address(program), {"allow": "1"}))
+    answer = exchange(program, code, code_verifier="v" * 50)
+    assert (answer.status_code, answer.json()["error"]) == (400, "invalid_grant")
+    assert not AccessToken.objects.exists()
+    assert exchange(program, code, code_verifier="").status_code == 200  # no value is no verifier
+
+
+def works(token):
+    headers = {"Authorization": f"Bearer {token}"}
+    return Client().get("/api/v1/accounts/verify_credentials", headers=headers).status_code == 200
+
+
+@pytest.mark.parametrize("renewed", [False, True])
+def test_a_code_that_is_used_twice_ends_what_it_gave(alice, page_of, program, renewed):
+    code = code_of(page_of(alice).post(address(program), {"allow": "1"}))
+    other = code_of(page_of(alice).post(address(program), {"allow": "1"}))
+    given, apart = exchange(program, code).json(), exchange(program, other).json()
+    if renewed:
+        given = exchange(program, None, grant_type="refresh_token", refresh_token=given["refresh_token"]).json()  # fmt: skip
+    stranger = register_application(name="Other", redirect_uris=[BACK], scopes="read")
+    assert exchange(stranger, code).status_code == 400  # whose code it is not ends nothing
+    assert works(given["access_token"])
+    again = exchange(program, code)
+    assert (again.status_code, again.json()["error"]) == (400, "invalid_grant")
+    assert not works(given["access_token"])
+    renewal = exchange(program, None, grant_type="refresh_token", refresh_token=given["refresh_token"])  # fmt: skip
+    assert renewal.json()["error"] == "invalid_grant"
+    assert works(apart["access_token"])
+
+
+@pytest.mark.django_db(transaction=True)
+def test_of_uses_at_the_same_time_one_gets_a_token_and_the_others_end_it(alice, page_of, program):
+    code = code_of(page_of(alice).post(address(program), {"allow": "1"}))
+    said = [answer.json() for answer in together(4, lambda _number: exchange(program, code))]
+    [given] = [body["access_token"] for body in said if "access_token" in body]
+    assert not works(given)
 
 
 def test_a_code_ends_after_ten_minutes(alice, page_of, program):

@@ -8,11 +8,10 @@ from django.utils import timezone
 from oauth2_provider.models import AccessToken, RefreshToken
 
 from apps.accounts.actions import restore_user
-from apps.accounts.models import User
 from apps.oauth.actions import end_access, issue_access, purge, register_application
 from apps.oauth.models import Application
 from apps.oauth.queries import bearer_of
-from tests.factories import PASSWORD, deliver, suspend
+from tests.factories import PASSWORD, deliver, moderator, suspend
 
 pytestmark = pytest.mark.django_db
 
@@ -176,7 +175,7 @@ def test_a_suspension_ends_tokens_and_a_restoration_brings_none_back(alice, api_
     suspend(alice)
     assert me(client, token).status_code == 401
     deliver()
-    restore_user(alice, by=User(is_staff=True))
+    restore_user(alice, by=moderator(), reason="A test.")
     assert me(client, token).status_code == 401
 
 

@@ -21,7 +21,7 @@ from apps.personal.erasing import delete_account
 from apps.personal.models import Erasure
 from apps.posts.models import Poll, Post, PostCounts
 from apps.refusals import Invalid, NotAllowed
-from tests.factories import PASSWORD, deliver, make_user, publish
+from tests.factories import PASSWORD, deliver, make_user, moderator, publish
 from tests.personal.conftest import CANARY
 from tests.personal.test_export import made
 
@@ -170,7 +170,7 @@ def test_a_wrong_password_deletes_nothing(alice):
 def test_staff_cannot_bring_it_back(alice):
     delete_account(alice, password=PASSWORD)
     with pytest.raises(NotAllowed):
-        restore_user(User.objects.get(pk=alice.pk), by=User(is_staff=True))
+        restore_user(User.objects.get(pk=alice.pk), by=moderator(), reason="A test.")
 
 
 def test_it_goes_on_where_it_was_killed(alice, bob, carol, monkeypatch):

@@ -29,7 +29,7 @@ from apps.posts.content import State
 from apps.posts.editing import edit_post
 from apps.timeline.home import home_timeline
 from apps.timeline.hydrate import hydrate
-from tests.factories import deliver, publish, suspend
+from tests.factories import deliver, moderator, publish, suspend
 from tests.faults import frozen
 from tests.memory import another, flush, forget
 from tests.services import running
@@ -110,9 +110,8 @@ def test_another_process_sees_it_on_its_next_read(alice, bob, elsewhere, act):
 
 def test_what_ends_is_seen_as_soon_as_what_begins(alice, bob, elsewhere):
     post = publish(alice, "Hello.")
-    staff = User(is_staff=True)
     pairs = [
-        (lambda: suspend(alice), lambda: restore_user(alice, by=staff)),
+        (lambda: suspend(alice), lambda: restore_user(alice, by=moderator(), reason="A test.")),
         (lambda: block_user(alice, bob), lambda: unblock_user(alice, bob)),
     ]
     for begin, end in pairs:

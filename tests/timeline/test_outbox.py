@@ -19,10 +19,9 @@ from apps.posts.models import Post
 from apps.timeline import outbox, pull
 from apps.timeline.cache import LONG_OUTBOXES, SHORT_OUTBOXES, Outboxes
 from apps.timeline.home import home_timeline
-from tests.factories import deliver, make_user, publish
+from tests.factories import deliver, make_user, moderator, publish
 from tests.faults import dead_memcached
 from tests.services import running
-from tests.staff import make_staff
 from tests.threads import together
 from tests.timeline.outboxes import crowd, follow_all, inside, truth, write
 
@@ -409,7 +408,7 @@ def test_a_suspended_author_is_hidden_by_the_gate_alone():
     alice, bob = make_user("alice"), make_user("bob")
     follow_all(bob, [alice])
     post = publish(alice)
-    suspend_user(alice, by=make_staff(), reason="spam")
+    suspend_user(alice, by=moderator(), reason="spam")
     assert read(alice) == [post.pk]
     assert home_timeline(bob, Cursor()).items == []
 

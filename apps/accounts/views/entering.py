@@ -12,10 +12,11 @@ from django.utils.translation import gettext as _
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_POST
 
-from apps.accounts.actions import password_changed, register
+from apps.accounts.actions import register
 from apps.accounts.forms import JoinForm, LoginForm, form_page, show_refusal
 from apps.accounts.limits import count_or_refuse
 from apps.accounts.models import User
+from apps.accounts.sessions import remember_login
 from apps.accounts.visitors import (
     MemberVisit,
     SeeOther,
@@ -75,16 +76,6 @@ def log_out(request: Visit) -> HttpResponseBase:
     return SeeOther("/")
 
 
-class NewPassword(auth.PasswordResetConfirmView):
-    """Django's own, and the end of what the old password let in."""
-
-    def form_valid(self, form: Any) -> HttpResponse:
-        """The new password holds from here on."""
-        response = super().form_valid(form)
-        password_changed(form.user)
-        return response
-
-
 @sensitive_post_parameters()
 @page
 @signed_in_only
@@ -97,7 +88,9 @@ def password_change(request: MemberVisit) -> HttpResponseBase:
     )
     response = view(request)
     if response.status_code == HttpResponseRedirect.status_code:
-        password_changed(request.user)
+        remember_login(
+            request, request.user
+        )  # its session has a new key, and all others have ended
     return _finish(response, request, _("Your password is changed."))
 
 
@@ -121,7 +114,7 @@ def password_reset(request: Visit) -> HttpResponseBase:
 @page
 def password_reset_confirm(request: Visit, uidb64: str, token: str) -> HttpResponseBase:
     """A new password, for who has the link."""
-    view = NewPassword.as_view(
+    view = auth.PasswordResetConfirmView.as_view(
         template_name="accounts/password_reset_confirm.html", success_url="/login"
     )
     said = _("Your password is changed. Log in with it.")

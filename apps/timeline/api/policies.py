@@ -12,6 +12,7 @@ from rest_framework.response import Response
 from apps.accounts.api import staff_of
 from apps.accounts.queries import user_by_id
 from apps.accounts.schema import problems
+from apps.accounts.staff import log_action
 from apps.events.admin import REASON_MAX_CHARACTERS
 from apps.graph.api import paged
 from apps.paging import Cursor, page_of_rows
@@ -97,6 +98,7 @@ def of_author(request: Request, account_id: int) -> Response:
         staff = staff_of(request, CHOOSE.format(OF_AUTHORS))
         author, wanted = user_by_id(account_id), _wanted(request)
         row = switching.set_author_policy(author, by=staff.handle, **wanted)
+        log_action(staff, row, f"{wanted['policy']}: {wanted['reason']}")
         return Response(_of_author(row))
     staff_of(request, SEE.format(OF_AUTHORS))
     author = user_by_id(account_id)
@@ -128,7 +130,9 @@ def of_site(request: Request) -> Response:
         if wanted["policy"] == Policy.SITE:
             message = _("The site has no site above it.")
             raise Invalid(message, errors={"policy": message})
-        return Response(_of_site(switching.set_site_policy(by=staff.handle, **wanted)))
+        row = switching.set_site_policy(by=staff.handle, **wanted)
+        log_action(staff, row, f"{wanted['policy']}: {wanted['reason']}")
+        return Response(_of_site(row))
     staff_of(request, SEE.format(OF_THE_SITE))
     return Response(_of_site(SitePolicy.objects.filter(pk=1).first() or SitePolicy()))
 

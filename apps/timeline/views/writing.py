@@ -10,7 +10,7 @@ from django_htmx.http import HttpResponseClientRedirect
 
 from apps.accounts.forms import form_page, show_refusal
 from apps.accounts.visitors import MemberVisit, SeeOther, next_address, page, signed_in_only
-from apps.posts.actions import delete_post
+from apps.posts.actions import delete_post, require_deleter
 from apps.posts.editing import edit_post
 from apps.posts.models import Post
 from apps.posts.uploads import uploaded_pictures
@@ -58,8 +58,8 @@ def edit(request: MemberVisit, post_id: int) -> HttpResponseBase:
 def delete(request: MemberVisit, post_id: int) -> HttpResponseBase:
     """Ask, then delete."""
     item = one_item(request.user.pk, post_id)
-    if not (item.flags.own or request.user.is_staff):
-        raise NotFound(_("This post isn't here."))
+    if not item.flags.own:
+        require_deleter(post_id, by=request.user)
     back = next_address(request)
     if request.method != "POST":
         return render(request, "timeline/delete.html", {"item": item, "back": back, "no_fab": True})
