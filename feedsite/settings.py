@@ -58,6 +58,7 @@ INSTALLED_APPS = [
     "apps.conversations",
     "apps.moderation",
     "apps.search",
+    "apps.syndication",
     "apps.streaming",
     "apps.audit",
     "apps.personal",

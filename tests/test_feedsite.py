@@ -7,6 +7,7 @@ import pytest
 from django.http import HttpResponse
 from django.test import Client, RequestFactory
 
+from apps.accounts.models import User
 from apps.refusals import BadRequest, Conflict, Invalid, NotAllowed, NotFound, TooMany, Unavailable
 from feedsite import health
 from feedsite.errors import refusal_response
@@ -355,12 +356,17 @@ def test_nothing_but_stored_pictures_is_served(client, name):
     assert client.get(f"/media/{name}").status_code in {400, 404}
 
 
-def test_a_stored_picture_can_be_kept_for_a_year_and_runs_nothing(client, settings, tmp_path):
+def test_a_stored_picture_can_be_kept_for_a_year_and_runs_nothing(
+    alice, client, settings, tmp_path
+):
     settings.MEDIA_ROOT = str(tmp_path)
-    (tmp_path / "a.png").write_bytes(b"\x89PNG<script>")
-    answer = client.get("/media/a.png")
+    (tmp_path / "avatars").mkdir()
+    (tmp_path / "avatars/a.png").write_bytes(b"\x89PNG<script>")
+    assert client.get("/media/avatars/a.png").status_code == 404  # nobody's
+    User.objects.filter(pk=alice.pk).update(avatar="avatars/a.png")
+    answer = client.get("/media/avatars/a.png")
     assert (answer.status_code, answer.headers["Content-Type"]) == (200, "image/png")
-    assert "immutable" in answer.headers["Cache-Control"]
+    assert answer.headers["Cache-Control"] == "public, max-age=31536000, s-maxage=60, immutable"
     assert "sandbox" in answer.headers["Content-Security-Policy"]
     assert b"".join(answer.streaming_content).startswith(b"\x89PNG")
     answer.close()

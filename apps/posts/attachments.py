@@ -12,6 +12,19 @@ from apps.posts.addresses import is_restricted, new_name
 from apps.posts.content import Picture
 from apps.posts.drafts import NewPicture, PictureChange, invalid
 from apps.posts.models import OPEN, Attachment, Post, ScheduledPost
+from apps.prepared import rows_of
+
+ACCOUNT_FOLDERS = ("avatars/", "headers/")
+_OF_ACCOUNT = """
+SELECT 1 FROM accounts_user WHERE (avatar = %(name)s OR header = %(name)s) AND suspended_at IS NULL LIMIT 1
+"""
+# Without a post it waits for one of its owner's. Several posts may show one file, as those of the demo do.
+_OF_POST = """
+SELECT 1 FROM posts_attachment picture LEFT JOIN posts_post post ON post.id = picture.post_id
+JOIN accounts_user person ON person.id = coalesce(post.author_id, picture.owner_id)
+WHERE (picture.file = %(name)s OR picture.preview = %(name)s)
+  AND post.deleted_at IS NULL AND person.suspended_at IS NULL LIMIT 1
+"""
 
 
 def attach(post: Post, pictures: Sequence[NewPicture]) -> list[Picture]:
@@ -90,12 +103,16 @@ def pictures_of(post: Post) -> list[Picture]:
 
 
 def detach(post: Post, *, keep: bool) -> None:
-    """Take the pictures from a post that is deleted: they go, or (`keep`) wait a day for another post of their owner."""
+    """Take the pictures from a post that is deleted: they go, or (`keep`) wait a day for another post of their owner.
+
+    Those that wait get other names, which nobody but their owner is told: the addresses that readers know end here.
+    """
     mine = Attachment.objects.filter(post=post)
     if keep:
-        mine.exclude(owner=None).update(
-            post=None, position=0, scheduled=None, created_at=timezone.now()
-        )
+        for row in mine.exclude(owner=None):
+            _rename(row, is_open=False)
+            row.post, row.position, row.scheduled, row.created_at = None, 0, None, timezone.now()
+            row.save()
     discard(mine)
 
 
@@ -108,19 +125,33 @@ def discard(rows: Iterable[Attachment]) -> None:
         row.file.name for row in rows if row.owner_id is None
     ]  # uploads have files of their own
     if shared:
-        names -= set(Attachment.objects.filter(file__in=shared).values_list("file", flat=True))
+        others = Attachment.objects.filter(file__in=shared).values_list("file", "preview")
+        names.difference_update(*others)
     for name in names:
         transaction.on_commit(partial(default_storage.delete, name))
 
 
+def is_shown(name: str) -> bool:
+    """Whether a stored picture belongs to a post that is there, or to an account, and nobody suspended the account.
+
+    One question to PostgreSQL, answered by indexes, for every file that is served: a picture ends with its post, at once.
+    """
+    statement = _OF_ACCOUNT if name.startswith(ACCOUNT_FOLDERS) else _OF_POST
+    return bool(rows_of(statement, {"name": name}))
+
+
 def _house(row: Attachment, *, is_open: bool) -> None:
     """Put the files of a picture where those of such posts are; the old ones go after the commit."""
+    if is_restricted(row.file.name or "") == is_open:
+        _rename(row, is_open=is_open)
+
+
+def _rename(row: Attachment, *, is_open: bool) -> None:
     for file in filter(None, (row.file, row.preview)):
         before = file.name or ""
-        if is_restricted(before) == is_open:
-            with default_storage.open(before) as stored:
-                file.name = default_storage.save(new_name(is_open=is_open), stored)
-            transaction.on_commit(partial(default_storage.delete, before))
+        with default_storage.open(before) as stored:
+            file.name = default_storage.save(new_name(is_open=is_open), stored)
+        transaction.on_commit(partial(default_storage.delete, before))
 
 
 def _no_such_picture() -> Exception:

@@ -22,11 +22,13 @@ from django.utils.translation import gettext as _
 from PIL import Image, ImageDraw, ImageFont
 
 from apps.accounts.templatetags.people import PALETTE
-from apps.refusals import Unavailable
+from apps.ids import author_of
+from apps.refusals import Refusal, Unavailable
 
 WIDTH, HEIGHT = 1200, 630
 FORM = 1  # of the drawing: another one is another picture
-SLOTS = 4096  # places in the storage, each for one picture of 20 to 60 KB
+# Places in the storage, each for one picture of 20 to 60 KB: an author has so many folders, which others share.
+GROUPS, PLACES = 64, 64
 WAIT_SECONDS = 2.0  # for another one's drawing: one at a time, so that pages go on
 TEXT_CHARACTERS = 600
 SIZES = ((54, 4), (44, 5), (36, 6))  # of letters, in pixels, and how many lines of them have room
@@ -63,22 +65,61 @@ class Card:
         return blake2b(repr((FORM, _face(), astuple(self))).encode(), digest_size=16).hexdigest()
 
 
-def card_file(card: Card, *, before_drawing: Callable[[], None]) -> bytes:
-    """The picture, kept or drawn, as PNG; Unavailable while too many are drawn, and whatever `before_drawing` refuses."""
+def card_file(
+    card: Card,
+    post_id: int,
+    *,
+    before_drawing: Callable[[], None],
+    after_drawing: Callable[[], None],
+) -> bytes:
+    """The picture of a post, kept or drawn, as PNG; Unavailable while too many are drawn, and whatever `before_drawing` refuses.
+
+    `after_drawing` refuses when the post was changed or deleted meanwhile: then nothing is kept.
+    """
     storage = storages["private"]
-    slot = f"cards/{int(card.key[:8], 16) % SLOTS:03x}"
-    name = f"{slot}/{card.key}.png"
+    folder = _folder(post_id)
+    name = f"{folder}/{post_id}-{card.key}.png"
     if storage.exists(name):
         with storage.open(name) as kept:
             return bytes(kept.read())
     before_drawing()
     with _turn():
         made = drawn(card)
-    _folders, others = storage.listdir(slot) if _is_there(slot) else ([], [])
-    for other in others:
-        storage.delete(f"{slot}/{other}")
+    for other in _names(folder):
+        storage.delete(f"{folder}/{other}")
     storage.save(name, ContentFile(made))
+    try:  # once it is there: a change that commits later than this look removes it
+        after_drawing()
+    except Refusal:
+        storage.delete(name)
+        raise
     return made
+
+
+def forget_post(post_id: int) -> None:
+    """Remove what was drawn of a post."""
+    _remove(_folder(post_id), f"{post_id}-")
+
+
+def forget_author(author_id: int) -> None:
+    """Remove what was drawn of an author's posts."""
+    for place in range(PLACES):
+        folder = f"cards/{author_id % GROUPS:02x}/{place:02x}"
+        for name in _names(folder):
+            post_id = name.partition("-")[0]
+            if post_id.isdigit() and author_of(int(post_id)) == author_id:
+                storages["private"].delete(f"{folder}/{name}")
+
+
+def _folder(post_id: int) -> str:
+    place = int(blake2b(str(post_id).encode(), digest_size=4).hexdigest(), 16) % PLACES
+    return f"cards/{author_of(post_id) % GROUPS:02x}/{place:02x}"
+
+
+def _remove(folder: str, beginning: str) -> None:
+    for name in _names(folder):
+        if name.startswith(beginning):
+            storages["private"].delete(f"{folder}/{name}")
 
 
 def drawn(card: Card) -> bytes:
@@ -178,12 +219,12 @@ def _turn() -> Iterator[None]:
         _drawing.release()
 
 
-def _is_there(folder: str) -> bool:
+def _names(folder: str) -> list[str]:
     try:
-        storages["private"].listdir(folder)
+        _folders, names = storages["private"].listdir(folder)
     except FileNotFoundError:
-        return False
-    return True
+        return []
+    return list(names)
 
 
 @lru_cache(maxsize=8)

@@ -42,7 +42,12 @@ def card(request: HttpRequest, handle: str, post_id: int) -> HttpResponseBase:
     if unchanged is not None:
         return unchanged
     address = client_address(request)
-    made = card_file(wanted, before_drawing=lambda: count_or_refuse("card", address))
+    made = card_file(
+        wanted,
+        shown.post.id,
+        before_drawing=lambda: count_or_refuse("card", address),
+        after_drawing=lambda: _require_unchanged(shown),
+    )
     headers = {"ETag": tag, "Cache-Control": KEPT}
     return HttpResponse(made, content_type="image/png", headers=headers)
 
@@ -93,6 +98,13 @@ def _named(address: str) -> FeedItem:
     if shown.author.handle != found[1]:
         raise _not_here()
     return shown
+
+
+def _require_unchanged(shown: FeedItem) -> None:
+    """NotFound when a post is not what it was a moment ago."""
+    now = _public(shown.post.id)
+    if (now.post.version, now.author.name) != (shown.post.version, shown.author.name):
+        raise _not_here()
 
 
 def _public(post_id: int) -> FeedItem:

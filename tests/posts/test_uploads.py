@@ -281,7 +281,7 @@ def addresses(viewer, post):
 
 def test_the_file_of_an_open_post_is_there_for_everybody(alice, bob, client, uploaded):
     for url in addresses(bob, publish(alice, media_ids=[uploaded.pk])):
-        assert fetched(client, url) == (200, "public, max-age=31536000, immutable")
+        assert fetched(client, url) == (200, "public, max-age=31536000, s-maxage=60, immutable")
 
 
 @pytest.mark.parametrize("visibility", ["followers", "mentioned"])

@@ -1,5 +1,6 @@
 """Public posts for those who show links: a drawn picture, and oEmbed."""
 
+from importlib import import_module
 from io import BytesIO
 from pathlib import Path
 
@@ -7,12 +8,15 @@ import pytest
 from django.test import Client
 from PIL import Image
 
+from apps.accounts.actions import update_profile
 from apps.graph.actions import block_user
+from apps.ids import compose
+from apps.personal.erasing import delete_account
 from apps.posts.actions import delete_post
 from apps.posts.editing import edit_post
 from apps.syndication import cards
 from apps.syndication.cards import Card, card_file, drawn, font_of, shown, wrapped
-from tests.factories import publish, suspend
+from tests.factories import PASSWORD, deliver, publish, suspend
 
 pytestmark = pytest.mark.django_db
 
@@ -104,10 +108,67 @@ class TestPicture:
         assert Client().get(f"/@alice/{publish(alice).pk}/card.png").status_code == 200
 
     def test_the_storage_is_bounded(self, kept, monkeypatch):
-        monkeypatch.setattr(cards, "SLOTS", 2)
+        monkeypatch.setattr(cards, "PLACES", 2)
         for number in range(8):
-            card_file(card_of(f"number {number}"), before_drawing=lambda: None)
+            post_id = compose(1_700_000_000, 1, number)
+            nothing = {"before_drawing": lambda: None, "after_drawing": lambda: None}
+            card_file(card_of(f"number {number}"), post_id, **nothing)
         assert 1 <= len(files(kept)) <= 2
+
+
+class TestNothingIsLeft:
+    """The picture shows the words of a post: it goes with them."""
+
+    @pytest.fixture
+    def posts(self, alice, bob, kept):
+        made = [publish(alice, "One."), publish(alice, "Two."), publish(bob, "Three.")]
+        for post in made:
+            assert Client().get(f"/@{post.author.handle}/{post.pk}/card.png").status_code == 200
+        deliver()
+        assert len(files(kept)) == 3
+        return made
+
+    def left(self, kept):
+        deliver()
+        return {int(name.partition("-")[0]) for name in files(kept)}
+
+    def test_of_a_deleted_post(self, alice, posts, kept):
+        delete_post(posts[0].pk, by=alice)
+        assert self.left(kept) == {posts[1].pk, posts[2].pk}
+
+    def test_of_an_edited_one(self, alice, posts, kept):
+        edit_post(alice, posts[0].pk, body="Something else.")
+        assert self.left(kept) == {posts[1].pk, posts[2].pk}
+
+    def test_of_a_suspended_or_deleted_author(self, alice, bob, posts, kept):
+        suspend(alice)
+        assert self.left(kept) == {posts[2].pk}
+        delete_account(bob, password=PASSWORD)
+        assert self.left(kept) == set()
+
+    def test_of_somebody_with_another_name(self, alice, posts, kept):
+        update_profile(alice, display_name="Somebody else", bio="")
+        assert self.left(kept) == {posts[2].pk}
+
+    def test_of_what_was_deleted_while_it_was_drawn(self, alice, kept, monkeypatch):
+        post, drawing = publish(alice, "One."), cards.drawn
+
+        def slow(card):
+            delete_post(post.pk, by=alice)
+            deliver()
+            return drawing(card)
+
+        monkeypatch.setattr(cards, "drawn", slow)
+        assert Client().get(f"/@alice/{post.pk}/card.png").status_code == 404
+        assert files(kept) == []
+
+    def test_of_an_earlier_release(self, kept):
+        (kept / "0af").mkdir(parents=True)
+        (kept / "0af" / "0123.png").write_bytes(b"drawn")
+        import_module("apps.posts.migrations.0018_drop_drawn_pictures").drop_drawn_pictures(
+            None, None
+        )
+        assert files(kept) == []
 
 
 class TestDrawing:

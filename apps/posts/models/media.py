@@ -52,6 +52,9 @@ class Attachment(models.Model):
         # those that wait have no post, and no place in it
         constraints = [models.UniqueConstraint("post", "position", name="attachment_position")]
         indexes = [
+            # who a file belongs to, asked whenever it is served
+            models.Index(fields=["file"], name="attachment_file"),
+            models.Index(fields=["preview"], name="attachment_preview"),
             models.Index(
                 fields=["created_at"], condition=models.Q(post=None), name="attachment_waiting"
             ),

@@ -19,10 +19,12 @@ from apps.accounts.visitors import viewer_id_of
 from apps.engagement import actions as engagement
 from apps.filters.models import FilterContext
 from apps.posts import actions as posts
+from apps.posts.content import Picture
 from apps.posts.drafts import Draft
 from apps.posts.editing import edit_post, pin_post, unpin_post
 from apps.posts.muting import mute_thread, unmute_thread
 from apps.posts.scheduled import schedule_post
+from apps.posts.uploads import uploaded_pictures
 from apps.scopes import scopes
 from apps.timeline import outbox
 from apps.timeline.api.timelines import is_true
@@ -38,7 +40,7 @@ from apps.timeline.schema import (
     StatusInput,
     StatusSchema,
 )
-from apps.timeline.serializers import scheduled_json, status_json
+from apps.timeline.serializers import media_json, scheduled_json, status_json
 from apps.timeline.sifting import marked, sifted, sifted_thread
 from apps.timeline.thread import one_item, own_item, thread
 
@@ -186,10 +188,14 @@ def _edit(request: Request, status_id: int) -> Response:
 
 def _delete(request: Request, status_id: int) -> Response:
     viewer = viewer_of(request)
-    before = status_json(one_item(viewer.pk, status_id))
+    item = one_item(viewer.pk, status_id)
+    before = status_json(item)
     deleted = posts.delete_post(status_id, by=viewer, keep_pictures=not _drops_pictures(request))
     outbox.leave(deleted)
-    return Response({**before, "text": deleted.body})
+    # those that wait for another post have other addresses now, for their owner alone
+    waiting = uploaded_pictures(viewer, [picture.id for picture in item.post.pictures])
+    media = [media_json(Picture.of(one)) for one in waiting]
+    return Response({**before, "text": deleted.body, "media_attachments": media})
 
 
 def _drops_pictures(request: Request) -> bool:
