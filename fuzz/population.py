@@ -80,9 +80,9 @@ def _person(handle: str) -> User:
 def _posts(alice: User, bob: User, fans: Sequence[User], circle_id: int) -> list[int]:
     made = []
     for visibility in Visibility.values:
-        into = {"circle_id": circle_id} if visibility == Visibility.CIRCLE else {}
+        circle = circle_id if visibility == Visibility.CIRCLE else None
         body = f"Said to some: {visibility} @{bob.handle} #river"
-        made.append(publish_post(alice, Draft(body, visibility=visibility, **into)).pk)
+        made.append(publish_post(alice, Draft(body, visibility=visibility, circle_id=circle)).pk)
     poll = PollDraft(["Red", "Green"], 3600)
     made += [publish_post(one, Draft("Which?", poll=poll)).pk for one in (alice, bob, *fans)]
     made.append(publish_post(alice, Draft("Look.", media_ids=[_picture(alice)])).pk)

@@ -1,14 +1,17 @@
 """Figures of the matrix: a line for each part of it as it ends, and the sum at the end."""
 
 from collections import Counter
+from typing import Any
 
 import pytest
 
-_parts: list[dict] = []
+Part = dict[str, Any]
+_parts: list[Part] = []
 
 
-def _figures(report: pytest.TestReport) -> dict | None:
-    return next((value for name, value in report.user_properties if name == "matrix"), None)
+def _figures(report: pytest.TestReport) -> Part | None:
+    found: dict[str, Any] = dict(report.user_properties)
+    return found.get("matrix")
 
 
 @pytest.hookimpl(trylast=True)

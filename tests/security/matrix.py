@@ -101,14 +101,16 @@ class Asker:
             for key, value in surface.data.items()
         }
         who = self._token if surface.is_api else self._cookie
-        extra = {("HTTP_AUTHORIZATION" if surface.is_api else "HTTP_COOKIE"): who} if who else {}
+        extra: dict[str, Any] = (
+            {("HTTP_AUTHORIZATION" if surface.is_api else "HTTP_COOKIE"): who} if who else {}
+        )
         if surface.is_api and who:
             extra["HTTP_AUTHORIZATION"] = f"Bearer {who}"
         kind = "application/json" if surface.is_api else "application/x-www-form-urlencoded"
         body = orjson.dumps(data) if surface.is_api else urlencode(data).encode()
         sent = body if surface.method != "GET" else b""
         request = self._factory.generic(surface.method, path, sent, kind, **extra)
-        response = self._handler(request.environ)
+        response: Any = self._handler(request.environ)
         content = b"".join(response.streaming_content) if response.streaming else response.content
         self._tally.requests += 1
         if response.status_code >= 500 and response.status_code != 501:

@@ -213,7 +213,7 @@ def _changed(
 
 def _rows() -> tuple[int, ...]:
     models = (Like, Bookmark, Vote, Post, ThreadMute)
-    return tuple(model.objects.count() for model in models)  # type: ignore[attr-defined]
+    return tuple(model.objects.count() for model in models)
 
 
 def _assert_nothing_is_vacuous(matrix: Matrix) -> None:
