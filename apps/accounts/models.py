@@ -204,7 +204,7 @@ class User(AbstractBaseUser, PermissionsMixin):
         super().set_unusable_password()
         self.has_new_password = True
 
-    def check_password(self, raw_password: str) -> bool:
+    def check_password(self, raw_password: str | None) -> bool:
         """Whether this is the password. One that is hashed in an older way is hashed again, which makes it no new one."""
 
         def rehash(right: str) -> None:
