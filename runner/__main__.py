@@ -21,9 +21,10 @@ def main(command_line: list[str]) -> int:
             "bench",
             "capacity",
             "drill",
+            "fuzz",
             "vitals",
         ):
-            packages.enter(development=request.verb in ("test", "check", "vitals"))
+            packages.enter(development=request.verb in ("test", "check", "fuzz", "vitals"))
         return perform(request)
     except LaunchError as error:
         complain(str(error))
@@ -46,6 +47,7 @@ def perform(request: arguments.Request) -> int:
         "bench": lambda: checks.bench(request.rest),
         "capacity": lambda: checks.capacity(request.rest),
         "drill": lambda: checks.drill(request.rest),
+        "fuzz": lambda: checks.fuzz(request.rest),
         "vitals": lambda: checks.vitals(request.rest),
     }
     return verbs[request.verb]()

@@ -21,10 +21,11 @@ VERBS = (
     "bench",
     "capacity",
     "drill",
+    "fuzz",
     "vitals",
 )
-# Everything after these belongs to pytest, Django, the benchmarks, the drill and the vitals, --help included.
-PASSED_ON = ("test", "manage", "bench", "capacity", "drill", "vitals")
+# Everything after these belongs to pytest, Django, the benchmarks, the drill, the fuzzer and the vitals, --help included.
+PASSED_ON = ("test", "manage", "bench", "capacity", "drill", "fuzz", "vitals")
 SUMMARY = """\
 Starts the site with everything it needs, and its tools.
 
@@ -33,10 +34,12 @@ Starts the site with everything it needs, and its tools.
   ./run reset                delete the data of a site
   ./run manage COMMAND ...   a Django management command in the site's environment
   ./run test [ARGUMENTS]     the tests; arguments go to pytest
+  ./run test --matrix        all of the authorization matrix, with its figures
   ./run check                format, lint, imports, types, migrations, schema, and the tests
   ./run bench SUITE          our figures beside what one would do otherwise; --help says more
   ./run capacity             what a population needs, from what was measured; --help says more
   ./run drill                load and faults on a site of its own, then the proof; --help says more
+  ./run fuzz                 requests that nobody thought of, to every endpoint and form; --help says more
   ./run vitals               every page in a browser: accessibility, weight, speed; --help says more
 """
 EXAMPLES = """\

@@ -1,4 +1,4 @@
-"""`./run test`, `./run check`, `./run bench`, `./run capacity`, `./run drill` and `./run vitals`."""
+"""`./run test`, `./run check`, `./run bench`, `./run capacity`, `./run drill`, `./run fuzz` and `./run vitals`."""
 
 import os
 import shutil
@@ -25,6 +25,7 @@ SERVER_SETTINGS = (
     "MEMCACHED_MAIN_MEGABYTES", "MEMCACHED_BACKUP_MEGABYTES", "MEMCACHED_L1_MEGABYTES",
 )  # fmt: skip
 
+MATRIX, MATRIX_TESTS = "--matrix", "tests/security/test_matrix.py"
 MOST_PROCESSES = 4  # of the tests; one PostgreSQL serves them all
 # The Dockerfile's Python runs a part of the tests: what threads share, SQL, pages, the API, a login by code.
 IMAGE_PYTHON = "3.13"
@@ -37,6 +38,8 @@ SHORT_DRILL = ("--minutes", "0.6", "--rate", "16")  # with healing and checks ab
 
 def test(arguments: list[str]) -> NoReturn:
     """Replace this process by pytest; the whole suite runs in several processes."""
+    if MATRIX in arguments:
+        arguments = [*arguments, MATRIX_TESTS, *_in_parallel(), "-p", "no:logging"]
     _become("pytest", arguments or _in_parallel())
 
 
@@ -53,6 +56,11 @@ def capacity(arguments: list[str]) -> NoReturn:
 def drill(arguments: list[str]) -> NoReturn:
     """Replace this process by the drill."""
     _become("drill", arguments)
+
+
+def fuzz(arguments: list[str]) -> NoReturn:
+    """Replace this process by the fuzzer."""
+    _become("fuzz", arguments)
 
 
 def vitals(arguments: list[str]) -> NoReturn:
@@ -168,6 +176,7 @@ def _checks_with_servers(directory: Path) -> list[str]:
                     "runner",
                     "bench",
                     "drill",
+                    "fuzz",
                     "vitals",
                     "tests",
                     "serve.py",

@@ -30,6 +30,9 @@ def pytest_addoption(parser):
         "--api-requests", type=int, default=400, help="requests of tests/api/test_schema.py"
     )
     parser.addoption("--api-seed", type=int, default=1, help="of what it asks")
+    parser.addoption(
+        "--matrix", action="store_true", help="all of the authorization matrix of tests/security"
+    )
 
 
 @pytest.fixture(scope="session")

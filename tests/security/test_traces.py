@@ -1,0 +1,124 @@
+"""A post that somebody may not see changes no byte of any answer to them: not a number, not a date, not an order."""
+
+import logging
+
+import pytest
+
+from apps.graph.actions import follow_user
+from apps.graph.circle_actions import add_to_circle, create_circle
+from apps.posts.actions import delete_post
+from apps.posts.drafts import PollDraft
+from tests.factories import make_user, publish
+from tests.security.matrix import Asker, Tally, filled
+from tests.security.surfaces import LISTS
+from tests.security.world import World, settle
+
+pytestmark = pytest.mark.django_db
+
+VIEWERS = ("anonymous", "stranger")
+RESTRICTED = ("followers", "mentioned", "circle")
+ONE_OF = 4  # addresses is asked in the short form
+
+
+@pytest.fixture
+def world(settings):
+    settings.RATE_LIMITS = dict.fromkeys(settings.RATE_LIMITS, (10**9, 60))
+    logging.disable(logging.WARNING)
+    world = World("open")
+    for name in ("author", "friend", "stranger", "reader"):
+        world.people[name] = make_user(f"v{name}")
+    author, friend, reader = (world.people[name] for name in ("author", "friend", "reader"))
+    follow_user(reader, author)
+    follow_user(world.people["stranger"], friend)
+    world.circle = create_circle(author, name="Close")
+    add_to_circle(author, world.circle.pk, [reader])
+    world.root = publish(friend, "What everybody may read.").pk
+    publish(author, "And this.")
+    settle()
+    yield world
+    logging.disable(logging.NOTSET)
+
+
+def write_everything(world):
+    """Every restricted kind of post, around a public one."""
+    author, made = world.people["author"], []
+    for visibility in RESTRICTED:
+        into = {"circle_id": world.circle.pk} if visibility == "circle" else {}
+        kinds = (
+            {},
+            {"reply_to_id": world.root},
+            {"quote_of_id": world.root},
+            {"poll": PollDraft(["Yes", "No"], 3600)},
+        )
+        for number, draft in enumerate(kinds):
+            body = f"Said to some @vreader #secret{visibility}{number} #river"
+            post = publish(author, body, visibility=visibility, **into, **draft)
+            made.append(post.pk)
+    settle()
+    return made
+
+
+def everything(world, viewer, surfaces):
+    asker = Asker(world, viewer, Tally())
+    author, friend = world.people["author"].pk, world.people["friend"].pk
+    places = {
+        "author_id": author, "friend_id": friend, "root": world.root, "list": 1, "filter": 1, "circle": 1, "today": "2026-01-01",
+        "many": f"id[]={world.root}", "more": f"id[]={world.root}",
+    }  # fmt: skip
+    return {
+        filled(surface.path, places): asker.ask(surface, **places).constant for surface in surfaces
+    }
+
+
+def test_what_may_not_be_seen_changes_nothing(world, request):
+    surfaces = LISTS if request.config.getoption("--matrix") else LISTS[::ONE_OF] + counted()
+    before = {viewer: everything(world, viewer, surfaces) for viewer in VIEWERS}
+    made = write_everything(world)
+    for viewer in VIEWERS:
+        assert different(before[viewer], everything(world, viewer, surfaces)) == []
+    for post_id in made:
+        delete_post(post_id, by=world.people["author"])
+    settle()
+    for viewer in VIEWERS:
+        assert different(before[viewer], everything(world, viewer, surfaces)) == []
+
+
+def test_what_is_deleted_leaves_nothing(world):
+    """Of a public post with a tag too."""
+    before = {viewer: everything(world, viewer, counted()) for viewer in VIEWERS}
+    author = world.people["author"]
+    made = [
+        publish(author, "Look #gone", quote_of_id=world.root).pk,
+        publish(author, "Yes #gone", reply_to_id=world.root).pk,
+    ]
+    settle()
+    for post_id in made:
+        delete_post(post_id, by=author)
+    settle()
+    for viewer in VIEWERS:
+        assert different(before[viewer], everything(world, viewer, counted()), dates=False) == []
+
+
+def counted():
+    """Where numbers, dates and tags stand."""
+    paths = ("accounts/{author_id}", "statuses/{root}", "accounts/lookup?acct=vauthor", "trends/tags", "statuses/{root}/quotes", "statuses/{root}/context")  # fmt: skip
+    wanted = {f"/api/v1/{path}" for path in paths} | {
+        "/@vauthor",
+        "/@vfriend/{root}",
+        "/explore/tags",
+        "/search",
+    }
+    return tuple(surface for surface in LISTS if surface.path in wanted)
+
+
+def different(before, after, *, dates=True):
+    """The addresses at which something else is said, and what."""
+    found = []
+    for path, text in before.items():
+        now = after[path]
+        if text != now and (dates or "last_status_at" not in text):
+            at = next((n for n, (a, b) in enumerate(zip(text, now, strict=False)) if a != b), 0)
+            found.append(
+                f"{path}: {text[max(0, at - 60) : at + 30]!r} -> {now[max(0, at - 60) : at + 30]!r}"
+            )
+    return found
