@@ -9,7 +9,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('accounts', '0014_knows_circles'),
+        ('accounts', '0016_index_of_files'),
     ]
 
     operations = [

@@ -4,7 +4,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('posts', '0015_attachment_moves'),
+        ('posts', '0018_drop_drawn_pictures'),
     ]
 
     operations = [
