@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
-MOST_LINES = 300
 MODULES = sorted(
     path
     for folder in ("apps", "bench", "drill", "feedsite", "runner", "vitals")
@@ -19,7 +18,6 @@ TESTS = sorted((ROOT / "tests").rglob("*.py"))
 TEMPLATES = sorted(
     path for folder in ("templates", "apps") for path in (ROOT / folder).rglob("*.html")
 )
-LONG = {"feedsite/settings.py"}  # every setting in one file
 # Low to high; `feedsite` owns the templates at the top level.
 APPS = [
     "events",
@@ -58,10 +56,8 @@ def comments(path):
 
 
 @pytest.mark.parametrize("path", MODULES, ids=name_of)
-def test_a_module_is_short_and_says_what_it_is_for(path):
+def test_a_module_says_what_it_is_for(path):
     text = path.read_text()
-    if name_of(path) not in LONG:
-        assert len(text.splitlines()) <= MOST_LINES
     if text.strip():
         assert ast.get_docstring(ast.parse(text))
 
