@@ -6,6 +6,7 @@ the system queues is not lost while a server restarts.
 
 import argparse
 import socket
+from typing import Any, cast
 
 from granian._granian import SocketHolder
 from granian.constants import HTTPModes, Interfaces
@@ -24,15 +25,15 @@ APPLICATIONS = {
 class _Server(MPServer):
     """granian on a socket that listens already."""
 
-    def __init__(self, listening: socket.socket, **options: object) -> None:
+    def __init__(self, listening: socket.socket, **options: Any) -> None:
         host, port = listening.getsockname()[:2]
         super().__init__(address=host, port=port, **options)
         self._listening = listening
 
     def _init_shared_socket(self) -> None:
-        number = self._listening.fileno()
-        self._ssp, self._sso, self._sfd = None, self._listening, number
-        self._shd = SocketHolder(*(number, False, self.backlog))  # a descriptor, and no Unix socket
+        number, holder = self._listening.fileno(), cast("Any", SocketHolder)
+        shared = holder(number, False, self.backlog)  # noqa: FBT003 -- whether it is a Unix socket
+        vars(self).update(_ssp=None, _sso=self._listening, _sfd=number, _shd=shared)
 
 
 def main() -> None:
