@@ -29,36 +29,36 @@ def rotate(settings):
 
 
 @pytest.fixture
-def browser(rotate):
+def visitor(rotate):
     user = make_user("rotating")
     user.set_password(PASSWORD)
     user.save()
-    browser = Client()
-    answer = browser.post("/login", {"username": "rotating", "password": PASSWORD})
+    visitor = Client()
+    answer = visitor.post("/login", {"username": "rotating", "password": PASSWORD})
     assert answer.status_code in {302, 303}
-    return browser
+    return visitor
 
 
-def test_a_session_goes_on_and_can_still_be_ended(browser, rotate):
+def test_a_session_goes_on_and_can_still_be_ended(visitor, rotate):
     rotate(OLD)
-    assert browser.get("/home").status_code == 200
-    assert browser.get("/home").status_code == 200
+    assert visitor.get("/home").status_code == 200
+    assert visitor.get("/home").status_code == 200
     login = Login.objects.get(user__handle="rotating")
-    assert login.session_key == browser.cookies["sessionid"].value, "it is found under its new key"
+    assert login.session_key == visitor.cookies["sessionid"].value, "it is found under its new key"
     end_session(login.user, login.pk)
-    assert browser.get("/home").status_code == 302
+    assert visitor.get("/home").status_code == 302
 
 
-def test_the_session_outlives_the_old_key_once_it_was_used(browser, rotate):
+def test_the_session_outlives_the_old_key_once_it_was_used(visitor, rotate):
     rotate(OLD)
-    browser.get("/home")
+    visitor.get("/home")
     rotate()
-    assert browser.get("/home").status_code == 200
+    assert visitor.get("/home").status_code == 200
 
 
-def test_a_key_that_leaked_is_worth_nothing(browser, rotate):
+def test_a_key_that_leaked_is_worth_nothing(visitor, rotate):
     rotate()
-    assert browser.get("/home").status_code == 302
+    assert visitor.get("/home").status_code == 302
 
 
 def holds(address):

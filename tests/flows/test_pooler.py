@@ -46,7 +46,8 @@ def limited(settings):
 
 @pytest.fixture
 def site(pooler, tmp_path, monkeypatch):
-    there = {**environment(), "DATABASE_URL": pooler, "DATABASE_POOLER": "transaction"}
+    patient = {"WEB_QUEUE_SECONDS": "20"}  # a busy machine is no refusal
+    there = {**environment(), **patient, "DATABASE_URL": pooler, "DATABASE_POOLER": "transaction"}
     monkeypatch.setattr("tests.flows.processes.environment", lambda: there)
     process, address = start_web(tmp_path)
     yield address
