@@ -44,7 +44,7 @@ def change_password(request: HttpRequest, extra_context: object = None) -> HttpR
 
 
 admin.site.login = log_in  # type: ignore[method-assign]  # Django's documented way
-admin.site.password_change = change_password  # type: ignore[method-assign]  # as above
+admin.site.password_change = change_password  # type: ignore[assignment, method-assign]  # as above
 
 
 def user_link(user: User) -> SafeString:
