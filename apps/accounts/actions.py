@@ -80,7 +80,8 @@ def register(
     except IntegrityError:  # lost a race that the checks above could not see
         if user.email is None or _handle_errors(user.handle) or by_operator:
             raise _invalid({"handle": _("This handle is taken.")}) from None
-        user.email, user.pending_email, user.pending_email_at = None, user.email, timezone.now()
+        pending, user.email = user.email, None
+        user.pending_email, user.pending_email_at = pending, timezone.now()
         _insert(user)
     return user
 

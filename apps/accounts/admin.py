@@ -55,7 +55,7 @@ def change_password(request: HttpRequest, extra_context: object = None) -> HttpR
 
 
 admin.site.login = log_in  # type: ignore[method-assign]  # Django's documented way
-admin.site.password_change = change_password  # type: ignore[method-assign]  # as above
+admin.site.password_change = change_password  # type: ignore[assignment, method-assign]  # as above
 admin.site.has_permission = may_act_as_staff  # type: ignore[method-assign]  # as well
 # Nobody looks at the keys of others, or makes them: a second factor is taken away as a whole, by an action on the account.
 admin.site.unregister([TOTPDevice, StaticDevice])

@@ -277,7 +277,7 @@ class NewPasswordForm(PasswordChangeForm):
 class ResetForm(PasswordResetForm):
     """The address of an account. Whether there is one, the worker looks who sends the link."""
 
-    def save(self, **_options: Any) -> None:
+    def save(self, **_options: Any) -> None:  # type: ignore[override]  # it takes the same, and needs none of it
         """Have the mail sent. TooMany for an address, whether it is anybody's or not."""
         address = clean_email(self.cleaned_data["email"]) or ""
         count_or_refuse("password_reset_account", address)

@@ -73,7 +73,8 @@ class LocalWindows:
         """Count `cost`: how much of the window is used, and in how many seconds it ends."""
         with self._lock:
             now = self._clock()
-            used, end = self._ends.get(limit.name, {}).get(limit.key, (0, 0.0))
+            windows = self._ends.get(limit.name)
+            used, end = windows.get(limit.key, (0, 0.0)) if windows else (0, 0.0)
             if end <= now:
                 used, end = 0, now + limit.seconds
             used = max(used + cost, 0)

@@ -128,7 +128,7 @@ class TestConfirming:
         assert "@user_two" in Client().get(link).text
         assert User.objects.get(handle="user_two").email is None  # looking confirms nothing
         assert Client().post(link)["Location"] == "/login"
-        assert authenticate(username=FREE, password=PASSWORD).handle == "user_two"
+        assert authenticate(username=FREE, password=PASSWORD) == User.objects.get(email=FREE)
         assert browser.get("/settings/email").status_code == 302
 
     def test_a_link_works_once(self, browser):

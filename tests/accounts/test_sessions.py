@@ -96,6 +96,7 @@ def test_a_new_password_ends_what_the_old_one_let_in(alice, way, mailoutbox):
         here.post("/password/change", {"old_password": PASSWORD, **new})
     else:
         here.post("/password/reset", {"email": alice.email})
+        deliver()
         [link] = re.findall(r"/password/reset/\S+", str(mailoutbox[0].body))
         here.post(here.get(link).headers["Location"], new)
     deliver()

@@ -135,7 +135,7 @@ def test_the_page_says_what_happens_and_asks_for_the_password(alice, page_of):
 
 
 def test_guessing_the_password_is_limited(alice, page_of, settings):
-    settings.RATE_LIMITS = {**settings.RATE_LIMITS, "log_in": (1, 60)}
+    settings.RATE_LIMITS = {**settings.RATE_LIMITS, "guess_device": (1, 60)}
     browser = page_of(alice)
     for status in (422, 429):
         assert browser.post(PAGE, {**MEANT, "password": "something else"}).status_code == status
