@@ -19,7 +19,10 @@ TESTS = sorted((ROOT / "tests").rglob("*.py"))
 TEMPLATES = sorted(
     path for folder in ("templates", "apps") for path in (ROOT / folder).rglob("*.html")
 )
-LONG = {"feedsite/settings.py", "apps/accounts/models.py"}  # every setting, and every table of accounts, in one file
+LONG = {
+    "feedsite/settings.py",
+    "apps/accounts/models.py",
+}  # every setting, and every table of accounts, in one file
 # Low to high; `feedsite` owns the templates at the top level.
 APPS = [
     "events",
