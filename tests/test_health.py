@@ -202,18 +202,21 @@ def test_the_streaming_server_is_well_when_news_come_in(monkeypatch, hears, stat
     async def send(message):
         sent.append(message)
 
+    async def receive():
+        return {"type": "http.disconnect"}
+
     async def heard(_hub):
         return hears
 
     monkeypatch.setattr(Hub, "hears", heard)
     monkeypatch.setattr(Hub, "start", lambda _hub: None)
     scope = {"type": "http", "method": "GET", "path": "/api/v1/streaming/health"}
-    asyncio.run(Server()(scope, None, send))
+    asyncio.run(Server()(scope, receive, send))
     assert sent[0]["status"] == status
 
 
-def test_a_container_without_a_port_asks_for_its_own_report(monkeypatch):
-    monkeypatch.setenv("REDIS_URL", servers.settings.REDIS_URL)
+def test_a_container_without_a_port_asks_for_its_own_report(monkeypatch, settings):
+    monkeypatch.setenv("REDIS_URL", settings.REDIS_URL)
     assert (healthcheck.PROCESSES, healthcheck.REPORT) == (listener.PROCESSES, listener.REPORT)
     assert not healthcheck.reports("worker")
     name = f"{socket.gethostname()}:1"

@@ -2,6 +2,7 @@
 
 import json
 from io import BytesIO
+from typing import Any
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
@@ -45,7 +46,7 @@ class Recorded:
         return self.names | {self.renamed.get(name) for name in self.names}
 
 
-def _recording_dict(base, recorded):  # noqa: C901 -- one small method after the other
+def _recording_dict(base: Any, recorded: Recorded) -> Any:  # noqa: C901 -- one small method after the other
     class Recording(base):
         def __getitem__(self, name):
             recorded.names.add(name)
@@ -87,7 +88,7 @@ def recorded(monkeypatch):
     """What views ask of queries, and of the bodies that serializers have read."""
     found = Recorded()
     query_class, body_class = _recording_dict(QueryDict, found), _recording_dict(dict, found)
-    query_of = Request.query_params.fget
+    query_of: Any = vars(Request)["query_params"].fget
 
     def query_params(request):
         known = getattr(request, "_recorded_query", None)
@@ -158,7 +159,7 @@ def world(alice, bob, settings, tmp_path):
         "number": schedule_post(alice, Draft("Later."), in_an_hour()).pk,
         "name": "river",
         "circle_id": create_circle(alice, name="Friends").pk,
-        "notification_id": Notification.objects.filter(user=alice).first().pk,
+        "notification_id": Notification.objects.filter(user=alice).values_list("pk", flat=True)[0],
     }
 
 
@@ -296,7 +297,7 @@ def _file():
 
 def test_what_this_site_cannot_hide_is_refused(alice, api_of):
     program, address = api_of(alice), "/api/v1/accounts/update_credentials"
-    for asked in ({"hide_collections": True}, {"source": {"quote_policy": "nobody"}}):
-        assert program.patch(address, asked, format="json").status_code == 422
+    for refused in ({"hide_collections": True}, {"source": {"quote_policy": "nobody"}}):
+        assert program.patch(address, refused, format="json").status_code == 422
     for asked in ({"hide_collections": "false"}, {"source": {"quote_policy": "public"}}):
         assert program.patch(address, asked, format="json").status_code == 200

@@ -16,7 +16,7 @@ from apps.posts.actions import delete_post
 from apps.posts.editing import edit_post
 from apps.posts.models import Attachment
 from apps.posts.uploads import upload_picture
-from tests.factories import PASSWORD, publish, suspend
+from tests.factories import PASSWORD, moderator, publish, suspend
 from tests.posts.test_uploads import picture
 
 pytestmark = pytest.mark.django_db
@@ -134,7 +134,7 @@ def test_a_suspension_takes_every_picture_away_and_the_end_brings_it_back(alice,
     suspend(alice)
     assert set(answers(known)) == {404}
     assert answers(other) == [200, 200]
-    restore_user(alice, by=User(is_staff=True))
+    restore_user(alice, by=moderator(), reason="A test.")
     assert set(answers(known)) == {200}
 
 

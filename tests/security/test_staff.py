@@ -21,20 +21,20 @@ def is_there(post) -> bool:
     return Post.objects.filter(pk=post.pk, deleted_at=None).exists()
 
 
-def on_record() -> list[tuple[str, str, str]]:
+def on_record():
     rows = LogEntry.objects.order_by("pk").select_related("user")
     return [(row.user.handle, row.object_id, row.change_message) for row in rows]
 
 
-def delete_by_api(staff, post, api_of) -> int:
+def delete_by_api(staff, post, api_of):
     return api_of(staff, "write:statuses").delete(f"/api/v1/statuses/{post.pk}").status_code
 
 
-def delete_by_page(staff, post, _api_of) -> int:
+def delete_by_page(staff, post, _api_of):
     return browser_of(staff).post(f"/posts/{post.pk}/delete").status_code
 
 
-def delete_in_admin(staff, post, _api_of) -> int:
+def delete_in_admin(staff, post, _api_of):
     return confirm(browser_of(staff), "/admin/posts/post/", "delete_posts", [post]).status_code
 
 

@@ -5,7 +5,6 @@ import re
 import pytest
 
 from apps.accounts.actions import restore_user
-from apps.accounts.models import User
 from apps.graph.circle_actions import create_circle
 from apps.personal.erasing import delete_account
 from apps.posts.actions import delete_post
@@ -14,7 +13,7 @@ from apps.search.indexing import index_posts
 from apps.tags.counting import count_days
 from apps.tags.models import TagDay
 from apps.tags.queries import talked_about
-from tests.factories import PASSWORD, publish, suspend
+from tests.factories import PASSWORD, moderator, publish, suspend
 
 pytestmark = pytest.mark.django_db
 
@@ -121,7 +120,7 @@ def test_the_tags_of_a_suspended_author_vanish_and_come_back(alice, bob, page_of
     count_days()
     tea, gone = (TagDay.objects.get(tag__name=name) for name in ("tea", SECRET))
     assert ((tea.uses, tea.accounts), gone.uses) == ((1, 1), 0)
-    restore_user(alice, by=User(is_staff=True))
+    restore_user(alice, by=moderator(), reason="A test.")
     count_days()
     assert shown_tags(api_of(None), SECRET) == [SECRET]
     assert SECRET in [known.tag.name for known in talked_about()]

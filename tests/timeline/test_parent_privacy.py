@@ -5,7 +5,6 @@ import json
 import pytest
 
 from apps.accounts.actions import restore_user
-from apps.accounts.models import User
 from apps.graph.actions import block_user, follow_user, unblock_user, unfollow_user
 from apps.posts import gate
 from apps.posts.actions import delete_post, repost
@@ -13,7 +12,7 @@ from apps.posts.standing import Standing
 from apps.streaming.queries import news_of_post
 from apps.streaming.streams import Stream
 from apps.timeline.hydrate import hydrate, hydrated
-from tests.factories import deliver, make_user, publish, suspend
+from tests.factories import deliver, make_user, moderator, publish, suspend
 from tests.faults import dead_memcached
 
 pytestmark = pytest.mark.django_db
@@ -76,7 +75,7 @@ def test_it_follows_what_the_viewer_may_see_now(bob, carol, dora, api_of, page_o
     unblock_user(bob, carol)
     suspend(carol)
     assert now() == (None, None)
-    restore_user(carol, by=User(is_staff=True))
+    restore_user(carol, by=moderator(), reason="A test.")
     assert now() == full(said)
     delete_post(said.pk, by=carol)
     assert now() == (None, None)
