@@ -122,6 +122,7 @@ function flip(form) {
 document.addEventListener("htmx:beforeRequest", (event) => {
   if (event.target.matches(".toggle")) flip(event.target);
   if (!event.target.closest("#older") || !feed) return;
+  if (feed.style.visibility) return event.preventDefault(); // its place is being looked for
   feed.setAttribute("aria-busy", "true");
   mark(feed, event.target);
 });

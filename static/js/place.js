@@ -17,8 +17,13 @@ export async function restore(place, { feed, mark, renumber }) {
   }
   if (pages) {
     htmx.process(feed);
-    htmx.process(document.getElementById("older"));
     renumber();
+  }
+  const older = document.getElementById("older");
+  const unasked = older?.cloneNode(true); // what it asked for in the meantime was held back
+  if (unasked) {
+    older.replaceWith(unasked);
+    htmx.process(unasked);
   }
   feed.style.visibility = "";
   if (post) scrollBy({ top: post.getBoundingClientRect().top - place.top, behavior: "instant" });
