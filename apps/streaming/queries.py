@@ -1,6 +1,6 @@
 """What news says to which of those who listen, decided as their pages are: by the same gate and the same rules."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import orjson
@@ -62,12 +62,15 @@ def news_of_post(post_id: int, event: str, heard: Heard) -> Iterator[News]:
 
 
 def news_of_delete(post_id: int, heard: Heard) -> Iterator[News]:
-    """A post that is gone, to those who could have it on a page."""
+    """A post that is gone, to those who could have it on a page: nobody across a block, who never saw it."""
     post = Post.objects.filter(pk=post_id).exclude(deleted_at=None).first()
     if post is None:
         return
-    for listener_id, streams in _concerned(post, heard).items():
-        yield News(listener_id, frozenset(streams), "delete", str(post_id))
+    concerned = _concerned(post, heard)
+    severed = _severed(post.author_id, list(concerned))
+    for listener_id, streams in concerned.items():
+        if listener_id not in severed:
+            yield News(listener_id, frozenset(streams), "delete", str(post_id))
 
 
 def news_of_notifications(listener_id: int, after: int) -> tuple[int, list[News]]:
@@ -162,6 +165,14 @@ def _at_home(post: Post, listeners: Collection[int]) -> set[int]:
     names = tag_names(post.body)
     if names and post.visibility == Visibility.PUBLIC:
         found |= followers_among(names, listeners)
+    return found
+
+
+def _severed(author_id: int, listeners: Sequence[int]) -> set[int]:
+    """Those of the listeners between whom and the author there is a block."""
+    found = set[int]()
+    for start in range(0, len(listeners), RELATED_AT_ONCE):
+        found |= exact_relations(author_id, listeners[start : start + RELATED_AT_ONCE]).severed
     return found
 
 

@@ -57,7 +57,10 @@ def profile_timeline(
     else:
         source = partial(profile_ids, author, viewer_id, replies=replies)
     rule = partial(_has_tag, normal(wanted.tag)) if wanted.tag else anything
-    return fill_page(source, viewer_id=viewer_id, cursor=cursor, rule=rule, known=known)
+    page = fill_page(source, viewer_id=viewer_id, cursor=cursor, rule=rule, known=known)
+    if not page.items and author.pk in exact_relations(viewer_id, [author.pk]).severed:
+        return Page()  # its cursor would name a post that the viewer may not see
+    return page
 
 
 def pinned_posts(author: User, viewer_id: int | None) -> list[FeedItem]:

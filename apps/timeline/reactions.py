@@ -2,9 +2,12 @@
 
 from collections.abc import Sequence
 
+from django.db.models import Exists, OuterRef
+
 from apps.accounts.models import User
 from apps.accounts.queries import users_by_id
 from apps.engagement.queries import likers_page
+from apps.graph.models import Block
 from apps.graph.queries import exact_relations
 from apps.paging import Cursor, Page, page_of_rows
 from apps.posts.models import Kind, Post
@@ -23,7 +26,13 @@ def likers(viewer_id: int | None, post_id: int, cursor: Cursor) -> Page[User]:
 def reposters(viewer_id: int | None, post_id: int, cursor: Cursor) -> Page[User]:
     """Who reposted a post, the last first; the cursor is the repost's id. NotFound."""
     shown = one_item(viewer_id, post_id).shown
-    reposts = Post.objects.filter(source=shown.id, kind=Kind.REPOST, deleted_at=None)
+    reposts = Post.objects.filter(
+        source=shown.id, kind=Kind.REPOST, deleted_at=None, author__suspended_at=None
+    )
+    if viewer_id is not None:  # the cursor would name a repost that the viewer may not see
+        blocked = Block.objects.filter(owner=viewer_id, blocked=OuterRef("author"))
+        blocking = Block.objects.filter(owner=OuterRef("author"), blocked=viewer_id)
+        reposts = reposts.exclude(Exists(blocked) | Exists(blocking))
     page: Page[Post] = page_of_rows(reposts, cursor)
     return page.mapped(_people(viewer_id, [post.author_id for post in page.items]))
 

@@ -333,7 +333,8 @@ class Matrix:
         """What those who listen to everything hear of every post."""
         ids = {world_id.pk: name for name, world_id in self.world.people.items()}
         names = ("user", "public", "public:local", "public:media", "direct", "user:notification")
-        everybody = [pk for pk, name in ids.items() if name in VIEWERS]
+        # streams of the suspended end with the suspension
+        everybody = [pk for pk, name in ids.items() if name in VIEWERS and name != "suspended"]
         heard: dict[Stream, list[int]] = {Stream(name): everybody for name in names}
         heard[Stream("hashtag", "river")] = everybody
         for name, list_id in self.world.lists.items():
