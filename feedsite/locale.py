@@ -1,6 +1,5 @@
 """The language of a page: the user's setting, else the cookie, else what the browser asks for."""
 
-from django.conf import settings
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 from django.middleware.locale import LocaleMiddleware
@@ -8,6 +7,7 @@ from django.utils import translation
 from django.utils.cache import patch_vary_headers
 
 from apps.accounts.visitors import viewer_of
+from feedsite.privacy import is_file
 
 
 class UserLocaleMiddleware(LocaleMiddleware):
@@ -24,13 +24,8 @@ class UserLocaleMiddleware(LocaleMiddleware):
         self, request: HttpRequest, response: HttpResponseBase
     ) -> HttpResponseBase:
         """Say which language it became."""
-        if not _is_file(request):
+        if not is_file(request, response):
             patch_vary_headers(response, ("Accept-Language",))
             response.headers.setdefault("Content-Language", translation.get_language() or "en")
         translation.deactivate()  # the thread's next request may fail before it has a language of its own
         return response
-
-
-def _is_file(request: HttpRequest) -> bool:
-    """A picture has no language: one copy in a shared cache serves everybody."""
-    return request.path.startswith(settings.MEDIA_URL)

@@ -1,10 +1,16 @@
 """Responses are private unless a view says otherwise: no shared cache ever holds one person's page."""
 
 from collections.abc import Callable
+from http import HTTPStatus
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponseBase
 from django.utils.cache import patch_vary_headers
+
+
+def is_file(request: HttpRequest, response: HttpResponseBase) -> bool:
+    """Whether the answer is a picture: it is the same for everybody, and has no language."""
+    return request.path.startswith(settings.MEDIA_URL) and response.status_code == HTTPStatus.OK
 
 
 class PrivateByDefaultMiddleware:
@@ -16,7 +22,7 @@ class PrivateByDefaultMiddleware:
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         """Set the headers the view left open."""
         response = self._get_response(request)
-        if request.path.startswith(settings.MEDIA_URL):  # a file: the same for everybody
+        if is_file(request, response):
             del response.headers["Vary"]
             return response
         if not response.has_header("Cache-Control"):

@@ -335,6 +335,7 @@ class TestNotToBeGotAround:
         _alice, device, _codes = guarded
         browser = Client()
         browser.post("/password/reset", {"email": "alice@example.org"})
+        deliver()
         link = re.findall(r"/password/reset/\S+", str(mail.outbox[0].body))[0]
         form = browser.get(link)["Location"]
         new = "a quite different passphrase"

@@ -92,6 +92,7 @@ def change(let_in, _mails):
 def reset(_let_in, mails):
     visitor = Client()
     visitor.post("/password/reset", {"email": "alice@example.org"})
+    deliver()
     [link] = re.findall(r"/password/reset/\S+", str(mails[0].body))
     said = {"new_password1": NEW, "new_password2": NEW}
     assert visitor.post(visitor.get(link).headers["Location"], said).status_code == 303
