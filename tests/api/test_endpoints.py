@@ -42,6 +42,8 @@ ENDPOINTS = [
     ("GET", "accounts/verify_credentials", True),
     ("PATCH", "accounts/update_credentials", True),
     ("GET", "preferences", True),
+    ("GET", "emails/check_confirmation", True),
+    ("POST", "emails/confirmations", True),
     ("GET", "accounts", False),
     ("POST", "accounts", True),
     ("GET", "accounts/lookup", False),
