@@ -107,15 +107,15 @@ def test_its_owner_is_told_that_somebody_gave_it(either):
 
 class TestConfirming:
     @pytest.fixture
-    def browser(self, required):
-        browser = Client()
+    def newcomer(self, required):
+        newcomer = Client()
         said = {"handle": "user_two", "email": FREE, "password": PASSWORD, "next": "/public"}
-        answer = browser.post("/join", said)
+        answer = newcomer.post("/join", said)
         assert answer["Location"] == "/settings/email?next=%2Fpublic"
-        return browser
+        return newcomer
 
-    def test_an_address_counts_for_nothing_before(self, browser):
-        assert FREE in browser.get("/settings/email").text
+    def test_an_address_counts_for_nothing_before(self, newcomer):
+        assert FREE in newcomer.get("/settings/email").text
         assert authenticate(username=FREE, password=PASSWORD) is None
         assert authenticate(username="user_two", password=PASSWORD)
         sent_to(FREE)
@@ -123,32 +123,32 @@ class TestConfirming:
         Client().post("/password/reset", {"email": FREE})
         assert sent_to(FREE) == []
 
-    def test_and_for_everything_after(self, browser):
+    def test_and_for_everything_after(self, newcomer):
         link = link_to(FREE)
         assert "@user_two" in Client().get(link).text
         assert User.objects.get(handle="user_two").email is None  # looking confirms nothing
         assert Client().post(link)["Location"] == "/login"
         assert authenticate(username=FREE, password=PASSWORD) == User.objects.get(email=FREE)
-        assert browser.get("/settings/email").status_code == 302
+        assert newcomer.get("/settings/email").status_code == 302
 
-    def test_a_link_works_once(self, browser):
+    def test_a_link_works_once(self, newcomer):
         link = link_to(FREE)
-        assert browser.post(link)["Location"] == "/"
-        assert browser.post(link).status_code == browser.get(link).status_code == 404
+        assert newcomer.post(link)["Location"] == "/"
+        assert newcomer.post(link).status_code == newcomer.get(link).status_code == 404
 
-    def test_a_link_works_for_two_days(self, browser):
+    def test_a_link_works_for_two_days(self, newcomer):
         link = link_to(FREE)
         with time_machine.travel(timezone.now() + timedelta(days=2, seconds=5)):
             assert Client().get(link).status_code == 404
         assert Client().get(link).status_code == 200
 
-    def test_a_changed_link_does_not_work_and_guesses_are_limited(self, browser, settings):
+    def test_a_changed_link_does_not_work_and_guesses_are_limited(self, newcomer, settings):
         settings.RATE_LIMITS = {**settings.RATE_LIMITS, "guess_address": (3, 60)}
         link = link_to(FREE)
         answers = [Client().get(f"{link}{n}").status_code for n in range(5)]
         assert answers == [404] * 3 + [429] * 2
 
-    def test_a_link_is_about_the_address_that_was_given_last(self, browser):
+    def test_a_link_is_about_the_address_that_was_given_last(self, newcomer):
         link, user = link_to(FREE), User.objects.get(handle="user_two")
         change_email(user, email="other@example.org", password=PASSWORD)
         assert Client().get(link).status_code == 404
@@ -156,7 +156,7 @@ class TestConfirming:
         assert Client().get(link).status_code == 404
         assert Client().get(link_to(FREE)).status_code == 200
 
-    def test_of_two_who_give_one_address_whoever_reads_its_mail_first_has_it(self, browser):
+    def test_of_two_who_give_one_address_whoever_reads_its_mail_first_has_it(self, newcomer):
         make_user("user_one", email=FREE)
         first, second = (
             re.findall(r"http://testserver(/email/confirm/\S+)", body)[0] for body in sent_to(FREE)
@@ -165,13 +165,13 @@ class TestConfirming:
         assert Client().post(second).status_code == 404
         assert User.objects.get(email=FREE).handle == "user_two"
 
-    def test_the_link_is_sent_again_so_often(self, browser, settings):
+    def test_the_link_is_sent_again_so_often(self, newcomer, settings):
         settings.RATE_LIMITS = {**settings.RATE_LIMITS, "mail": (3, 60)}
-        answers = [browser.post("/settings/email").status_code for _ in range(4)]
+        answers = [newcomer.post("/settings/email").status_code for _ in range(4)]
         assert answers == [303, 303, 429, 429]  # one went out at joining
         assert len(sent_to(FREE)) == 3
 
-    def test_programs_ask_and_have_it_sent_again(self, browser, api_of):
+    def test_programs_ask_and_have_it_sent_again(self, newcomer, api_of):
         client = api_of(User.objects.get(handle="user_two"))
         assert client.get("/api/v1/emails/check_confirmation").json() is False
         assert client.post("/api/v1/emails/confirmations", {"email": "x@example.org"}).json() == {}

@@ -150,13 +150,13 @@ IN_A_SESSION = {
 }
 
 
-@pytest.mark.parametrize("page", IN_A_SESSION)
-def test_a_password_cannot_be_guessed_inside_a_session(alice, page_of, settings, page):
+@pytest.mark.parametrize("where", IN_A_SESSION)
+def test_a_password_cannot_be_guessed_inside_a_session(alice, page_of, settings, where):
     narrow(settings, guess_device=4)
     browser = page_of(alice)
-    answers = [browser.post(page, IN_A_SESSION[page]).status_code for _ in range(6)]
+    answers = [browser.post(where, IN_A_SESSION[where]).status_code for _ in range(6)]
     assert answers == [422] * 4 + [429] * 2
-    assert page_of(alice).post(page, IN_A_SESSION[page]).status_code == 422  # another session
+    assert page_of(alice).post(where, IN_A_SESSION[where]).status_code == 422  # another session
 
 
 def test_the_limit_inside_a_session_is_one_for_all_pages(alice, page_of, settings):
