@@ -18,7 +18,7 @@ from apps.accounts.queries import user_of_token
 from apps.accounts.sessions import sessions_of
 from apps.oauth.actions import register_application
 from apps.oauth.queries import bearer_of
-from tests.factories import PASSWORD, moderator, suspend
+from tests.factories import PASSWORD, deliver, moderator, suspend
 from tests.staff import browser_of, make_staff
 from tests.threads import together
 
