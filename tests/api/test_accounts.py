@@ -120,9 +120,9 @@ def test_relationships_to_what_is_no_id_are_refused(carol, api_of, number):
 
 
 @pytest.mark.parametrize("word", ["1", "true", "True", "TRUE", "on"])
-def test_replies_are_left_out_by_any_word_for_yes(alice, api_of, word):
+def test_replies_are_left_out_by_any_word_for_yes(alice, bob, api_of, word):
     root = publish(alice)
-    publish(alice, reply_to_id=root.pk)
+    publish(alice, reply_to_id=publish(bob).pk)
     statuses = f"{ACCOUNTS}/{alice.pk}/statuses"
     assert [one["id"] for one in api_of(None).get(statuses, {"exclude_replies": word}).json()] == [
         str(root.pk)

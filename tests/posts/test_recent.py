@@ -27,7 +27,7 @@ from apps.posts.editing import edit_post
 from apps.posts.heads import load_contents
 from apps.posts.models import OPEN, Post, Visibility
 from apps.posts.recent import NOTHING, Recent, recent_posts, weeks_read
-from tests.factories import publish
+from tests.factories import make_user, publish
 from tests.faults import dead_redis
 from tests.threads import together
 
@@ -334,12 +334,14 @@ def at(moment):
 
 
 def publish_over_weeks(author, committed, each=3, weeks=4):
-    """Posts in each of some weeks, oldest first; every third one is a reply."""
+    """Posts in each of some weeks, oldest first; every third one answers somebody else."""
     first = SATURDAY - timedelta(weeks=weeks - 1)
     posts: list[Post] = []
+    with at(first):
+        question = committed(publish, make_user(), "What is new?")
     for number in range(each * weeks):
         with at(first + timedelta(weeks=number // each, minutes=number)):
-            reply = posts[-1].pk if number % 3 == 2 else None
+            reply = question.pk if number % 3 == 2 else None
             posts.append(committed(publish, author, f"Number {number}", reply_to_id=reply))
     return posts
 

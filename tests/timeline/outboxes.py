@@ -2,7 +2,7 @@
 
 from itertools import count
 
-from django.db.models import F, Value
+from django.db.models import F, Q, Value
 from django.db.models.functions import Greatest
 
 from apps.accounts.models import User, UserCounts
@@ -62,7 +62,8 @@ def reader_of(authors):
 def truth(author_ids, *, replies=True):
     """All public and unlisted ids of some authors, newest first."""
     rows = Post.objects.filter(author__in=author_ids, deleted_at=None, visibility__in=OPEN)
-    rows = rows if replies else rows.filter(reply_to=None)
+    own_thread = Q(reply_to=None) | Q(reply_to__author=F("author"))
+    rows = rows if replies else rows.filter(own_thread)
     return list(rows.order_by("-pk").values_list("pk", flat=True))
 
 

@@ -164,7 +164,7 @@ def test_publishing_and_deleting_keep_both_vectors_without_a_query(django_assert
     write(alice, 250)
     read(alice)
     post = publish(alice)
-    answer = publish(alice, reply_to_id=post.pk)
+    answer = publish(alice, reply_to_id=publish(make_user()).pk)
     with django_assert_num_queries(0):
         outbox.enter(post)
         outbox.enter(answer)
