@@ -157,6 +157,8 @@ def _writes() -> Iterator[Surface]:
     )
     yield Surface("/api/v1/statuses/{id}", "write", "PUT", {"status": "Not mine."})
     yield Surface("/api/v1/statuses/{id}", "write", "DELETE")
+    quoting = {"quote_approval_policy": "nobody"}
+    yield Surface("/api/v1/statuses/{id}/interaction_policy", "write", "PUT", quoting)
     yield Surface("/api/v1/polls/{id}/votes", "write", "POST", {"choices": [0]})
     yield Surface("/api/v2/filters/{filter}/statuses", "write", "POST", {"status_id": "{id}"})
     for verb in ("like", "unlike", "repost", "unrepost", "bookmark", "unbookmark", "pin", "unpin", "mute_thread", "unmute_thread",
@@ -209,6 +211,7 @@ ELSEWHERE: dict[str, str] = {
             ".well-known/security.txt",
             ".well-known/change-password",
             ".well-known/nodeinfo",
+            "api/v1/instance/rules",
             "api/schema",
             "api/docs",
             "api/v1/custom_emojis",
@@ -248,6 +251,22 @@ ELSEWHERE: dict[str, str] = {
             "appearance",
             "settings/notifications",
             "settings/delete",
+            "settings/email",
+            "email/confirm/<str:token>",
+            "api/v1/emails/confirmations",
+            "api/v1/emails/check_confirmation",
+            "login/code",
+            "login/passkey",
+            "login/passkey/options",
+            "settings/security",
+            "settings/security/app",
+            "settings/security/app/code",
+            "settings/security/app/remove",
+            "settings/security/codes",
+            "settings/security/passkeys",
+            "settings/security/passkeys/options",
+            "settings/security/passkeys/<int:passkey_id>/remove",
+            "notifications/unread",
             "api/v1/accounts/update_credentials",
             "ranked/preset",
             "api/x/policies/site",

@@ -51,7 +51,7 @@ def write_everything(world):
             {"poll": PollDraft(["Yes", "No"], 3600)},
         )
         for number, draft in enumerate(kinds):
-            body = f"Said to some @vreader #secret{visibility}{number} #river"
+            body = f"Said to some @vreader @vfriend #secret{visibility}{number} #river"
             post = publish(author, body, visibility=visibility, **into, **draft)
             made.append(post.pk)
     settle()

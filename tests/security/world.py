@@ -176,6 +176,8 @@ class _Maker:
         handles = (
             " ".join(f"@v{one}" for one in NAMED) if names or visibility == "mentioned" else ""
         )
+        if visibility == "mentioned" and "quote_of_id" in draft:  # whom it quotes it has to name
+            handles += f" @{self._world.people['friend'].handle}"
         into = {"circle_id": self._world.circle.pk} if visibility == "circle" else {}
         parts = {key: part(mark) if callable(part) else part for key, part in draft.items()}
         body = f"{mark} said here {handles} #t{mark} #river"
