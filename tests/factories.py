@@ -4,7 +4,7 @@ from itertools import count
 
 from apps.accounts import mail
 from apps.accounts.actions import register, suspend_user
-from apps.accounts.models import User
+from apps.accounts.models import User, UserCounts
 from apps.accounts.queries import user_by_id
 from apps.events import actions as events
 from apps.posts.actions import publish_post
@@ -32,7 +32,9 @@ def publish(author, body="Hello.", *, idempotency_key="", **draft) -> Post:
 def moderator() -> User:
     """Somebody of staff who may do everything; the same one in a whole test."""
     rights = {"is_staff": True, "is_superuser": True}
-    return User.objects.get_or_create(handle="moderator", defaults=rights)[0]
+    user, _is_new = User.objects.get_or_create(handle="moderator", defaults=rights)
+    UserCounts.objects.get_or_create(user=user)
+    return user
 
 
 def suspend(user: User) -> None:

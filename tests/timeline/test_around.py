@@ -89,7 +89,7 @@ class TestReactions:
     def test_what_quotes_it(self, alice, bob, page_of):
         post = publish(alice)
         quote = publish(bob, "See:", quote_of_id=post.pk)
-        publish(bob, "Hidden.", quote_of_id=post.pk, visibility="mentioned")
+        publish(bob, "Hidden. @alice", quote_of_id=post.pk, visibility="mentioned")
         page = Client().get(f"/@alice/{post.pk}/quotes")
         assert _cards(page) == [str(quote.pk)]
 

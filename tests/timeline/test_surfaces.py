@@ -55,11 +55,10 @@ def posts(people):
             plain,
             publish(alice, "More. #river", reply_to_id=plain.pk, visibility=visibility, **to),
         ]
-        made += [
-            publish(
-                alice, f"Look, {visibility}.", quote_of_id=theirs.pk, visibility=visibility, **to
-            )
-        ]
+        # nobody is quoted behind their back
+        quoted = made[1] if visibility == Visibility.MENTIONED else theirs
+        said = f"Look, {visibility}."
+        made += [publish(alice, said, quote_of_id=quoted.pk, visibility=visibility, **to)]
     made += [repost(alice, theirs.pk), publish(stranger, "@alice I see.", reply_to_id=made[1].pk)]
     deliver()
     mine = create_list(people["follower"], title="Mine")
