@@ -49,7 +49,7 @@ ENDPOINTS = [
     ("GET", "accounts/lookup", False),
     ("POST", "apps", False),
     ("GET", "apps/verify_credentials", True),
-    *(("GET", what, False) for what in ("instance", "v2/instance", "custom_emojis")),
+    *(("GET", what, False) for what in ("instance", "v2/instance", "instance/rules", "custom_emojis")),
     ("GET", "accounts/<int:account_id>", False),
     ("GET", "accounts/<int:account_id>/statuses", False),
     ("GET", "accounts/<int:account_id>/followers", False),
@@ -130,6 +130,7 @@ ENDPOINTS = [
     *((method, "scheduled_statuses/<int:number>", True) for method in ("GET", "PUT", "DELETE")),
     ("GET", "statuses/<int:status_id>", False),
     ("PUT", "statuses/<int:status_id>", True),
+    ("PUT", "statuses/<int:status_id>/interaction_policy", True),
     ("DELETE", "statuses/<int:status_id>", True),
     ("GET", "statuses/<int:status_id>/context", False),
     *(("POST", f"statuses/<int:status_id>/{act}", True)
@@ -264,6 +265,8 @@ def call(client, method, address, number=0, *, slash="", **more):
         data = {"scheduled_at": in_an_hour().isoformat()}
     if address.startswith("notifications/requests/") and method == "POST":
         data = {"id": ["1"]}
+    if address.endswith("/interaction_policy"):
+        data = {"quote_approval_policy": "nobody"}
     if address == "reports":
         data = {"account_id": str(number)}
     if method == "GET" and address == "accounts/lookup":
@@ -342,7 +345,11 @@ def test_a_post_one_may_not_see_answers_like_one_that_is_not_there(
 
 @pytest.mark.parametrize(
     ("method", "address"),
-    [("PUT", "statuses/<int:status_id>"), ("DELETE", "statuses/<int:status_id>")],
+    [
+        ("PUT", "statuses/<int:status_id>"),
+        ("PUT", "statuses/<int:status_id>/interaction_policy"),
+        ("DELETE", "statuses/<int:status_id>"),
+    ],
 )
 def test_another_ones_post_is_changed_by_nobody(alice, carol, api_of, method, address):
     post = publish(alice, "mine")

@@ -140,8 +140,9 @@ def test_favourites_are_listed_newest_like_first(alice, bob, api_of):
 def test_an_account_narrows_its_posts(alice, bob, api_of):
     path = f"/api/v1/accounts/{alice.pk}/statuses"
     plain = publish(alice, "one #Wind").pk
-    answer = publish(alice, "two #windy", reply_to_id=plain).pk
-    shared = repost(alice, publish(bob).pk).pk
+    theirs = publish(bob).pk
+    answer = publish(alice, "two #windy", reply_to_id=theirs).pk
+    shared = repost(alice, theirs).pk
     direct = publish(alice, "@bob psst #WIND", visibility="mentioned").pk
 
     def narrowed(query):
