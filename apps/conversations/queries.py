@@ -8,10 +8,13 @@ from django.utils.translation import gettext as _
 from apps.accounts.models import User
 from apps.accounts.queries import users_by_id
 from apps.conversations.models import Conversation
-from apps.paging import Cursor, Page, page_of_rows
+from apps.paging import Cursor, Page, cut
 from apps.refusals import NotFound
 from apps.timeline.hydrate import hydrate
 from apps.timeline.items import FeedItem
+
+
+MAX_ROUNDS = 20  # of conversations that are all hidden; then the list ends
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,9 +29,16 @@ class Talk:
 
 def conversations_page(viewer: User, cursor: Cursor) -> Page[Talk]:
     """A page of a viewer's conversations, the newest said first; the cursor is the id of what was said last."""
-    rows = Conversation.objects.filter(user=viewer)
-    page = page_of_rows(rows, cursor, key="last_post_id")
-    return page.mapped(_talks(viewer, page.items))
+    found: list[Talk] = []
+    walk = cursor
+    for _round in range(MAX_ROUNDS):
+        rows = _rows(viewer, walk)
+        found += _talks(viewer, rows)
+        if len(found) > cursor.limit or len(rows) <= cursor.limit:
+            break
+        walk = cursor.beyond(rows[-1].last_post_id)
+    # of what is shown: a cursor must not name a post that the viewer may not see
+    return cut(found, cursor, id_of=lambda talk: talk.item.id)
 
 
 def one_conversation(viewer: User, number: int) -> Talk:
@@ -42,6 +52,15 @@ def conversation_about(viewer: User, post_id: int) -> Talk | None:
     """The conversation of a viewer's in which a post was said last, as it would be listed."""
     rows = Conversation.objects.filter(user=viewer, last_post=post_id)
     return next(iter(_talks(viewer, list(rows))), None)
+
+
+def _rows(viewer: User, walk: Cursor) -> list[Conversation]:
+    """One conversation more than a page has, in reading order."""
+    rows = Conversation.objects.filter(user=viewer, last_post__gt=walk.floor)
+    if walk.max_id is not None:
+        rows = rows.filter(last_post__lt=walk.max_id)
+    order = "last_post_id" if walk.ascending else "-last_post_id"
+    return list(rows.order_by(order)[: walk.limit + 1])
 
 
 def _talks(viewer: User, rows: Sequence[Conversation]) -> list[Talk]:

@@ -80,7 +80,7 @@ def visible_posts(
     """The posts among `post_ids` (at most 200), and their sources, that a viewer may see now.
 
     Missing are those that do not exist, are deleted, restricted to others, or whose author is suspended or
-    blocked in either direction: the same answer for all of them. `known` are contents of open posts that the caller
+    blocked in either direction, and reposts of such posts: the same answer for all of them. `known` are contents of open posts that the caller
     has already; those of the right version are not read again.
     """
     ids = set(post_ids)
@@ -99,7 +99,13 @@ def visible_posts(
     certain = exact_relations(viewer_id, {row.author_id for row in restricted})
     seen = [row for row in allowed if _may_see(row, viewer_id, certain, named, circles)]
     counts = post_counts([row.id for row in seen])
-    return VisiblePosts(_contents(seen, known or {}), counts, related, circles)
+    posts = _contents(seen, known or {})
+    shown = {
+        pk: post
+        for pk, post in posts.items()
+        if not post.is_repost or post.source_id is None or post.source_id in posts
+    }
+    return VisiblePosts(shown, counts, related, circles)
 
 
 def concerns_others(post_id: int) -> bool:

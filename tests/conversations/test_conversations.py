@@ -143,3 +143,15 @@ def test_a_page_costs_the_same_queries_for_one_and_for_many(
     api.get(CONVERSATIONS)
     with django_assert_max_num_queries(12):
         assert len(api.get(CONVERSATIONS).json()) == number
+
+
+def test_a_cursor_names_nothing_that_is_hidden(alice, bob, carol, api_of, listed):
+    talks = [talk(author, ["carol"]) for author in (bob, alice, bob, alice, alice)]
+    assert len(listed(carol)) == 5
+    block_user(alice, carol)
+    answer = api_of(carol).get(f"{CONVERSATIONS}?limit=1")
+    assert [int(one["last_status"]["id"]) for one in answer.json()] == [talks[2].pk]
+    below = api_of(carol).get(f"{CONVERSATIONS}?limit=1&max_id={talks[2].pk}")
+    assert [int(one["last_status"]["id"]) for one in below.json()] == [talks[0].pk]
+    links = answer["Link"] + below["Link"]
+    assert not any(str(talks[number].pk) in links for number in (1, 3, 4))

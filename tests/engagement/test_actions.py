@@ -129,3 +129,13 @@ def test_what_a_viewer_did_costs_one_query(alice, carol, number, django_assert_n
     with django_assert_num_queries(0):
         assert engaged(None, posts).liked == set()
         assert engaged(carol.pk, []).liked == set()
+
+
+@pytest.mark.parametrize(("do", "undo", "column", "model"), ACTS)
+def test_a_repost_is_no_way_around_a_block(alice, bob, carol, do, undo, column, model):
+    post = publish(alice)
+    shared = repost(bob, post.pk)
+    block_user(alice, carol)
+    with pytest.raises(NotFound):
+        do(carol, shared.pk)
+    assert (count(post, column), model.objects.count()) == (0, 0)

@@ -177,3 +177,12 @@ def test_what_is_said_last_among_mentioned_people_is_told_to_those_who_may_see_i
     assert news_of_conversation(alice.pk, first.pk) == []  # more has been said
     assert json.loads(news_of_conversation(alice.pk, answer.pk)[0].payload)["unread"] is True
     assert news_of_conversation(make_user().pk, answer.pk) == []
+
+
+def test_nobody_hears_of_a_deletion_across_a_block(alice, bob, carol):
+    post = publish(alice)
+    block_user(alice, bob)
+    block_user(carol, alice)
+    delete_post(post.pk, by=alice)
+    heard = {PUBLIC: [alice.pk, bob.pk, carol.pk]}
+    assert [news.listener_id for news in news_of_delete(post.pk, heard)] == [alice.pk]

@@ -173,3 +173,20 @@ class TestProfile:
         edit_post(alice, post.pk, body="Other.")
         deliver()
         assert f'<a href="/@alice/{post.pk}/history">Edited' in page_of(bob).get("/").text
+
+
+def test_no_cursor_names_what_a_block_hides(alice, bob, carol, api_of):
+    posts = [publish(alice, f"Number {number}.") for number in range(20)]
+    theirs = publish(bob, "By somebody else.")
+    shared = repost(alice, theirs.pk)
+    block_user(alice, carol)
+    api = api_of(carol)
+    paths = (
+        f"accounts/{alice.pk}/statuses?limit=1",
+        f"accounts/{alice.pk}/statuses?limit=1&exclude_reblogs=1",
+        f"statuses/{theirs.pk}/reblogged_by",
+    )
+    for path in paths:
+        answer = api.get(f"/api/v1/{path}")
+        assert (answer.status_code, answer.json()) == (200, [])
+        assert not any(str(one.pk) in answer.get("Link", "") for one in (*posts, shared))
