@@ -101,6 +101,9 @@ PAGES = (
     Page("settings-applications", "oauth/applications.html", "/settings/applications"),
     Page("export", "personal/export.html", "/settings/export"),
     Page("account-delete", "personal/delete.html", "/settings/delete"),
+    Page("settings-security", "accounts/security.html", "/settings/security"),
+    Page("security-app", "accounts/security_act.html", "/settings/security/app"),
+    Page("security-passkey", "accounts/security_passkey.html", "/settings/security/passkeys"),
     Page("password-change", "accounts/password_change.html", "/password/change"),
     Page("consent", "oauth/authorize.html", "/oauth/authorize?{consent}"),
     Page("consent-code", "oauth/code.html", "/oauth/authorize?{consent}", press="button[name=allow]"),
@@ -125,6 +128,8 @@ PAGES = (
 # What no address of its own leads to.
 ELSEWHERE = {
     "bare.html", "base.html", "fragment.html", "confirm.html", "accounts/entry.html", "accounts/settings.html",  # the frames of others
+    "accounts/email_pending.html", "accounts/email_confirm.html",  # there while a mail is on its way
+    "accounts/code.html", "accounts/security_app.html", "accounts/security_codes.html",  # there for five minutes, or shown once
 }  # fmt: skip
 
 

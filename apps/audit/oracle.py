@@ -212,7 +212,10 @@ class Oracle:
         """All ids of a profile as a viewer sees it."""
 
         def belongs(post: Row) -> bool:
-            return post["author_id"] == author and (replies or post["reply_to_id"] is None)
+            if post["author_id"] != author:
+                return False
+            answered = self.posts.get(post["reply_to_id"])  # deleted ones too
+            return replies or answered is None or answered["author_id"] == author
 
         return self._newest_first(viewer, belongs)
 
