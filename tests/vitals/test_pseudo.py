@@ -22,7 +22,7 @@ UNTRANSLATED = """accented => {
   }
   for (const name of ["aria-label", "title", "placeholder"])
     for (const one of document.querySelectorAll(`body [${name}]`))
-      if (said(one.getAttribute(name)) && !one.matches(own)) found.push(`${name}=${one.getAttribute(name)}`);
+      if (said(one.getAttribute(name)) && !one.matches(own) && !one.querySelector(":scope > time")) found.push(`${name}=${one.getAttribute(name)}`);
   return found;
 }"""
 # Names that the stage gives, the site's own name, and texts that Django has in its own catalogues.
