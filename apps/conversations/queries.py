@@ -13,7 +13,6 @@ from apps.refusals import NotFound
 from apps.timeline.hydrate import hydrate
 from apps.timeline.items import FeedItem
 
-
 MAX_ROUNDS = 20  # of conversations that are all hidden; then the list ends
 
 
