@@ -748,6 +748,15 @@ LOGGING = {
         "celery.worker.strategy": {"level": "WARNING"},
         "celery.worker.request": {"level": "WARNING"},
         "celery.beat": {"level": "WARNING"},
-        "django.security.DisallowedHost": {"filters": ["as_info"]},  # anybody can send one
+        # anybody can send these
+        **{
+            f"django.security.{name}": {"filters": ["as_info"]}
+            for name in (
+                "DisallowedHost",
+                "RequestDataTooBig",
+                "TooManyFieldsSent",
+                "TooManyFilesSent",
+            )
+        },
     },
 }

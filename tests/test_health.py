@@ -235,3 +235,11 @@ def test_a_bad_host_is_one_line_at_info(client, caplog):
     lines = [one for one in caplog.records if "evil.example" in one.getMessage()]
     assert [(one.levelno, one.exc_info) for one in lines] == [(logging.INFO, None)]
     assert "\n" not in caplog.text.strip()
+
+
+def test_too_many_fields_are_one_line_at_info(client, caplog):
+    fields = {f"field{number}": "x" for number in range(300)}
+    with caplog.at_level(logging.INFO):
+        assert client.post("/login", fields).status_code == 400
+    lines = [one for one in caplog.records if one.name.endswith("TooManyFieldsSent")]
+    assert [(one.levelno, one.exc_info) for one in lines] == [(logging.INFO, None)]

@@ -76,7 +76,8 @@ def next_address(request: HttpRequest, default: str = "/") -> str:
     fits = url_has_allowed_host_and_scheme(
         asked, allowed_hosts={request.get_host()}, require_https=request.is_secure()
     )
-    return asked if fits else default
+    # a bare word is no address of ours: Django's redirect would look for a view of this name
+    return asked if fits and asked.startswith(("/", "http://", "https://")) else default
 
 
 def client_address(request: HttpRequest) -> str:

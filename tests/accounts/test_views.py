@@ -81,6 +81,12 @@ class TestLoggingIn:
     def test_never_leads_to_another_site(self, alice, elsewhere):
         assert self._log_in(Client(), next=elsewhere)["Location"] == "/"
 
+    @pytest.mark.parametrize("word", ["true", "front", "login", "a/b"])
+    def test_a_word_is_no_address(self, alice, page_of, word):
+        for path in ("/login", "/login/code"):
+            answer = page_of(alice).get(path, {"next": word})
+            assert (answer.status_code, answer["Location"]) == (302, "/")
+
     def test_failures_are_limited_and_successes_are_not(self, alice, settings):
         settings.RATE_LIMITS = {**settings.RATE_LIMITS, "log_in": (2, 60)}
         for _ in range(3):
