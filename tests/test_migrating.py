@@ -156,11 +156,15 @@ def test_a_table_that_stays_busy_ends_it(migrate):
 def test_two_at_once_go_one_after_the_other(migrate):
     with other() as first:
         first.execute("SELECT pg_advisory_lock(%s)", [migrating.ADVISORY_LOCK])
-        timer = threading.Timer(0.5, first.execute, ["SELECT pg_advisory_unlock_all()"])
-        timer.start()
-        ended = []
-        migrate(lambda: ended.append(timer.finished.is_set()))
-        assert ended == [True]
+        order = []
+
+        def let_go():
+            order.append("first")
+            first.execute("SELECT pg_advisory_unlock_all()")
+
+        threading.Timer(0.5, let_go).start()
+        migrate(lambda: order.append("second"))
+        assert order == ["first", "second"]
 
 
 def test_they_do_not_go_through_a_pooler(migrate, settings):
