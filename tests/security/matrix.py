@@ -34,6 +34,7 @@ _HEADERS_NOT_COMPARED = {
     "X-Request-Id", "Server-Timing", "Date", "ETag", "Set-Cookie", "Content-Length", "X-RateLimit-Remaining", "X-RateLimit-Reset",
 }  # fmt: skip
 HELD = 200
+_STREAMS = ("user", "public", "public:local", "public:media", "direct", "user:notification")
 _MUST_SHOW = {"/api/v1/statuses/{id}", "/@{handle}/{id}"}  # to whoever may see the post
 
 
@@ -329,26 +330,30 @@ class Matrix:
                             f"{answer.status} for a file that is nobody's",
                         )
 
+    def _heard(self) -> dict[Stream, list[int]]:
+        """Everybody listens to everything; but streams of the suspended end with the suspension."""
+        here = {name: self.world.user(name) for name in VIEWERS[1:]}
+        ids = {name: user.pk for name, user in here.items() if user.suspended_at is None}
+        heard = {Stream(name): list(ids.values()) for name in _STREAMS}
+        heard[Stream("hashtag", "river")] = list(ids.values())
+        mine = {Stream("list", str(self.world.lists[name])): [pk] for name, pk in ids.items()}
+        return heard | mine
+
     def streams(self, phase: str) -> None:
         """What those who listen to everything hear of every post."""
-        ids = {world_id.pk: name for name, world_id in self.world.people.items()}
-        names = ("user", "public", "public:local", "public:media", "direct", "user:notification")
-        # streams of the suspended end with the suspension
-        everybody = [pk for pk, name in ids.items() if name in VIEWERS and name != "suspended"]
-        heard: dict[Stream, list[int]] = {Stream(name): everybody for name in names}
-        heard[Stream("hashtag", "river")] = everybody
-        for name, list_id in self.world.lists.items():
-            heard[Stream("list", str(list_id))] = [self.world.people[name].pk]
+        ids = {one.pk: name for name, one in self.world.people.items()}
+        heard = self._heard()
+        listeners = sum(map(len, heard.values()))
         allowed = {name: self.may_see(name) for name in VIEWERS}
-        could = {name: oracle.visible(self.world, name, deleted=True) for name in VIEWERS}
+        could = {name: oracle.visible(self.world, name, gone=True) for name in VIEWERS}
         for one in self.world.posts.values():
             for event in ("update", "status.update"):
-                self.tally.cells["stream"] += len(everybody) * len(heard)
+                self.tally.cells["stream"] += listeners
                 for news in news_of_post(one.id, event, heard):
                     viewer = ids[news.listener_id]
                     for name in sorted(self.traces(news.payload) - allowed[viewer]):
                         self.tally.leak(phase, viewer, name, f"stream {event}", news.payload[:80])
-            self.tally.cells["stream"] += len(everybody) * len(heard)
+            self.tally.cells["stream"] += listeners
             for news in news_of_delete(one.id, heard):
                 viewer = ids[news.listener_id]
                 if one.name not in could[viewer]:
@@ -358,7 +363,8 @@ class Matrix:
         """What people take along: nobody else's words, pictures or tags."""
         for viewer in VIEWERS[1:]:
             own = {name for name, one in self.world.posts.items() if one.author == viewer}
-            allowed = self.may_see(viewer) & own
+            allowed = oracle.visible(self.world, viewer, gone=True) & own
+            allowed -= {name for name in own if name.startswith("deleted")}
             name = f"exports/matrix-{viewer}.zip"
             write_archive(self.world.user(viewer), name, lambda _done: None)
             with private_storage().open(name) as file, zipfile.ZipFile(file) as archive:

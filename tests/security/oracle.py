@@ -9,7 +9,7 @@ SELECT p.id FROM posts_post p
 JOIN accounts_user a ON a.id = p.author_id
 LEFT JOIN accounts_user v ON v.id = %(viewer)s AND v.suspended_at IS NULL
 WHERE p.id = ANY(%(ids)s)
-  AND (p.deleted_at IS NULL OR %(deleted)s) AND a.suspended_at IS NULL
+  AND (p.deleted_at IS NULL AND a.suspended_at IS NULL OR %(gone)s)
   AND NOT EXISTS (
       SELECT FROM graph_block b
       WHERE (b.owner_id = v.id AND b.blocked_id = a.id) OR (b.owner_id = a.id AND b.blocked_id = v.id)
@@ -29,14 +29,12 @@ WHERE p.id = ANY(%(ids)s)
 """
 
 
-def visible(world: World, viewer: str, *, deleted: bool = False) -> set[str]:
-    """The names of the posts that a viewer may see now; of the deleted ones too those that they might, were they there."""
+def visible(world: World, viewer: str, *, gone: bool = False) -> set[str]:
+    """The names of the posts that a viewer may see now; with those that are `gone` as if they, and their author, were there."""
     person = world.people.get(viewer)
     ids = [one.id for one in world.posts.values()]
     with connection.cursor() as sql:
-        sql.execute(
-            _ALLOWED, {"viewer": person.pk if person else None, "ids": ids, "deleted": deleted}
-        )
+        sql.execute(_ALLOWED, {"viewer": person.pk if person else None, "ids": ids, "gone": gone})
         allowed = {row[0] for row in sql.fetchall()}
 
     def seen(one: Made) -> bool:
