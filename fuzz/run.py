@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from django.db import connection
 from drf_spectacular.generators import SchemaGenerator
 from drf_spectacular.renderers import OpenApiJsonRenderer
 from rich.console import Console
@@ -77,6 +78,7 @@ class Fuzz:
 
     def _round(self, number: int, many: int) -> Iterator[Case]:
         people = populate(number)
+        connection.close()  # each round may begin in another thread: the pool gets its connection back
         forms = int(many * FORMS_SHARE)
         each = max(1, (many - forms) // len(self._api.operations))
         yield from self._forms.of_round(number, forms, people, self._senders.fetch)

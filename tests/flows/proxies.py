@@ -30,7 +30,7 @@ def running(command, port, log, **options):
     try:
         ready = wait_for(lambda: _listens(port) or process.poll() is not None, START_SECONDS)
         assert ready, log.read_text()
-        assert process.poll() is None, log.read_text()
+        assert process.poll() is None, f"ended with {process.returncode}: {log.read_text()}"
         yield process
     finally:
         stop(process)

@@ -16,9 +16,9 @@ from django.core.files.storage import default_storage
 from PIL import Image
 
 from apps.accounts.actions import issue_token
-from apps.posts.models import Post
+from apps.posts.models import Attachment, Post
 from runner import programs
-from tests.factories import make_user
+from tests.factories import make_user, publish
 from tests.flows.processes import environment, start_web, stop
 
 BODY_SECONDS = 3
@@ -180,6 +180,7 @@ def test_a_large_form_goes_over_the_disk_and_comes_whole(web):
 def test_who_reads_slowly_holds_no_thread(web):
     """40 readers of a file that fits into no buffer; the server has 32 threads."""
     name = default_storage.save("pictures/large.webp", ContentFile(b"x" * 12_000_000))
+    Attachment.objects.create(post=publish(make_user()), file=name, width=1, height=1)
     readers = [connect(web) for _ in range(40)]
     try:
         for reader in readers:
