@@ -11,6 +11,7 @@ import os
 import pwd
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -21,6 +22,7 @@ PR_CAP_AMBIENT_RAISE = 2
 LINUX_CAPABILITY_VERSION_3 = 0x20080522
 CAP_DAC_OVERRIDE = 1
 CAP_DAC_READ_SEARCH = 2
+NAMESPACE_TRIES, NAMESPACE_PAUSE_SECONDS = 50, 0.01
 KEPT = (CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH)
 
 libc = ctypes.CDLL(None, use_errno=True)
@@ -57,9 +59,15 @@ def namespaces_allowed() -> bool:
 
 
 def enter_user_namespace() -> None:
-    """Become nobody in particular while the files stay root's; to be called between fork and exec."""
-    if libc.unshare(CLONE_NEWUSER) != 0:
-        os._exit(126)
+    """Become nobody in particular while the files stay root's; to be called between fork and exec.
+
+    A busy machine refuses it now and then, for moments: it is asked for again for half a second.
+    """
+    for _try in range(NAMESPACE_TRIES):
+        if libc.unshare(CLONE_NEWUSER) == 0:
+            return
+        time.sleep(NAMESPACE_PAUSE_SECONDS)
+    os._exit(126)
 
 
 def become_nobody() -> None:
