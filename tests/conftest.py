@@ -10,6 +10,7 @@ from rest_framework.test import APIClient
 from apps.accounts.actions import issue_token
 from apps.accounts.cache import USER_COUNTS
 from apps.caches import ratelimit
+from apps.caches.listener import listener
 from apps.caches.servers import counters, graph, limits, timelines, trust_again
 from apps.caches.structures.counters.building import begin_build, end_build
 from apps.graph.actions import follow_user
@@ -83,6 +84,15 @@ def _empty_redis():
     limits().flushdb()
     counters().flushdb()
     ratelimit.local.clear()
+
+
+@pytest.fixture(autouse=True)
+def _nobody_listens():
+    """A test ends the listener it has started: it would carry one test's caches into the next."""
+    yield
+    left_running = listener().is_running
+    listener().stop()
+    assert not left_running
 
 
 @pytest.fixture(autouse=True)

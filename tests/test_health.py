@@ -167,8 +167,9 @@ def test_a_read_only_postgresql_is_degraded_and_said(client):
     assert "read only" in body["checks"]["postgresql writes"]["error"]
 
 
-def test_workers_and_beat_that_do_not_run_are_named(client, settings):
-    settings.CACHE_TOPOLOGY_LISTENS = True
+def test_workers_and_beat_that_do_not_run_are_named(client, monkeypatch):
+    # the setting itself would start the listener of this process, for all tests that follow
+    monkeypatch.setattr(servers, "listens", lambda: True)
     body = found(client)
     assert body["degraded"] == ["beat", "workers"]
     assert "reach nobody" in body["checks"]["workers"]["error"]

@@ -229,8 +229,8 @@ def test_pictures_may_be_drawn_by_clients_in_browsers(alice, client, api_of):
     path = shown["url"].removeprefix("http://testserver")
     for headers in ({}, {"Origin": "https://elk.example", "Cookie": "lang=zh-hans"}):
         answer = client.get(path, headers=headers)
-        answer.close()
         assert answer.status_code == 200
+        assert answer.getvalue()
         assert answer.headers["Access-Control-Allow-Origin"] == "*"
         assert "Vary" not in answer.headers  # one copy in a shared cache serves everybody
         assert "Content-Language" not in answer.headers
