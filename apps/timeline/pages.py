@@ -6,6 +6,7 @@ The stages are those of every timeline here: skeleton (ids) -> hydrate -> rules 
 from collections.abc import Callable, Sequence
 
 from apps.graph.queries import Relations
+from apps.ids import first_id_at, second_of
 from apps.paging import Cursor, Page, cut
 from apps.posts.queries import Known
 from apps.posts.standing import standing_of
@@ -18,7 +19,9 @@ Source = Callable[[Cursor, int], Sequence[int]]
 # Whether an item that the viewer may see belongs on this page.
 Rule = Callable[[FeedItem, Relations], bool]
 
-MAX_ROUNDS = 8  # then a short page is given; its cursor goes on behind the last candidate looked at
+MAX_ROUNDS = (
+    8  # then a short page is given; its cursor goes on where the last candidate was looked at
+)
 
 
 def fill_page(
@@ -53,9 +56,20 @@ def fill_page(
 
 
 def _unfinished(page: Page[FeedItem], cursor: Cursor, walk: Cursor) -> Page[FeedItem]:
-    if cursor.ascending:
-        return Page(page.items, older=page.older, newer=walk.min_id)
-    return Page(page.items, older=walk.max_id, newer=page.newer)
+    """A page whose cursor names no post that was refused: it lies between two seconds, or at the last item shown.
+
+    The refused candidates of that second are looked at again. Where a page of one second would never end, their id it is.
+    """
+    if walk.min_id is not None and cursor.ascending:
+        below = first_id_at(second_of(walk.min_id)) - 1
+        newer = max(below, page.newer or 0)
+        return Page(page.items, page.older, newer if newer > cursor.floor else walk.min_id)
+    if walk.max_id is None:
+        return page
+    above = first_id_at(second_of(walk.max_id) + 1)
+    older = min(above, page.items[-1].id) if page.items else above
+    is_further = cursor.max_id is None or older < cursor.max_id
+    return Page(page.items, older if is_further else walk.max_id, page.newer)
 
 
 def not_muted(item: FeedItem, relations: Relations) -> bool:

@@ -262,7 +262,7 @@ class Matrix:
             if (
                 surface.path in _MUST_SHOW
                 and answer.status not in {200, 301, 302}
-                and viewer != "suspended"
+                and not self._is_suspended(viewer)
             ):
                 self.tally.leak(
                     phase,
@@ -287,6 +287,10 @@ class Matrix:
                 surface.name,
                 f"not as a ghost: {_difference(seen, expected)}",
             )
+
+    def _is_suspended(self, viewer: str) -> bool:
+        """Whose token is refused, also for what visitors see."""
+        return viewer in self.world.people and self.world.user(viewer).suspended_at is not None
 
     def _named(self, viewer: str, one: Made) -> dict[str, Any]:
         handle = self.world.people[one.author].handle

@@ -2,10 +2,12 @@
 
 import pytest
 
+from apps.graph.actions import follow_user, mute_user
 from apps.paging import Cursor
 from apps.posts.actions import delete_post
 from apps.timeline.home import home_timeline
-from tests.factories import deliver, publish
+from tests.factories import deliver, make_user, publish
+from tests.timeline.test_home import bulk_posts
 
 pytestmark = pytest.mark.django_db
 
@@ -41,3 +43,25 @@ def test_a_cursor_needs_no_post_behind_it(alice, bob):
     deliver()
     assert page(bob, max_id=found.older, limit=3)[0] == posts[6:]
     assert page(bob, min_id=second[0], limit=2)[0] == posts[:2]  # and upwards
+
+
+@pytest.mark.parametrize("per_second", [1, 16])
+@pytest.mark.parametrize("upwards", [False, True])
+def test_no_cursor_names_a_post_that_was_left_out(alice, bob, upwards, per_second):
+    """Not even where a page ends within many of them: whoever reads them in the address knows that they are there."""
+    muted = make_user()
+    follow_user(bob, muted)
+    mute_user(bob, muted)
+    oldest = bulk_posts(alice, 1, start=1_740_000_000)
+    left_out = set(bulk_posts(muted, 150, start=1_740_000_100, per_second=per_second))
+    newest = bulk_posts(alice, 1, start=1_740_001_000)
+    found, cursors, bound = [], [], 1 if upwards else None
+    while len(found) < 2:
+        items, now = page(bob, limit=5, **{"min_id" if upwards else "max_id": bound})
+        found += items
+        bound = now.newer if upwards else now.older
+        cursors.append(bound)
+        assert len(cursors) < 40
+    assert sorted(found) == sorted(oldest + newest)
+    assert len(cursors) > 2
+    assert left_out.isdisjoint(cursors)
