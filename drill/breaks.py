@@ -193,7 +193,7 @@ BREAKS: dict[str, Break] = {
         "what the doorbell of events missed stays", "apps.events.tasks", _no_sweep
     ),
     "no-own-push": Break(
-        "authors wait for the workers", "apps.timeline.delivery.fanout", _nothing("push_own")
+        "authors wait for the workers", "apps.timeline.publishing", _nothing("_show_to_author")
     ),
     "no-backfill": Break(
         "follows change no window", "apps.timeline.delivery.fanout", _nothing("follow_changed")

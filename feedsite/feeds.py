@@ -16,13 +16,10 @@ from apps.accounts.models import User
 from apps.accounts.queries import user_by_handle, user_by_id
 from apps.graph.actions import follow_user, unfollow_user
 from apps.paging import MAX_LIMIT, Cursor
-from apps.posts.actions import publish_post
-from apps.posts.actions import repost as share
 from apps.posts.drafts import Draft
 from apps.posts.models import Visibility
 from apps.refusals import Invalid
-from apps.timeline import unread
-from apps.timeline.delivery.fanout import push_own
+from apps.timeline import publishing, unread
 from apps.timeline.profile import Wanted, profile_timeline
 from apps.timeline.unread import Activity
 
@@ -52,7 +49,7 @@ def add_activity(
     if (target is None) != (verb == "post"):
         raise Invalid("Replies, quotes and reposts have a target.", errors={"target": "missing"})
     if verb == "repost" and target is not None:
-        made = share(author, target)
+        made = publishing.repost(author, target)
     else:
         draft = Draft(
             body=message,
@@ -61,8 +58,7 @@ def add_activity(
             quote_of_id=target if verb == "quote" else None,
         )
         key = f"python:{idempotency_key}" if idempotency_key else ""
-        made = publish_post(author, draft, idempotency_key=key)
-    push_own(made)
+        made = publishing.publish(author, draft, idempotency_key=key)
     return made.pk
 
 

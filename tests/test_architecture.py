@@ -91,6 +91,25 @@ def test_what_the_house_does_without(rule):
     assert found == []
 
 
+WRITERS = {"publish_post", "edit_post", "delete_post", "repost", "set_quote_policy"}
+MAY_WRITE_POSTS = {"apps/posts/actions.py", "apps/posts/editing.py", "apps/timeline/publishing.py"}
+
+
+@pytest.mark.parametrize("path", MODULES, ids=name_of)
+def test_posts_are_written_through_publishing(path):
+    """Nobody has to remember what comes after the rows: `timeline.publishing` is the only entry."""
+    if name_of(path) in MAY_WRITE_POSTS or path.parts[len(ROOT.parts)] in {"bench", "tools"}:
+        return
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ImportFrom) and node.module in {
+            "apps.posts.actions",
+            "apps.posts.editing",
+        }:
+            assert not {alias.name for alias in node.names} & WRITERS
+        if isinstance(node, ast.ImportFrom) and node.module == "apps.posts":
+            assert "actions" not in {alias.name for alias in node.names}
+
+
 def documented_roles(text):
     """File names that mean the same in every app, from the table of them."""
     return {

@@ -47,7 +47,6 @@ from apps.notifications.models import (
 )
 from apps.oauth.models import Application
 from apps.personal.exporting import discard_exports
-from apps.posts.actions import delete_post
 from apps.posts.attachments import discard
 from apps.posts.models import (
     Attachment,
@@ -62,6 +61,7 @@ from apps.ranking.models import RankingChoice, RankSession
 from apps.refusals import NotFound
 from apps.search.models import Dismissal, PersonEntry, PostEntry
 from apps.tags.models import TagFollow
+from apps.timeline import publishing
 from apps.timeline.cache import HOME, INBOX
 from apps.timeline.models import TimelineEntry, TimelineSpan
 
@@ -87,7 +87,9 @@ def second_factor(user: User, limit: int) -> int:
 def posts(user: User, limit: int) -> int:
     """Posts and reposts, each as if its author deleted it: pictures, counts, timelines and search follow."""
     ids = Post.objects.filter(author=user, deleted_at=None).order_by("-pk")
-    return _each(ids.values_list("pk", flat=True)[:limit], lambda pk: delete_post(pk, by=user))
+    return _each(
+        ids.values_list("pk", flat=True)[:limit], lambda pk: publishing.delete(pk, by=user)
+    )
 
 
 def tombstones(user: User, limit: int) -> int:

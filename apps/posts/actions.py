@@ -105,13 +105,11 @@ def repost(author: User, post_id: int) -> Post:
     return post
 
 
-def unrepost(author: User, post_id: int) -> None:
-    """Take back a repost, named by the post it shares; nothing happens when there is none."""
-    made = Post.objects.filter(
+def repost_of(author: User, post_id: int) -> Post | None:
+    """The repost of a post by an author, if there is one."""
+    return Post.objects.filter(
         author=author, source=post_id, kind=Kind.REPOST, deleted_at=None
     ).first()
-    if made is not None:
-        delete_post(made.pk, by=author)
 
 
 def delete_post(post_id: int, *, by: User, keep_pictures: bool = False) -> Post:

@@ -14,19 +14,17 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from django.utils.translation import override
 
 from apps.accounts.models import User
 from apps.events import leases
 from apps.paging import Cursor, Page, page_of_rows
 from apps.posts import repeats
-from apps.posts.actions import publish_post
 from apps.posts.attachments import reserve
 from apps.posts.audience import audience
 from apps.posts.author import mentioned
 from apps.posts.drafts import Draft, check_mentions, checked, invalid
-from apps.posts.models import Attachment, Post, ScheduledPost
-from apps.refusals import Invalid, NotAllowed, NotFound, TooMany
+from apps.posts.models import Attachment, ScheduledPost
+from apps.refusals import Invalid, NotAllowed, NotFound
 from apps.statements import Statements
 
 EARLIEST = timedelta(minutes=5)
@@ -141,32 +139,12 @@ def give_up(author: User, number: int) -> None:
         raise _not_there()
 
 
-def publish_instead(
-    author: User,
-    number: int,
-    draft: Draft,
-    *,
-    at: datetime | None = None,
-    idempotency_key: str = "",
-    told_by: Sequence[str] = (),
-) -> Post | ScheduledPost:
-    """Publish what became of a post that could not be published, or keep it until its time; the old one is forgotten.
-
-    All of it or nothing: what is refused leaves the old one as it was. NotFound, and whatever publishing refuses.
-    """
-    with transaction.atomic():
-        Attachment.objects.filter(scheduled=failed_post(author, number)).update(
-            scheduled=None, created_at=timezone.now()
-        )
-        give_up(author, number)
-        if at is None:
-            return publish_post(author, draft, idempotency_key=idempotency_key, told_by=told_by)
-        return schedule_post(author, draft, at, idempotency_key=idempotency_key, told_by=told_by)
-
-
-def publish_due(*, limit: int) -> int:
-    """Publish posts whose time has come; how many were claimed."""
-    return leases.work_off(ScheduledPost, _publish, limit=limit)
+def release_failed(author: User, number: int) -> None:
+    """Forget one that could not be published; its pictures wait for the post that takes its place. NotFound."""
+    Attachment.objects.filter(scheduled=failed_post(author, number)).update(
+        scheduled=None, created_at=timezone.now()
+    )
+    give_up(author, number)
 
 
 def retry_dead(numbers: Sequence[int]) -> int:
@@ -180,25 +158,6 @@ def discard_dead(numbers: Sequence[int]) -> int:
         pk__in=numbers, state=leases.State.DEAD
     ).delete()
     return deleted
-
-
-def _publish(row: ScheduledPost) -> None:
-    try:
-        with override(None), transaction.atomic():  # a refusal is translated when it is read
-            author = _author_of(row)
-            Attachment.objects.filter(scheduled=row).update(scheduled=None)
-            draft = Draft.restored(row.draft)
-            post = publish_post(author, draft, idempotency_key=f"scheduled:{row.pk}")
-    except TooMany as error:  # the author is busy: the limit is not the row's fault
-        raise leases.Later(error.message) from error
-    ScheduledPost.objects.filter(pk=row.pk).update(post=post)
-
-
-def _author_of(row: ScheduledPost) -> User:
-    author = User.objects.filter(pk=row.author_id, is_active=True, suspended_at=None).first()
-    if author is None:
-        raise NotFound(_("This account is suspended."))
-    return author
 
 
 def _waiting(author: User) -> QuerySet[ScheduledPost]:

@@ -4,7 +4,7 @@ from celery import shared_task
 from django.conf import settings
 
 from apps.caches.structures.counters import upkeep
-from apps.posts import polls, repeats, scheduled, uploads
+from apps.posts import polls, repeats, uploads
 from apps.posts.cache import POST_COUNTS
 
 TURN_SECONDS = 20.0
@@ -48,11 +48,4 @@ def purge_pictures() -> None:
 def purge_keys() -> None:
     """Forget idempotency keys that nobody repeats any more."""
     while repeats.purge_keys(limit=PURGE_LIMIT) == PURGE_LIMIT:
-        pass
-
-
-@shared_task
-def publish_due() -> None:
-    """Publish the scheduled posts whose time has come."""
-    while scheduled.publish_due(limit=SWEEP_LIMIT) == SWEEP_LIMIT:
         pass

@@ -14,12 +14,12 @@ from django.utils.translation import gettext_lazy, ngettext
 from apps.accounts.admin import user_link
 from apps.events.leases import State
 from apps.posts.admin import post_link, search_by_post_or_account
-from apps.timeline import policy_admin
+from apps.timeline import policy_admin, post_admin
 from apps.timeline.delivery import fanout, ledger
 from apps.timeline.ledger_admin import LedgerList
 from apps.timeline.models import FanoutChunk, FanoutJob
 
-__all__ = ["FanoutJobAdmin", "policy_admin"]
+__all__ = ["FanoutJobAdmin", "policy_admin", "post_admin"]
 
 
 class ChunkState(admin.SimpleListFilter):

@@ -6,10 +6,11 @@ from celery import shared_task
 
 from apps.events.sweeping import UNHEARD
 from apps.events.sweeping import sweep as sweep_with_helpers
-from apps.timeline import entries, older, replica
+from apps.timeline import entries, older, publishing, replica
 from apps.timeline.delivery import costs, fanout, handover, switching
 
 SWEEP_LIMIT, SWEEP_HELPERS = 5, 2
+SCHEDULED_LIMIT = 20
 SWEEP_SECONDS = 0.5  # of every second: a backlog must not hold a worker
 
 
@@ -54,6 +55,13 @@ def sweep(helpers: int = SWEEP_HELPERS) -> None:
     """Go on with the jobs and chunks that no doorbell reached."""
     run = partial(fanout.run_due, limit=SWEEP_LIMIT, overdue=UNHEARD)
     sweep_with_helpers(sweep.name, run, limit=SWEEP_LIMIT, seconds=SWEEP_SECONDS, helpers=helpers)
+
+
+@shared_task
+def publish_due() -> None:
+    """Publish the scheduled posts whose time has come."""
+    while publishing.publish_due(limit=SCHEDULED_LIMIT) == SCHEDULED_LIMIT:
+        pass
 
 
 @shared_task

@@ -10,7 +10,7 @@ from apps.moderation.models import Report
 from apps.moderation.rules import RULES
 from apps.posts.models import Post
 from apps.posts.uploads import upload_picture
-from apps.timeline.delivery.fanout import push_own
+from apps.timeline.delivery.fanout import push_to_author
 from tests.api.test_endpoints import application_client, in_an_hour
 from tests.factories import PASSWORD, deliver, make_user, publish
 from tests.posts.test_uploads import picture
@@ -41,7 +41,7 @@ def test_ones_own_thread_is_no_reply(alice, bob, api_of, visibility):
     publish(alice, "@bob no", reply_to_id=publish(bob, "Hello?").pk)
     third = publish(alice, "3/3", reply_to_id=second.pk)
     for post in Post.objects.filter(author=alice):
-        push_own(post)
+        push_to_author(post)
     own_thread = [third.pk, second.pk, first.pk]
     for extra in ("", "&exclude_reblogs=true"):  # from the caches, and from PostgreSQL
         address = f"/api/v1/accounts/{alice.pk}/statuses?exclude_replies=true{extra}"

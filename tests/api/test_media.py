@@ -9,8 +9,8 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from apps.posts.models import Attachment, Poll, Post, ScheduledPost
-from apps.posts.scheduled import publish_due
 from apps.timeline.hydrate import hydrate
+from apps.timeline.publishing import publish_due
 from apps.timeline.schema import MediaSchema, PollSchema
 from tests.factories import publish
 from tests.posts.test_uploads import picture

@@ -204,7 +204,7 @@ TASKS = {
     "apps.posts.tasks.tend_counts": run_plain,
     "apps.posts.tasks.write_back_reads": run_plain,
     "apps.posts.tasks.cool_counts": run_plain,
-    "apps.posts.tasks.publish_due": run_plain,
+    "apps.timeline.tasks.publish_due": run_plain,
     "apps.posts.tasks.end_polls": run_plain,
     "apps.posts.tasks.purge_pictures": run_plain,
     "apps.posts.tasks.purge_keys": run_plain,

@@ -20,13 +20,14 @@ from apps.graph.actions import (
     unmute_user,
 )
 from apps.paging import Cursor
-from apps.posts.actions import delete_post, repost, unrepost
+from apps.posts.actions import delete_post, repost
 from apps.posts.editing import edit_post
 from apps.posts.models import Post
 from apps.refusals import Refusal
 from apps.timeline.home import home_timeline
 from apps.timeline.profile import Wanted, profile_timeline
 from apps.timeline.public import public_timeline
+from apps.timeline.publishing import undo_repost
 from tests.factories import deliver, make_user, publish
 from tests.services import running
 
@@ -81,7 +82,7 @@ class World:
 
     def _repost(self, one, other, posts):
         if posts:
-            self.chance.choice([repost, repost, unrepost])(one, self.chance.choice(posts)[0])
+            self.chance.choice([repost, repost, undo_repost])(one, self.chance.choice(posts)[0])
 
     def _edit(self, one, other, posts):
         mine = [post for post, author in posts if author == one.pk]

@@ -16,13 +16,14 @@ from apps.notifications.actions import clear, dismiss, mark_read
 from apps.notifications.models import Notification
 from apps.notifications.queries import last_read_id, notifications_page, unread_count
 from apps.paging import Cursor
-from apps.posts.actions import delete_post, repost, unrepost
+from apps.posts.actions import delete_post, repost
 from apps.posts.drafts import PollDraft
 from apps.posts.editing import edit_post
 from apps.posts.models import Poll
 from apps.posts.muting import mute_thread, unmute_thread
 from apps.posts.polls import end_polls
 from apps.refusals import NotFound
+from apps.timeline.publishing import undo_repost
 from tests.factories import deliver, make_user, publish
 from tests.threads import together
 
@@ -79,7 +80,7 @@ def test_doing_it_again_is_told_once(alice, carol):
         deliver()
         unfollow_user(carol, alice)
         unlike_post(carol, post.pk)
-        unrepost(carol, post.pk)
+        undo_repost(carol, post.pk)
         deliver()
     assert sorted(kind for kind, _actor, _post in told(alice)) == ["follow", "like", "repost"]
 

@@ -13,7 +13,6 @@ from apps.posts.actions import (
     delete_reposts_of,
     publish_post,
     repost,
-    unrepost,
 )
 from apps.posts.drafts import MAX_PICTURES, Draft, NewPicture
 from apps.posts.editing import edit_post
@@ -28,6 +27,7 @@ from apps.posts.models import (
 )
 from apps.posts.queries import counts_of, visible_posts
 from apps.refusals import Invalid, NotAllowed, NotFound, TooMany
+from apps.timeline.publishing import undo_repost
 from tests.factories import make_user, moderator, publish
 from tests.threads import together
 
@@ -224,8 +224,8 @@ def test_reposting_twice_is_once_and_a_repost_of_a_repost_shares_the_source(alic
     assert repost(bob, source.pk) == wrapper
     assert repost(carol, wrapper.pk).source_id == source.pk
     assert counts_of(source.pk).reposts == 2
-    unrepost(bob, source.pk)
-    unrepost(bob, source.pk)
+    undo_repost(bob, source.pk)
+    undo_repost(bob, source.pk)
     assert counts_of(source.pk).reposts == 1
     assert repost(bob, source.pk) != wrapper
 

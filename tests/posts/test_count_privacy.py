@@ -1,17 +1,12 @@
 """Counts and dates that everybody sees tell of no post that not everybody may see."""
 
-from importlib import import_module
-
 import pytest
-from django.apps import apps
-from django.core.management import call_command
-from django.db import connection
 
 from apps.accounts.cache import USER_COUNTS
 from apps.accounts.models import UserCounts
 from apps.accounts.queries import user_by_handle
 from apps.audit.oracle import Oracle
-from apps.caches.structures.counters import building, upkeep
+from apps.caches.structures.counters import upkeep
 from apps.engagement.actions import like_post
 from apps.engagement.truth import SUBJECTS
 from apps.graph.actions import follow_user
@@ -110,33 +105,6 @@ def test_a_profile_shows_restricted_posts_to_those_they_are_for(alice, bob, caro
     for viewer, expected in ((bob, [quiet.pk, said.pk]), (carol, [said.pk]), (None, [said.pk])):
         page = profile_timeline(user_by_handle("alice"), viewer and viewer.pk, Cursor(), Wanted())
         assert [item.id for item in page.items] == expected
-
-
-def test_an_upgrade_counts_again(alice, bob, carol, api_of):
-    """As an earlier release had counted: everything, whoever may see it."""
-    said = publish(alice)
-    publish(bob, "@alice no", reply_to_id=said.pk, visibility="mentioned")
-    publish(alice, "mine", quote_of_id=said.pk, visibility="followers")
-    open_answer = publish(bob, "yes", reply_to_id=said.pk)
-    PostCounts.objects.filter(pk=said.pk).update(replies=2, quotes=1)
-    for user, number in ((alice, 2), (bob, 2)):
-        UserCounts.objects.filter(pk=user.pk).update(posts=number, last_open_post_id=0)
-    for service in (POST_COUNTS, USER_COUNTS):
-        building.distrust(service.store)
-    migration = import_module("apps.posts.migrations.0016_count_open_posts")
-    with connection.schema_editor() as editor:
-        migration.count_authors(apps, editor)
-        migration.count_posts(apps, editor)
-    for subject in SUBJECTS:
-        assert (
-            subject.drifted(list(subject.table.model._default_manager.values_list("pk", flat=True)))
-            == []
-        )
-    assert UserCounts.objects.get(pk=bob.pk).last_open_post_id == open_answer.pk
-    call_command("counters", "rebuild", verbosity=0)
-    no_drift()
-    status = api_of(carol).get(f"/api/v1/statuses/{said.pk}").json()
-    assert (status["replies_count"], status["quotes_count"]) == (1, 0)
 
 
 def test_counters_of_the_earlier_rule_are_built_again():

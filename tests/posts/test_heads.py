@@ -23,12 +23,13 @@ from apps.graph.actions import (
 )
 from apps.paging import Cursor
 from apps.posts import heads, upkeep
-from apps.posts.actions import delete_post, repost, unrepost
+from apps.posts.actions import delete_post, repost
 from apps.posts.cache import HEADS, REPOSTED
 from apps.posts.content import State
 from apps.posts.editing import edit_post
 from apps.timeline.home import home_timeline
 from apps.timeline.hydrate import hydrate
+from apps.timeline.publishing import undo_repost
 from tests.factories import deliver, moderator, publish, suspend
 from tests.faults import frozen
 from tests.memory import another, flush, forget
@@ -145,7 +146,7 @@ def test_ones_own_reposts_are_known_at_once(alice, bob, elsewhere):
         assert not reposted()
         repost(bob, post.pk)
         assert reposted()
-        unrepost(bob, post.pk)
+        undo_repost(bob, post.pk)
     assert not reposted()
 
 

@@ -18,7 +18,7 @@ from apps.caches.structures.weekbucket import WEEK_SECONDS, Week
 from apps.ids import first_id_at, second_of
 from apps.paging import Cursor
 from apps.posts import actions, editing, recent, upkeep
-from apps.posts.actions import delete_post, publish_post, repost, unrepost
+from apps.posts.actions import delete_post, publish_post, repost
 from apps.posts.cache import RECENT
 from apps.posts.codec import encode
 from apps.posts.content import PostContent
@@ -27,6 +27,7 @@ from apps.posts.editing import edit_post
 from apps.posts.heads import load_contents
 from apps.posts.models import OPEN, Post, Visibility
 from apps.posts.recent import NOTHING, Recent, recent_posts, weeks_read
+from apps.timeline.publishing import undo_repost
 from tests.factories import make_user, publish
 from tests.faults import dead_redis
 from tests.threads import together
@@ -204,7 +205,7 @@ def test_a_repost_comes_and_goes(alice, bob, committed, no_sql):
     with_counts = known(alice)
     with no_sql():
         assert [post.id for post in recent_posts(with_counts, ALL, 20).posts] == [made.pk]
-    committed(unrepost, alice, source.pk)
+    committed(undo_repost, alice, source.pk)
     assert bodies(alice) == []
 
 

@@ -13,6 +13,7 @@ from apps.posts.actions import delete_post
 from apps.posts.drafts import Draft
 from apps.posts.models import Post, ScheduledPost
 from apps.refusals import Invalid, NotFound
+from apps.timeline import publishing
 from tests.factories import make_user, publish
 from tests.threads import together
 
@@ -33,7 +34,7 @@ def due(*rows):
 
 
 def run():
-    while scheduled.publish_due(limit=20):
+    while publishing.publish_due(limit=20):
         pass
 
 

@@ -1,6 +1,5 @@
 """Public posts for those who show links: a drawn picture, and oEmbed."""
 
-from importlib import import_module
 from io import BytesIO
 from pathlib import Path
 
@@ -163,14 +162,6 @@ class TestNothingIsLeft:
 
         monkeypatch.setattr(cards, "drawn", slow)
         assert Client().get(f"/@alice/{post.pk}/card.png").status_code == 404
-        assert files(kept) == []
-
-    def test_of_an_earlier_release(self, kept):
-        (kept / "0af").mkdir(parents=True)
-        (kept / "0af" / "0123.png").write_bytes(b"drawn")
-        import_module("apps.posts.migrations.0018_drop_drawn_pictures").drop_drawn_pictures(
-            None, None
-        )
         assert files(kept) == []
 
 

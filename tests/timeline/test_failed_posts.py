@@ -14,6 +14,7 @@ from apps.posts.actions import delete_post
 from apps.posts.drafts import Draft, PollDraft
 from apps.posts.models import Attachment, Post, ScheduledPost
 from apps.posts.uploads import upload_picture
+from apps.timeline import publishing
 from tests.factories import publish
 from tests.posts.test_uploads import picture
 
@@ -36,7 +37,7 @@ def try_all():
         ScheduledPost.objects.filter(state=State.PENDING).update(
             due_at=timezone.now() - timedelta(seconds=1)
         )
-        scheduled.publish_due(limit=20)
+        publishing.publish_due(limit=20)
 
 
 @pytest.fixture

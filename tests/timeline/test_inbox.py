@@ -24,7 +24,7 @@ from apps.posts.actions import delete_post
 from apps.posts.editing import edit_post
 from apps.timeline import home, outbox, pull
 from apps.timeline.cache import HOME, INBOX
-from apps.timeline.delivery.fanout import circle_changed, push_own, start_job
+from apps.timeline.delivery.fanout import circle_changed, push_to_author, start_job
 from apps.timeline.handlers import drop_windows
 from apps.timeline.home import home_timeline, newer_count
 from apps.timeline.models import FanoutChunk
@@ -371,7 +371,7 @@ class TestReading:
         monkeypatch.setattr("redis.connection.ConnectionPool.get_connection", broken)
         monkeypatch.setattr("redis.connection.BlockingConnectionPool.get_connection", broken)
         assert ids(home_timeline(cast["bob"], Cursor())) == [post.pk for post in posts[::-1]]
-        push_own(posts[0])  # no error
+        push_to_author(posts[0])  # no error
 
     @pytest.mark.parametrize(("home_length", "inbox_length"), [(3, 9), (9, 3), (3, 3), (4, 1)])
     def test_walks_are_exact_below_both_ends(self, cast, monkeypatch, home_length, inbox_length):
@@ -396,7 +396,7 @@ class TestReading:
 
     def test_authors_see_their_restricted_post_before_any_worker_ran(self, cast):
         post = publish(cast["alice"], visibility="circle", circle_id=cast["circle"].pk)
-        push_own(post)
+        push_to_author(post)
         assert ids(home_timeline(cast["alice"], Cursor())) == [post.pk]
         assert HOME.ids(cast["alice"].pk) == []
 

@@ -13,12 +13,13 @@ from apps.caches.memcached.layers import Layer
 from apps.caches.memcached.tiers import tiers
 from apps.caches.structures.vector import IdVector
 from apps.paging import Cursor
-from apps.posts.actions import delete_post, repost, unrepost
+from apps.posts.actions import delete_post, repost
 from apps.posts.editing import edit_post
 from apps.posts.models import Post
 from apps.timeline import outbox, pull
 from apps.timeline.cache import LONG_OUTBOXES, SHORT_OUTBOXES, Outboxes
 from apps.timeline.home import home_timeline
+from apps.timeline.publishing import undo_repost
 from tests.factories import deliver, make_user, moderator, publish
 from tests.faults import dead_memcached
 from tests.services import running
@@ -327,7 +328,7 @@ def test_a_repost_and_its_withdrawal_move_the_outbox():
     assert read(alice) == [wrapper.pk, own.pk]
     outbox.enter(repost(alice, source.pk))  # it is there already: nothing is entered twice
     assert read(alice) == [wrapper.pk, own.pk]
-    unrepost(alice, source.pk)
+    undo_repost(alice, source.pk)
     assert read(alice) == [own.pk]
 
 

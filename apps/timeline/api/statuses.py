@@ -22,19 +22,17 @@ from apps.accounts.verification import may_act_as_staff
 from apps.accounts.visitors import viewer_id_of
 from apps.engagement import actions as engagement
 from apps.filters.models import FilterContext
-from apps.posts import actions as posts
 from apps.posts.content import Picture
 from apps.posts.drafts import Draft, UnexpectedMentions
-from apps.posts.editing import edit_post, pin_post, set_quote_policy, unpin_post
+from apps.posts.editing import pin_post, unpin_post
 from apps.posts.models import QuotePolicy
 from apps.posts.muting import mute_thread, unmute_thread
 from apps.posts.scheduled import schedule_post
 from apps.posts.uploads import uploaded_pictures
 from apps.refusals import NotFound
 from apps.scopes import scopes
-from apps.timeline import outbox
+from apps.timeline import publishing
 from apps.timeline.api.timelines import is_true
-from apps.timeline.delivery.fanout import push_own
 from apps.timeline.hydrate import hydrate
 from apps.timeline.inputs import MediaAttribute, PollInput
 from apps.timeline.schema import (
@@ -125,8 +123,7 @@ def _publish(request: Request) -> Response:
     if fields["scheduled_at"] is not None:
         waits = schedule_post(viewer, draft, fields["scheduled_at"], idempotency_key=_key(request))
         return Response(scheduled_json(waits))
-    post = posts.publish_post(viewer, draft, idempotency_key=_key(request))
-    push_own(post)
+    post = publishing.publish(viewer, draft, idempotency_key=_key(request))
     item = own_item(viewer, post)
     answer = Response(status_json(marked(viewer, FilterContext.THREAD, item)))
     if post.is_repeated:
@@ -187,7 +184,7 @@ def _edit(request: Request, status_id: int) -> Response:
     viewer = viewer_of(request)
     fields = _valid(StatusEdit(data=request.data))
     media_ids = fields.get("media_ids")
-    edited = edit_post(
+    publishing.edit(
         viewer,
         status_id,
         body=fields["status"],
@@ -199,7 +196,6 @@ def _edit(request: Request, status_id: int) -> Response:
         poll=PollInput.draft(fields.get("poll")),
         quote_policy=fields.get("quote_approval_policy"),
     )
-    outbox.stay(edited)
     return _status(viewer, status_id)
 
 
@@ -209,8 +205,7 @@ def _delete(request: Request, status_id: int) -> Response:
     if not item.flags.own and not may_act_as_staff(request):
         raise NotFound(_("This post isn't here."))
     before = status_json(item)
-    deleted = posts.delete_post(status_id, by=viewer, keep_pictures=not _drops_pictures(request))
-    outbox.leave(deleted)
+    deleted = publishing.delete(status_id, by=viewer, keep_pictures=not _drops_pictures(request))
     # those that wait for another post have other addresses now, for their owner alone
     waiting = uploaded_pictures(viewer, [picture.id for picture in item.post.pictures])
     media = [media_json(Picture.of(one)) for one in waiting]
@@ -235,7 +230,7 @@ def interaction_policy(request: Request, status_id: int) -> Response:
     """Quotes that are there stay."""
     viewer = viewer_of(request)
     fields = _valid(InteractionPolicyInput(data=request.data))
-    outbox.stay(set_quote_policy(viewer, status_id, fields["quote_approval_policy"]))
+    publishing.set_quote_policy(viewer, status_id, fields["quote_approval_policy"])
     return _status(viewer, status_id)
 
 
@@ -290,7 +285,7 @@ unbookmark = _act(
 unreblog = _act(
     "unreblog",
     "Take back a repost, named by the post it shares",
-    posts.unrepost,
+    publishing.undo_repost,
     scope="write:statuses",
 )
 pin = _act("pin", "Put your post at the top of your profile", pin_post, scope="write:accounts")
@@ -311,8 +306,7 @@ unmute = _act("unmute", "Hear of it again", unmute_thread, scope="write:mutes")
 def reblog(request: Request, status_id: int) -> Response:
     """Share a post: the answer is the new status that wraps it; twice is once."""
     viewer = viewer_of(request)
-    made = posts.repost(viewer, status_id)
-    push_own(made)
+    made = publishing.repost(viewer, status_id)
     return _status(viewer, made.pk)
 
 

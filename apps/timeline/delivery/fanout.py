@@ -25,7 +25,7 @@ from apps.graph.circle_queries import circle_audience, circles_known
 from apps.graph.queries import exact_relations, follower_ids_between
 from apps.ids import author_of
 from apps.posts.models import OPEN, RESTRICTED, Mention, Post, Visibility
-from apps.timeline import entries, outbox, policies, pull
+from apps.timeline import entries, policies, pull
 from apps.timeline.cache import HOME, INBOX
 from apps.timeline.delivery import handover, ledger
 from apps.timeline.models import FanoutChunk, FanoutJob, Mode
@@ -207,9 +207,8 @@ def deliver_to_named(post_id: int) -> None:
         INBOX.push(_addressees(post), [post_id])
 
 
-def push_own(post: Post) -> None:
-    """Put a post into its author's outbox and own window at once: authors see what they wrote on their next page."""
-    outbox.enter(post)
+def push_to_author(post: Post) -> None:
+    """Put a post into its author's own window at once; what Redis refuses is left to the job."""
     try:
         windows = _windows_for(post.visibility, policies.generation())
         windows.push([post.author_id], [post.pk])

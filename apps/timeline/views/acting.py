@@ -11,23 +11,17 @@ from apps.accounts.models import User
 from apps.accounts.visitors import MemberVisit, SeeOther, next_address, signed_in_only
 from apps.engagement import voting
 from apps.engagement.actions import bookmark_post, like_post, unbookmark_post, unlike_post
-from apps.posts.actions import repost, unrepost
 from apps.posts.editing import pin_post, unpin_post
 from apps.posts.muting import mute_thread, unmute_thread
 from apps.refusals import Invalid
-from apps.timeline.delivery.fanout import push_own
+from apps.timeline.publishing import repost, undo_repost
 from apps.timeline.thread import one_item
-
-
-def _repost(user: User, post_id: int) -> None:
-    push_own(repost(user, post_id))
-
 
 ACTS: dict[str, Callable[[User, int], object]] = {
     "like": like_post,
     "unlike": unlike_post,
-    "repost": _repost,
-    "unrepost": unrepost,
+    "repost": repost,
+    "unrepost": undo_repost,
     "bookmark": bookmark_post,
     "unbookmark": unbookmark_post,
     "pin": pin_post,

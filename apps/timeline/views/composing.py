@@ -17,14 +17,13 @@ from apps.accounts.templatetags.amounts import moment
 from apps.accounts.visitors import MemberVisit, SeeOther, next_address, signed_in_only
 from apps.graph.circle_queries import circles_to_post_to
 from apps.paging import Cursor
-from apps.posts.actions import publish_post
 from apps.posts.models import Post, ScheduledPost
 from apps.posts.repeats import Request, made_before
-from apps.posts.scheduled import publish_instead, schedule_post
+from apps.posts.scheduled import schedule_post
 from apps.posts.text import RAW_MAX_CHARACTERS
 from apps.posts.uploads import uploaded_picture, withdraw_picture
 from apps.refusals import NotFound, Refusal, TooMany
-from apps.timeline.delivery.fanout import push_own
+from apps.timeline import publishing
 from apps.timeline.forms import (
     CIRCLE_PREFIX,
     FIELD_NAMES,
@@ -129,16 +128,11 @@ def _made_before(request: MemberVisit, form: ComposeForm, said: PictureForm) -> 
 def _publish(request: MemberVisit, form: ComposeForm, said: PictureForm, pictures: Settled) -> Made:
     draft = form.draft().with_pictures(pictures.ids)
     once: dict[str, Any] = {"idempotency_key": _key(form), "told_by": said.identity}
-    made: Made
     if (failed := form.cleaned_data["instead_of"]) is not None:
-        made = publish_instead(request.user, failed, draft, at=form.at, **once)
-    elif form.at is not None:
-        made = schedule_post(request.user, draft, form.at, **once)
-    else:
-        made = publish_post(request.user, draft, **once)
-    if isinstance(made, Post):
-        push_own(made)
-    return made
+        return publishing.publish_instead(request.user, failed, draft, at=form.at, **once)
+    if form.at is not None:
+        return schedule_post(request.user, draft, form.at, **once)
+    return publishing.publish(request.user, draft, **once)
 
 
 def _done(request: MemberVisit, made: Made) -> HttpResponseBase:

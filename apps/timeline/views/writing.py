@@ -11,12 +11,11 @@ from django_htmx.http import HttpResponseClientRedirect
 from apps.accounts.forms import form_page, show_refusal
 from apps.accounts.verification import ask_for_second_factor, may_act_as_staff
 from apps.accounts.visitors import MemberVisit, SeeOther, next_address, page, signed_in_only
-from apps.posts.actions import delete_post, require_deleter
-from apps.posts.editing import edit_post
+from apps.posts.actions import require_deleter
 from apps.posts.models import Post
 from apps.posts.uploads import uploaded_pictures
 from apps.refusals import NotFound, Refusal
-from apps.timeline import outbox
+from apps.timeline import publishing
 from apps.timeline.forms import FIELD_NAMES, EditForm, composer_context
 from apps.timeline.items import FeedItem
 from apps.timeline.picture_forms import PictureForm, Settled, Shown, settle
@@ -45,11 +44,10 @@ def edit(request: MemberVisit, post_id: int) -> HttpResponseBase:
     if form.is_valid():
         try:
             pictures.insist()
-            edited = _edit(request, post_id, form, shown, pictures)
+            _edit(request, post_id, form, shown, pictures)
         except Refusal as refusal:
             show_refusal(form, refusal, FIELD_NAMES)
         else:
-            outbox.stay(edited)
             return SeeOther(item.url)
     return _edit_page(request, item, form, pictures)
 
@@ -66,7 +64,7 @@ def delete(request: MemberVisit, post_id: int) -> HttpResponseBase:
     back = next_address(request)
     if request.method != "POST":
         return render(request, "timeline/delete.html", {"item": item, "back": back, "no_fab": True})
-    outbox.leave(delete_post(post_id, by=request.user))
+    publishing.delete(post_id, by=request.user)
     on_its_own_page = str(post_id) in back
     if request.htmx and not on_its_own_page:  # it is taken out of the page it stands on
         return HttpResponse(_("Deleted."), content_type="text/plain; charset=utf-8")
@@ -87,7 +85,7 @@ def _edit(
             "pictures": [one for one in said.named if one.id in kept],
             "sensitive": data["sensitive"],
         }
-    return edit_post(request.user, post_id, body=data["body"], **changes)
+    publishing.edit(request.user, post_id, body=data["body"], **changes)
 
 
 def _edit_page(

@@ -235,10 +235,10 @@ def test_equal_jobs_at_once_make_one_ledger(transactional_db, settings):
 def test_authors_see_their_post_before_any_worker_ran(alice):
     home_timeline(alice, Cursor())
     post = publish(alice)
-    fanout.push_own(post)
+    fanout.push_to_author(post)
     assert HOME.ids(alice.pk) == [post.pk]
     with dead_redis():
-        fanout.push_own(post)
+        fanout.push_to_author(post)
     assert timelines().ping()
     assert user_by_id(alice.pk).counts.posts == 1
 

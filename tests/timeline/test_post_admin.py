@@ -4,8 +4,8 @@ import pytest
 
 from apps.accounts.models import UserCounts
 from apps.paging import Cursor
-from apps.posts import admin as posts_admin
 from apps.posts.models import Post
+from apps.timeline import post_admin
 from apps.timeline.home import home_timeline
 from tests.factories import deliver, publish
 from tests.staff import MAX_QUERIES, browser_of, choose, confirm, make_staff
@@ -60,7 +60,7 @@ def test_search_by_number_author_and_text(moderator, alice, carol):
 
 
 def test_text_search_reads_a_bounded_number_of_posts(moderator, alice, monkeypatch):
-    monkeypatch.setattr(posts_admin, "SEARCHED_POSTS", 2)
+    monkeypatch.setattr(post_admin, "SEARCHED_POSTS", 2)
     posts = [publish(alice, "needle") for _ in range(4)]
     text = moderator.get(POSTS, {"q": "needle"}).content.decode()
     assert [page(post) in text for post in posts] == [False, True, True, True]
