@@ -9,9 +9,8 @@ from typing import Any
 
 from django.utils.translation import gettext_lazy as _
 
-from feedsite.environment import Environment
+from feedsite.environment import Environment, postgresql_options
 from feedsite.passkeys import relying_party
-from feedsite.pooled import PooledConnection, startup_options
 from feedsite.storage import storages_of
 
 BASE_DIR = Path(__file__).resolve().parent.parent
@@ -82,7 +81,7 @@ MIDDLEWARE = [
     "feedsite.remaining.RemainingMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
-    "feedsite.policy.PolicyMiddleware",
+    "csp.middleware.CSPMiddleware",
     "feedsite.shedding.SheddingMiddleware",
     "feedsite.conditional.ConditionalMiddleware",
     "feedsite.budget.BudgetMiddleware",
@@ -90,12 +89,12 @@ MIDDLEWARE = [
     "feedsite.timing.ServerTimingMiddleware",
     "feedsite.inputguard.InputGuardMiddleware",
     "feedsite.slashes.TrailingSlashMiddleware",
-    "feedsite.pagesonly.Sessions",
+    "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
-    "feedsite.pagesonly.Users",
+    "feedsite.middleware.authentication.SessionUserMiddleware",
     "feedsite.locale.UserLocaleMiddleware",
-    "feedsite.pagesonly.Messages",
+    "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
     "feedsite.privacy.PrivateByDefaultMiddleware",
@@ -130,9 +129,6 @@ REQUEST_BUDGET_SECONDS = env.float(
 WEB_SEATS = env.int(
     "WEB_SEATS", 4
 )  # requests worked on at once; the pool of connections has room for more
-WEB_PATIENCE_SECONDS = env.float(
-    "WEB_PATIENCE_SECONDS", 0.05
-)  # how long a request in its seat lets another work alone
 # Requests that wait for a seat; one more is refused at once. A pause of 0.2 s at 100 requests/s is nobody's 503.
 WEB_QUEUE = env.int("WEB_QUEUE", 24)
 WEB_QUEUE_SECONDS = env.float("WEB_QUEUE_SECONDS", 0.5)  # and so are those that waited so long
@@ -163,7 +159,6 @@ DATABASES["default"]["DISABLE_SERVER_SIDE_CURSORS"] = True  # they outlive their
 DATABASES["default"]["OPTIONS"] = {
     **DATABASES["default"].get("OPTIONS", {}),
     "pool": {
-        "connection_class": PooledConnection,
         "min_size": env.int("DATABASE_POOL_MIN", 1),
         "max_size": env.int("DATABASE_POOL_MAX", 8),
         "timeout": env.float("DATABASE_POOL_TIMEOUT_SECONDS", 2.0),  # then the answer is 503
@@ -171,7 +166,7 @@ DATABASES["default"]["OPTIONS"] = {
 }
 if not DATABASE_POOLER:
     # of what is prepared, which is written so that one plan serves: else some of it would be planned each time (0053)
-    DATABASES["default"]["OPTIONS"]["options"] = startup_options(
+    DATABASES["default"]["OPTIONS"]["options"] = postgresql_options(
         DATABASE_TIMEOUTS, plan_cache_mode="force_generic_plan"
     )
 # `manage.py migrate`: past the pooler, perhaps as the role that owns the tables. Building an index may take hours, and
@@ -673,7 +668,6 @@ REST_FRAMEWORK = {
         "feedsite.formdata.NestedMultiPartParser",
     ],
     "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
-    "DEFAULT_CONTENT_NEGOTIATION_CLASS": "feedsite.negotiation.PlainNegotiation",
     "EXCEPTION_HANDLER": "feedsite.errors.api_exception",
     "UNAUTHENTICATED_USER": "django.contrib.auth.models.AnonymousUser",
     "URL_FORMAT_OVERRIDE": None,

@@ -14,7 +14,6 @@ from django.utils.translation import gettext_lazy as _
 from apps.refusals import Unavailable
 from feedsite.bodies import refusal_of
 from feedsite.errors import refusal_response
-from feedsite.turns import Turns
 
 RETRY_AFTER_SECONDS = 1
 NEVER_REFUSED = ("/healthz/",)
@@ -27,7 +26,6 @@ class SheddingMiddleware:
         self._get_response = get_response
         self._seats = threading.BoundedSemaphore(settings.WEB_SEATS)
         self._queue = threading.BoundedSemaphore(settings.WEB_QUEUE)
-        self._turns = Turns(settings.WEB_PATIENCE_SECONDS)
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         """Serve the request, or refuse it at once."""
@@ -38,11 +36,7 @@ class SheddingMiddleware:
         if not self._sit():
             return refusal_response(request, too_busy())
         try:
-            turn = self._turns.take()
-            try:
-                return self._get_response(request)
-            finally:
-                turn.release()
+            return self._get_response(request)
         finally:
             self._seats.release()
 
