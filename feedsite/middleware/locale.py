@@ -7,7 +7,7 @@ from django.utils import translation
 from django.utils.cache import patch_vary_headers
 
 from apps.accounts.visitors import viewer_of
-from feedsite.privacy import is_file
+from feedsite.middleware.cache_headers import is_file
 
 
 class UserLocaleMiddleware(LocaleMiddleware):

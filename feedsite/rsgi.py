@@ -4,8 +4,8 @@ from typing import cast
 
 from django.conf import settings
 
-from feedsite.front import WSGI, Front
+from feedsite.server.adapter import WSGI, RSGIAdapter
 from feedsite.wsgi import application as django
 
 # More threads than the requests a process works on and lets wait: one is always free to refuse the excess.
-application = Front(cast("WSGI", django), threads=settings.WEB_SEATS + settings.WEB_QUEUE + 4)
+application = RSGIAdapter(cast("WSGI", django), threads=settings.WEB_SEATS + settings.WEB_QUEUE + 4)

@@ -1,6 +1,6 @@
 """What the body of a request may be: how large, and how long it may take to come.
 
-The front (`feedsite.front`) reads it before the request takes a thread or a seat. What it did not read, and why, goes to
+`feedsite.server.adapter` reads it before the request takes a thread or a seat. What it did not read, and why, goes to
 Django as a refusal in the request's environment: the answer has its words, headers and language there, and costs no body.
 """
 

@@ -10,7 +10,7 @@ from apps.budget import budget
 HEADER = "X-Feed-Degraded"
 
 
-class BudgetMiddleware:
+class DeadlineMiddleware:
     """Sets the deadline; names what is missing from the answer in `X-Feed-Degraded`."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:

@@ -1,8 +1,10 @@
-"""Refuse what no view could handle: NUL bytes, lone surrogates and invalid UTF-8 in addresses and forms.
+"""Refuses text that is none: NUL bytes, lone surrogates and invalid UTF-8 in addresses, cookies and forms.
 
-PostgreSQL and the drivers raise on them, which would be a 500; here they are a 400 before any view runs.
+PostgreSQL and the drivers raise on them, which would be a 500; here they are a 400 before any view runs. The parsers of the
+API check its bodies with the same `is_malformed`.
 """
 
+import re
 from collections.abc import Callable, Iterable
 from urllib.parse import unquote_to_bytes
 
@@ -10,12 +12,17 @@ from django.http import HttpRequest, HttpResponseBase
 
 from apps.refusals import BadRequest
 from feedsite.errors import FOR_PROGRAMS, refusal_response
-from feedsite.wellformed import is_malformed
 
 MAX_QUERY_CHARACTERS = 8192
+_has_bad_character = re.compile("[\x00\ud800-\udfff]").search
 
 
-class InputGuardMiddleware:
+def is_malformed(texts: Iterable[str]) -> bool:
+    """Whether any text has a NUL or a lone surrogate."""
+    return any(map(_has_bad_character, texts))
+
+
+class TextValidationMiddleware:
     """Checks path and query of every request, and the fields of every form."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:

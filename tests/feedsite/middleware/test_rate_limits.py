@@ -1,4 +1,4 @@
-"""Requests of programs: an exact number is answered, every answer says what is left; and 304 for what is known."""
+"""Requests of programs: an exact number is answered, every answer says what is left."""
 
 import multiprocessing
 import signal
@@ -8,9 +8,6 @@ import pytest
 from django.test import Client
 
 from apps.caches import servers
-from apps.engagement.actions import like_post
-from apps.graph.actions import block_user
-from tests.factories import deliver, publish
 from tests.faults import dead_redis
 
 LIMIT = 5
@@ -98,33 +95,3 @@ def test_sixteen_processes_at_twenty_times_the_limit_are_never_answered_more_oft
     plain = (signal.SIGTERM, signal.SIG_DFL)  # a child must end when the pool tells it to
     with multiprocessing.get_context("fork").Pool(16, signal.signal, plain) as pool:
         assert sum(pool.map(_hammer, range(16), chunksize=1)) == limit
-
-
-@pytest.mark.django_db
-def test_who_has_an_answer_already_gets_no_second_one(alice, bob, carol, api_of):
-    post = publish(alice)
-    deliver()
-    client, address = api_of(bob), f"/api/v1/statuses/{post.pk}"
-    first = client.get(address)
-    tag = first.headers["ETag"]
-    again = client.get(address, headers={"If-None-Match": tag})
-    assert (again.status_code, again.content, again.headers["ETag"]) == (304, b"", tag)
-    assert again.headers["X-RateLimit-Remaining"]
-    assert client.get(address, headers={"If-None-Match": '"other"'}).status_code == 200
-    like_post(carol, post.pk)
-    assert client.get(address, headers={"If-None-Match": tag}).json()["favourites_count"] == 1
-    assert api_of(alice).get(address, headers={"If-None-Match": tag}).status_code == 200
-    block_user(alice, bob)
-    assert client.get(address, headers={"If-None-Match": "*"}).status_code == 404
-    assert client.post(address + "/favourite", headers={"If-None-Match": "*"}).status_code == 404
-
-
-@pytest.mark.django_db
-def test_a_page_of_a_list_keeps_its_links_in_a_304(alice, api_of):
-    for _ in range(3):
-        publish(alice)
-    deliver()
-    client, address = api_of(alice), f"{HOME}?limit=2"
-    first = client.get(address)
-    again = client.get(address, headers={"If-None-Match": first.headers["ETag"]})
-    assert (again.status_code, again.headers["Link"]) == (304, first.headers["Link"])

@@ -7,7 +7,7 @@ import pytest
 from django.http import HttpResponse
 from django.test import RequestFactory
 
-from feedsite.shedding import SheddingMiddleware
+from feedsite.middleware.load_shedding import LoadSheddingMiddleware
 from tests.threads import together
 
 PATH = "/public"
@@ -38,7 +38,7 @@ class Slow:
 
 def test_beyond_the_seats_and_the_queue_everybody_is_refused(small):
     view = Slow(0.3)
-    site = SheddingMiddleware(view)
+    site = LoadSheddingMiddleware(view)
     answers = together(20, lambda _n: site(RequestFactory().get(PATH)))
     codes = [answer.status_code for answer in answers]
     assert codes.count(200) == 4, "two in their seats and two in the queue"
@@ -51,7 +51,7 @@ def test_beyond_the_seats_and_the_queue_everybody_is_refused(small):
 
 def test_ten_times_too_many_take_nothing_from_what_is_served(small):
     view, stop = Slow(0.01), threading.Event()
-    site = SheddingMiddleware(view)
+    site = LoadSheddingMiddleware(view)
     codes = []
 
     def insist(_n):
@@ -72,14 +72,14 @@ def test_ten_times_too_many_take_nothing_from_what_is_served(small):
 
 def test_who_waits_too_long_is_refused(settings):
     settings.WEB_SEATS, settings.WEB_QUEUE, settings.WEB_QUEUE_SECONDS = 1, 10, 0.05
-    site = SheddingMiddleware(Slow(0.5))
+    site = LoadSheddingMiddleware(Slow(0.5))
     codes = [one.status_code for one in together(3, lambda _n: site(RequestFactory().get(PATH)))]
     assert sorted(codes) == [200, 503, 503]
 
 
 def test_programs_get_problem_json_and_health_is_never_refused(settings):
     settings.WEB_SEATS, settings.WEB_QUEUE = 1, 1
-    site = SheddingMiddleware(Slow(0))
+    site = LoadSheddingMiddleware(Slow(0))
     site._seats.acquire()
     site._queue.acquire()
     answer = site(RequestFactory().get("/api/v1/timelines/public"))
@@ -95,7 +95,7 @@ def test_a_view_that_fails_gives_its_seat_back(settings):
     def broken(_request):
         raise RuntimeError("boom")
 
-    site = SheddingMiddleware(broken)
+    site = LoadSheddingMiddleware(broken)
     for _ in range(3):
         with pytest.raises(RuntimeError):
             site(RequestFactory().get(PATH))
@@ -109,6 +109,6 @@ def test_who_waits_for_a_slow_server_holds_up_nobody(settings):
         all_in.wait(10)  # none goes on before four are in
         return HttpResponse("page")
 
-    site = SheddingMiddleware(view)
+    site = LoadSheddingMiddleware(view)
     answers = together(4, lambda _n: site(RequestFactory().get(PATH)))
     assert [answer.status_code for answer in answers] == [200] * 4

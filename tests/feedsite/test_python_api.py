@@ -8,7 +8,7 @@ import pytest
 from apps.graph.actions import block_user
 from apps.posts.models import Post
 from apps.refusals import BadRequest, Invalid, NotAllowed, NotFound
-from feedsite.feeds import add_activity, follow, get_activity, unfollow
+from feedsite.python_api import add_activity, follow, get_activity, unfollow
 from tests.factories import deliver, make_user
 from tests.flows.processes import environment
 
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.django_db
 # The example of the documentation, as somebody would run it.
 EXAMPLE = """
 import django; django.setup()
-from feedsite.feeds import add_activity, follow, get_activity
+from feedsite.python_api import add_activity, follow, get_activity
 
 follow("bob", "alice")
 post = add_activity("alice", "post", "The river is high today.")

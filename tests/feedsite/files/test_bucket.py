@@ -14,7 +14,7 @@ from apps.personal.exporting import request_export, run_due
 from apps.posts.actions import delete_post
 from apps.posts.models import Attachment
 from apps.posts.uploads import upload_picture
-from feedsite.storage import storages_of
+from feedsite.files.storage import storages_of
 from tests.factories import publish
 from tests.posts.test_uploads import picture
 

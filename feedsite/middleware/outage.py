@@ -16,7 +16,7 @@ from django.utils.translation import gettext as _
 from apps.caches.breaker import Breaker
 from apps.refusals import Unavailable
 from feedsite.errors import refusal_response
-from feedsite.standins import StandIns
+from feedsite.middleware.stale_pages import StandIns
 
 logger = logging.getLogger(__name__)
 

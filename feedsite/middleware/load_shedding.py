@@ -12,14 +12,14 @@ from django.http import HttpRequest, HttpResponseBase
 from django.utils.translation import gettext_lazy as _
 
 from apps.refusals import Unavailable
-from feedsite.bodies import refusal_of
 from feedsite.errors import refusal_response
+from feedsite.server.bodies import refusal_of
 
 RETRY_AFTER_SECONDS = 1
 NEVER_REFUSED = ("/healthz/",)
 
 
-class SheddingMiddleware:
+class LoadSheddingMiddleware:
     """One for each process."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:

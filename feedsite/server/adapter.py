@@ -1,7 +1,7 @@
 """Between granian (RSGI) and Django (WSGI): a request takes a thread when it is complete, and an answer gives it back at once.
 
 Whoever sends or reads slowly costs a connection of the event loop, never a thread or a seat: headers have the server's
-time-out, bodies the one of `feedsite.bodies`, and files are sent by the server itself.
+time-out, bodies the one of `feedsite.server.bodies`, and files are sent by the server itself.
 """
 
 import asyncio
@@ -16,7 +16,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import IO, Any, Protocol
 
-from feedsite.bodies import NOTHING, REFUSED, TOO_SLOW, Body, announced
+from feedsite.server.bodies import NOTHING, REFUSED, TOO_SLOW, Body, announced
 
 logger = logging.getLogger(__name__)
 
@@ -43,7 +43,7 @@ class Scope(Protocol):
     headers: Any
 
 
-class Front:
+class RSGIAdapter:
     """The application that the server calls, around a WSGI application and its threads."""
 
     def __init__(self, application: WSGI, *, threads: int) -> None:

@@ -5,6 +5,7 @@ import json
 import logging
 import socket
 import threading
+import time
 from contextlib import contextmanager
 from datetime import timedelta
 
@@ -20,7 +21,8 @@ from apps.events.models import Event
 from apps.streaming.hub import Hub
 from apps.streaming.server import Server
 from feedsite import health
-from tests.factories import make_user
+from tests.factories import make_user, publish
+from tests.faults import dead_memcached, dead_redis
 from tests.staff import make_staff
 from tests.threads import together
 
@@ -244,3 +246,68 @@ def test_too_many_fields_are_one_line_at_info(client, caplog):
         assert client.post("/login", fields).status_code == 400
     lines = [one for one in caplog.records if one.name.endswith("TooManyFieldsSent")]
     assert [(one.levelno, one.exc_info) for one in lines] == [(logging.INFO, None)]
+
+
+# --- dependencies --------------------------------------------------------------------------------
+
+
+def test_a_live_process_says_so_without_asking_anybody(client, django_assert_num_queries):
+    with django_assert_num_queries(0):
+        answer = client.get("/healthz/live")
+    assert (answer.status_code, answer.json()) == (200, {"status": "alive"})
+
+
+def test_ready_names_every_dependency(client):
+    body = client.get("/healthz/ready").json()
+    assert set(body["checks"]) >= {"postgresql", "redis", "memcached", "broker"}
+    assert all(set(check) == {"ok", "ms"} for check in body["checks"].values())
+    assert body["checks"]["postgresql"]["ok"]
+    assert body["checks"]["redis"]["ok"]
+    assert body["checks"]["broker"]["ok"]
+
+
+def test_a_dead_redis_is_degraded_and_still_ready(client):
+    with dead_redis():
+        started = time.monotonic()
+        answer = client.get("/healthz/ready")
+        assert time.monotonic() - started < 5
+    body = answer.json()
+    assert (answer.status_code, body["status"]) == (200, "degraded")
+    assert {"redis", "broker"} <= set(body["degraded"])
+    assert answer.headers["Cache-Control"] == "no-store"
+
+
+def test_a_dead_memcached_is_degraded_and_still_ready(client):
+    with dead_memcached():
+        answer = client.get("/healthz/ready")
+    assert (answer.status_code, answer.json()["degraded"]) == (200, ["memcached"])
+
+
+def test_a_dead_postgresql_is_not_ready(client, monkeypatch):
+    monkeypatch.setitem(health._CHECKS, "postgresql", lambda: False)
+    answer = client.get("/healthz/ready")
+    assert (answer.status_code, answer.json()["status"]) == (503, "unavailable")
+
+
+@pytest.mark.parametrize("path", ["/healthz/live", "/healthz/ready"])
+def test_health_is_only_read(client, path):
+    assert client.head(path).status_code == 200
+    assert client.post(path).status_code == 405
+
+
+def test_the_api_works_without_redis_and_memcached(alice, bob, api_of):
+    post, api = publish(alice), api_of(bob)
+    with dead_redis(), dead_memcached():
+        for path in (
+            "timelines/home",
+            "timelines/public",
+            f"statuses/{post.pk}",
+            "notifications",
+            "bookmarks",
+        ):
+            assert api.get(f"/api/v1/{path}").status_code == 200
+        assert api.post("/api/v1/statuses", {"status": "still here"}).status_code == 200
+        assert [one["content"] for one in api.get("/api/v1/timelines/home").json()] == [
+            "<p>still here</p>",
+            "<p>Hello.</p>",
+        ]

@@ -1,7 +1,7 @@
 """The feed for other Python code: three functions, in a process where Django is set up.
 
     import django; django.setup()
-    from feedsite.feeds import add_activity, follow, get_activity
+    from feedsite.python_api import add_activity, follow, get_activity
 
     follow("bob", "alice")
     add_activity("alice", "post", "The river is high today.")

@@ -44,7 +44,7 @@ def storages_of(*, private: Path, bucket: str, endpoint: str) -> dict[str, Any]:
     }
     return {
         "default": {
-            "BACKEND": "feedsite.bucket.MediaBucket",
+            "BACKEND": "feedsite.files.bucket.MediaBucket",
             "OPTIONS": {**options, "location": "media"},
         },
         "private": {

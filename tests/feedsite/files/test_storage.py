@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 from django.core.exceptions import ImproperlyConfigured
 
-from feedsite import storage
-from feedsite.storage import HALF, KEYS, MISSING, storages_of
+from feedsite.files import storage
+from feedsite.files.storage import HALF, KEYS, MISSING, storages_of
 
 
 @pytest.fixture
@@ -28,7 +28,7 @@ def test_without_a_bucket_files_lie_in_folders(tmp_path):
 
 def test_a_bucket_holds_pictures_and_archives_apart_and_nobody_else_reads_it(installed):
     found = storages_of(private=Path(), bucket="ours", endpoint="https://s3.example")
-    assert found["default"]["BACKEND"] == "feedsite.bucket.MediaBucket"
+    assert found["default"]["BACKEND"] == "feedsite.files.bucket.MediaBucket"
     assert found["private"]["BACKEND"] == "storages.backends.s3.S3Storage"
     said = [found[name]["OPTIONS"] for name in ("default", "private")]
     assert [one["location"] for one in said] == ["media", "private"]

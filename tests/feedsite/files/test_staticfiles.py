@@ -8,9 +8,9 @@ from django.contrib.staticfiles.finders import get_finders
 from django.core.files.base import ContentFile
 from django.core.files.storage import FileSystemStorage
 
-from feedsite.staticfiles import UncompressedStorage, minified
+from feedsite.files.staticfiles import UncompressedStorage, minified
 
-SHEET = (Path(__file__).parents[1] / "static/css/app.css").read_text()
+SHEET = (Path(__file__).parents[3] / "static/css/app.css").read_text()
 
 
 @pytest.mark.parametrize(
@@ -56,7 +56,7 @@ def test_an_address_tells_what_was_made_of_a_source(tmp_path, monkeypatch):
     """A browser keeps an address for good: what is served differently from now on needs another one."""
     storage, source = UncompressedStorage(location=tmp_path), ContentFile(b"a { b: 1 }")
     before = storage.hashed_name("css/a.css", source)
-    monkeypatch.setattr("feedsite.staticfiles.EDITION", 99)
+    monkeypatch.setattr("feedsite.files.staticfiles.EDITION", 99)
     assert storage.hashed_name("css/a.css", source) != before
 
 

@@ -14,7 +14,7 @@ from django.core.management import CommandError, call_command
 from feedsite.checks import stop_if_refused
 from tests.flows.processes import free_port
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 KEY = "kD7fJ2mQ9xW4vB8nT1sL6pR3yH5cZ0gA-eUiOoXbNqKdMwVjFt"
 GOOD = {
     "PRODUCTION": True,
@@ -95,7 +95,7 @@ def test_outside_of_production_much_is_allowed(settings):
 SERVERS = {
     "web": ["granian", "--interface", "wsgi", "--workers", "1", "feedsite.wsgi:application"],
     "web that respawns": ["granian", "--interface", "wsgi", "--workers", "1", "--respawn-failed-workers", "feedsite.wsgi:application"],
-    "streaming": ["granian", "--interface", "asgi", "--workers", "1", "feedsite.streaming:application"],
+    "streaming": ["granian", "--interface", "asgi", "--workers", "1", "feedsite.asgi:application"],
     "worker": ["celery", "-A", "feedsite", "worker", "--pool", "solo", "-Q", "nobody"],
     "beat": ["celery", "-A", "feedsite", "beat", "-s", "/dev/null"],
 }  # fmt: skip

@@ -13,7 +13,7 @@ def is_file(request: HttpRequest, response: HttpResponseBase) -> bool:
     return request.path.startswith(settings.MEDIA_URL) and response.status_code == HTTPStatus.OK
 
 
-class PrivateByDefaultMiddleware:
+class CacheHeadersMiddleware:
     """Adds `Cache-Control: private, no-cache` (which keeps the browser's back cache usable) and `Vary`."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
