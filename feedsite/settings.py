@@ -78,7 +78,7 @@ MIDDLEWARE = [
     "feedsite.health.HealthMiddleware",  # above all that asks for a host, for https or for a seat
     "corsheaders.middleware.CorsMiddleware",  # above all that may refuse: programs read refusals too
     "feedsite.middleware.errors.ProblemTypeMiddleware",
-    "feedsite.remaining.RemainingMiddleware",
+    "feedsite.middleware.rate_limits.RateLimitMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "csp.middleware.CSPMiddleware",
@@ -660,7 +660,7 @@ STORAGES = {
 REST_FRAMEWORK = {
     "DEFAULT_AUTHENTICATION_CLASSES": ["apps.oauth.authentication.BearerAuthentication"],
     "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
-    "DEFAULT_THROTTLE_CLASSES": ["feedsite.quota.Quota"],
+    "DEFAULT_THROTTLE_CLASSES": ["feedsite.middleware.rate_limits.ApiThrottle"],
     "DEFAULT_RENDERER_CLASSES": ["feedsite.jsonapi.FastJSONRenderer"],
     "DEFAULT_PARSER_CLASSES": [
         "feedsite.jsonapi.StrictJSONParser",

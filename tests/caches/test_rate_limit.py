@@ -3,8 +3,8 @@ import signal
 
 import pytest
 
-from apps.caches import ratelimit
-from apps.caches.ratelimit import Limit, LocalWindows, count
+from apps.caches import rate_limit
+from apps.caches.rate_limit import Limit, LocalWindows, count_each
 from apps.caches.servers import limits, timelines
 from tests.clusters import addresses
 from tests.faults import dead_redis, frozen
@@ -12,6 +12,10 @@ from tests.services import running
 from tests.threads import together
 
 LIMIT, SECONDS = 10, 60
+
+
+def count(name, subject, *, limit, seconds, cost=1):
+    return count_each([Limit(name, subject, limit, seconds)], cost=cost)[0]
 
 
 def once(subject="me", **more):
@@ -176,7 +180,7 @@ def test_windows_of_a_process_end():
 
 
 def test_a_process_remembers_so_many_subjects_of_each_limit(monkeypatch):
-    monkeypatch.setattr(ratelimit, "LOCAL_SUBJECTS_MAX", 3)
+    monkeypatch.setattr(rate_limit, "LOCAL_SUBJECTS_MAX", 3)
     windows = LocalWindows(Clock())
     guesses = Limit("guesses", "me", LIMIT, SECONDS)
     windows.count(guesses, 1)

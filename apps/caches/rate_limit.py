@@ -27,8 +27,8 @@ return {used, redis.call('PTTL', KEYS[1])}
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
-    """Whether one more is allowed, how many more after it, and in how many seconds the window begins anew."""
+class RateLimitResult:
+    """Whether the request is allowed, how many more are, and in how many seconds the window ends."""
 
     allowed: bool
     remaining: int
@@ -36,7 +36,7 @@ class Verdict:
 
     @property
     def retry_after(self) -> int:
-        """When to come back, in whole seconds; of meaning when it is not allowed."""
+        """In how many whole seconds to try again; meaningful when it was not allowed."""
         return max(math.ceil(self.resets_in), 1)
 
 
@@ -97,32 +97,27 @@ class LocalWindows:
 local = LocalWindows()
 
 
-def count(name: str, subject: str, *, limit: int, seconds: int, cost: int = 1) -> Verdict:
-    """Count `cost` against a limit of `limit` per `seconds` for a subject, and say whether it still fits.
+def count_each(rate_limits: Sequence[Limit], *, cost: int = 1) -> list[RateLimitResult]:
+    """Count `cost` against several limits, each by itself, in one round trip; a result for each.
 
     Cost 0 only looks; a negative one gives back.
     """
-    return count_each([Limit(name, subject, limit, seconds)], cost=cost)[0]
-
-
-def count_each(asked: Sequence[Limit], *, cost: int = 1) -> list[Verdict]:
-    """Count `cost` against several limits, each by itself, in one round trip; a verdict for each."""
     try:
-        answers = trip(
-            limits(), [call(_COUNT, [limit.key], [cost, limit.seconds]) for limit in asked]
+        replies = trip(
+            limits(), [call(_COUNT, [limit.key], [cost, limit.seconds]) for limit in rate_limits]
         )
     except RedisError:
-        counted = [local.count(limit, cost) for limit in asked]
+        counted = [local.count(limit, cost) for limit in rate_limits]
     else:
-        counted = [(used, max(milliseconds, 0) / 1000) for used, milliseconds in answers]
-        for limit, (used, resets_in) in zip(asked, counted, strict=True):
+        counted = [(used, max(milliseconds, 0) / 1000) for used, milliseconds in replies]
+        for limit, (used, resets_in) in zip(rate_limits, counted, strict=True):
             local.note(limit, used, resets_in)
     return [
-        _verdict(limit.limit, used, resets_in, cost)
-        for limit, (used, resets_in) in zip(asked, counted, strict=True)
+        _result(limit.limit, used, resets_in, cost)
+        for limit, (used, resets_in) in zip(rate_limits, counted, strict=True)
     ]
 
 
-def _verdict(limit: int, used: int, resets_in: float, cost: int) -> Verdict:
+def _result(limit: int, used: int, resets_in: float, cost: int) -> RateLimitResult:
     allowed = used <= limit if cost else used < limit
-    return Verdict(allowed, remaining=max(limit - used, 0), resets_in=resets_in)
+    return RateLimitResult(allowed, remaining=max(limit - used, 0), resets_in=resets_in)
