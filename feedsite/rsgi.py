@@ -1,4 +1,4 @@
-"""The web server's entry point (granian, RSGI)."""
+"""The web server's entry point: granian, RSGI."""
 
 from typing import cast
 

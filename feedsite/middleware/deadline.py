@@ -1,4 +1,4 @@
-"""Every request gets a budget of time, and tells what it had to go without."""
+"""Gives every request a deadline, and names in `X-Feed-Degraded` what is missing from the answer because of it."""
 
 from collections.abc import Callable
 
@@ -11,7 +11,7 @@ HEADER = "X-Feed-Degraded"
 
 
 class DeadlineMiddleware:
-    """Sets the deadline; names what is missing from the answer in `X-Feed-Degraded`."""
+    """`settings.REQUEST_BUDGET_SECONDS` from now; sources that take longer are left out (`apps.budget`)."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         self._get_response = get_response

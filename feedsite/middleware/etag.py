@@ -16,7 +16,7 @@ TAG_CHARACTERS = 32
 
 
 class ETagMiddleware:
-    """Tags the answers of the API to GET, and leaves the body out for who has it."""
+    """Adds `ETag` to answers of the API to GET, and leaves out the body when the client has it."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         self._get_response = get_response

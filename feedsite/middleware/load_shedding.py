@@ -33,14 +33,14 @@ class LoadSheddingMiddleware:
             return self._get_response(request)
         if (refusal := refusal_of(request)) is not None:
             return refusal_response(request, refusal)
-        if not self._sit():
+        if not self._acquire_seat():
             return refusal_response(request, too_busy())
         try:
             return self._get_response(request)
         finally:
             self._seats.release()
 
-    def _sit(self) -> bool:
+    def _acquire_seat(self) -> bool:
         if self._seats.acquire(blocking=False):
             return True
         if not self._queue.acquire(blocking=False):
@@ -52,6 +52,6 @@ class LoadSheddingMiddleware:
 
 
 def too_busy() -> Unavailable:
-    """What those hear who are one too many."""
+    """What a request is refused with when there is no room."""
     text = _("Too many people are here just now. Try again in a moment.")
     return Unavailable(str(text), retry_after=RETRY_AFTER_SECONDS)

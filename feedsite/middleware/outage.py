@@ -1,6 +1,7 @@
-"""PostgreSQL does not answer: a public page from a moment ago, else a clear 503 with Retry-After. Never a 500.
+"""When PostgreSQL does not answer: a public page from a moment ago, else a clear 503 with Retry-After. Never a 500.
 
-So does a write while it takes none, as a standby or after a failover; what only reads goes on then. A breaker keeps requests from waiting for it one after the other: the first one waits, the others are answered at once.
+A write is answered in the same way while PostgreSQL is read-only, as a standby or after a failover; reads go on then. A
+breaker keeps requests from waiting one after the other: the first one waits, the others are answered at once.
 """
 
 import logging
@@ -16,7 +17,7 @@ from django.utils.translation import gettext as _
 from apps.caches.breaker import Breaker
 from apps.refusals import Unavailable
 from feedsite.errors import refusal_response
-from feedsite.middleware.stale_pages import StandIns
+from feedsite.middleware.stale_pages import StalePages
 
 logger = logging.getLogger(__name__)
 
@@ -24,7 +25,7 @@ logger = logging.getLogger(__name__)
 AWAY = ("08", "57P")
 READ_ONLY = "25006"
 UNTOUCHED = ("/healthz/", "/static/")
-_NOTE = "_failed_for_want_of_postgresql"
+ERROR = "_postgresql_error"  # on the request
 
 
 class OutageMiddleware:
@@ -33,7 +34,7 @@ class OutageMiddleware:
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         self._get_response = get_response
         self._breaker = Breaker()
-        self._stand_ins = StandIns()
+        self._stale_pages = StalePages()
         self._answered_at = time.time()
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
@@ -43,11 +44,11 @@ class OutageMiddleware:
         if not self._breaker.allows():
             return self._do_without(request)
         response = self._get_response(request)
-        error = getattr(request, _NOTE, None)
+        error = getattr(request, ERROR, None)
         if error is None:
             self._breaker.succeed()
             self._answered_at = time.time()
-            self._stand_ins.keep(request, response)
+            self._stale_pages.store(request, response)
             return response
         if is_away(error) and self._breaker.fail():
             logger.error("PostgreSQL does not answer: %s", error)
@@ -59,12 +60,12 @@ class OutageMiddleware:
         """A view had no answer from PostgreSQL; what the visitor gets is decided above."""
         if not _is_of_the_server(exception):
             return None
-        setattr(request, _NOTE, exception)
+        setattr(request, ERROR, exception)
         return refusal_response(request, _unavailable())
 
     def _do_without(self, request: HttpRequest) -> HttpResponseBase:
-        stand_in = self._stand_ins.find(request, answered_at=self._answered_at)
-        return stand_in or refusal_response(request, _unavailable())
+        page = self._stale_pages.find(request, answered_at=self._answered_at)
+        return page or refusal_response(request, _unavailable())
 
 
 def is_away(error: BaseException) -> bool:
@@ -87,7 +88,7 @@ def note_outage(request: HttpRequest | None = None, **_signal: object) -> None:
     """A middleware had no answer from PostgreSQL: Django made a 500 of it, which the visitor does not get."""
     error = sys.exception()
     if request is not None and error is not None and _is_of_the_server(error):
-        setattr(request, _NOTE, error)
+        setattr(request, ERROR, error)
 
 
 got_request_exception.connect(note_outage)

@@ -16,7 +16,7 @@ def current_request_id() -> str:
 
 
 class RequestIdMiddleware:
-    """Gives each request a new id; an id sent by a client is never believed."""
+    """Gives each request a new id; an id that a client sends is ignored."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         self._get_response = get_response

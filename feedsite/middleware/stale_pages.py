@@ -1,9 +1,9 @@
-"""Stand-ins: what visitors saw of public pages a moment ago, kept for the time when PostgreSQL does not answer.
+"""Stale pages: public pages as visitors saw them a moment ago, served while PostgreSQL does not answer.
 
-Kept are whole answers to visitors (no session, no bearer token; form tokens are taken out), of a few routes only, each
-at most every ten seconds, in the Memcached tiers. Nothing can be deleted while PostgreSQL is down, so an answer that was
-fresh when it went down stays as true as it was: a stand-in is served when it was at most 30 seconds old at the last
-moment at which PostgreSQL was known to answer, for ten minutes, and is marked.
+Whole answers to visitors (no session, no bearer token) are stored in the Memcached tiers, of a few routes only and of each
+page at most every ten seconds. Form tokens are blanked: they belong to one visitor. Nothing can be deleted while PostgreSQL
+is down, so a page that was fresh then stays as true as it was: it is served, and marked, for ten minutes if it was at most
+30 seconds old when PostgreSQL last answered.
 """
 
 import hashlib
@@ -28,18 +28,18 @@ ROUTES = frozenset({
     "", "public", "local", "about", "@<str:handle>", "@<str:handle>/with_replies", "@<str:handle>/<post:post_id>",
     "api/v1/timelines/public", "api/v1/accounts/<int:account_id>/statuses", "api/v1/statuses/<int:status_id>",
 })  # fmt: skip
-KEEP_SECONDS = 600
-FRESH_SECONDS = 30.0  # so old a page may be when PostgreSQL goes
+TTL_SECONDS = 600
+FRESH_SECONDS = 30.0  # a page may be this old when PostgreSQL goes away
 EVERY_SECONDS = 10.0  # of one page, in one process
 MAX_BYTES = 512 * 1024
-KEYS_REMEMBERED = 2000
+MAX_KEYS = 2000
 SOURCE = "database"
 _FORM_TOKEN = re.compile(rb'(name="csrfmiddlewaretoken" value=")[^"]*')
 _MAIN = b'<main id="main" tabindex="-1">'
 
 
 @dataclass(frozen=True, slots=True)
-class StandIn:
+class StalePage:
     """An answer as it was given, and when (seconds since 1970)."""
 
     body: bytes
@@ -54,44 +54,44 @@ class StandIn:
         return pack(json.dumps(head).encode() + b"\n" + self.body)
 
     @classmethod
-    def decode(cls, data: bytes) -> "StandIn":
+    def decode(cls, data: bytes) -> "StalePage":
         """The inverse of `encode`; ValueError for garbage."""
         head, _newline, body = unpack(data, max_bytes=2 * MAX_BYTES).partition(b"\n")
         try:
             return cls(body=body, **json.loads(head))
         except TypeError as error:
-            raise ValueError("no stand-in") from error
+            raise ValueError("not a stored page") from error
 
 
-PAGES: ReadThrough[str, StandIn] = ReadThrough(
+PAGES: ReadThrough[str, StalePage] = ReadThrough(
     name="page",
     version=1,
-    ttl_seconds=KEEP_SECONDS,
+    ttl_seconds=TTL_SECONDS,
     key_of=str,
-    encode=StandIn.encode,
-    decode=StandIn.decode,
+    encode=StalePage.encode,
+    decode=StalePage.decode,
     negative_ttl_seconds=0,
 )
 
 
-class StandIns:
-    """Keeps and serves them; one for each process."""
+class StalePages:
+    """Stores and serves them; one for each process."""
 
     def __init__(self) -> None:
-        self._kept: OrderedDict[str, float] = OrderedDict()
+        self._stored_at: OrderedDict[str, float] = OrderedDict()
 
-    def keep(self, request: HttpRequest, response: HttpResponseBase) -> None:
-        """Keep an answer, if it is one that may stand in for later ones, and the last one is not recent."""
-        if not isinstance(response, HttpResponse) or not _may_stand_in(request, response):
+    def store(self, request: HttpRequest, response: HttpResponseBase) -> None:
+        """Store an answer, if visitors may be served it later and the stored one is not recent."""
+        if not isinstance(response, HttpResponse) or not _may_be_stored(request, response):
             return
         key, now = _key_of(request), time.time()
-        if now - self._kept.get(key, 0.0) < EVERY_SECONDS:
+        if now - self._stored_at.get(key, 0.0) < EVERY_SECONDS:
             return
-        self._kept[key] = now
-        self._kept.move_to_end(key)
-        if len(self._kept) > KEYS_REMEMBERED:
-            self._kept.popitem(last=False)
-        page = StandIn(
+        self._stored_at[key] = now
+        self._stored_at.move_to_end(key)
+        if len(self._stored_at) > MAX_KEYS:
+            self._stored_at.popitem(last=False)
+        page = StalePage(
             body=_FORM_TOKEN.sub(rb"\1", response.content),
             content_type=response.headers["Content-Type"],
             language=response.headers.get("Content-Language", ""),
@@ -101,7 +101,7 @@ class StandIns:
         PAGES.set_many({key: page})
 
     def find(self, request: HttpRequest, *, answered_at: float) -> HttpResponse | None:
-        """The stand-in for an answer, marked; `answered_at`: when PostgreSQL last answered, since 1970."""
+        """The stored page for a request, marked; `answered_at`: when PostgreSQL last answered, since 1970."""
         if request.method != "GET" or not _is_visitor(request):
             return None
         key = _key_of(request)
@@ -109,7 +109,7 @@ class StandIns:
         if page is None or page.at < answered_at - FRESH_SECONDS:
             return None
         go_without(SOURCE)
-        response = HttpResponse(_marked(page, request), content_type=page.content_type)
+        response = HttpResponse(_with_notice(page, request), content_type=page.content_type)
         if page.language:
             response.headers["Content-Language"] = page.language
         if page.links:
@@ -119,7 +119,7 @@ class StandIns:
         return response
 
 
-def _may_stand_in(request: HttpRequest, response: HttpResponse) -> bool:
+def _may_be_stored(request: HttpRequest, response: HttpResponse) -> bool:
     match = request.resolver_match
     return (
         request.method == "GET"
@@ -151,7 +151,7 @@ def _key_of(request: HttpRequest) -> str:
     return hashlib.blake2b("\n".join(parts).encode(), digest_size=16).hexdigest()
 
 
-def _marked(page: StandIn, request: HttpRequest) -> bytes:
+def _with_notice(page: StalePage, request: HttpRequest) -> bytes:
     """The page with a line that says what it is; JSON has the headers only."""
     with override(page.language or get_language_from_request(request)):
         text = _("This page is a minute old: we cannot reach our database just now.")

@@ -1,4 +1,4 @@
-"""Between granian (RSGI) and Django (WSGI): a request takes a thread when it is complete, and an answer gives it back at once.
+"""Adapts granian (RSGI) to Django (WSGI): a request takes a thread when it is complete, and its answer gives it back at once.
 
 Whoever sends or reads slowly costs a connection of the event loop, never a thread or a seat: headers have the server's
 time-out, bodies the one of `feedsite.server.bodies`, and files are sent by the server itself.
