@@ -25,7 +25,7 @@ register = template.Library()
 
 PARTS = 512  # of 1 to 12 KB
 ACCOUNTS = 2048  # of 1 KB
-OPEN = "\0"  # around the name of what is put in; no text of anybody's has it (feedsite.middleware.text_validation)
+OPEN = "\0"  # around the name of what is put in; no text of anybody's has it (feedsite.inputguard)
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,7 +41,7 @@ _PLAIN, _WHOLE = "timeline/_card.html", "timeline/_focused.html"
 _PLACE = 'aria-posinset="%s"'
 _BELOW = mark_safe(
     "\0"
-)  # where something is put in; no text of anybody's has it (feedsite.middleware.text_validation)
+)  # where something is put in; no text of anybody's has it (feedsite.inputguard)
 _BACK = f"\1{token_hex(8)}"  # likewise; also as a part of an address, where anybody could write %01 and guess the rest
 _BACK_QUOTED = quote(_BACK)
 _TOKEN, _SPOT = f"\2{token_hex(8)}", f"\3{token_hex(8)}"
