@@ -8,24 +8,18 @@ from django.conf import settings
 from django.http import (
     HttpRequest,
     HttpResponse,
-    HttpResponseBase,
-    HttpResponseNotAllowed,
     JsonResponse,
 )
 from django.template.loader import render_to_string
-from django.utils.deprecation import MiddlewareMixin
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
-from rest_framework import exceptions as drf
-from rest_framework.response import Response
-from rest_framework.views import exception_handler, set_rollback
 
 from apps.refusals import Invalid, Refusal, TooMany, Unavailable
-from feedsite.requestid import current_request_id
+from feedsite.middleware.request_id import current_request_id
 
 logger = logging.getLogger(__name__)
 
-_CODES = {400: "bad_request", 401: "unauthorized", 403: "not_allowed", 404: "not_found", 405: "method_not_allowed",
+CODES = {400: "bad_request", 401: "unauthorized", 403: "not_allowed", 404: "not_found", 405: "method_not_allowed",
           406: "not_acceptable", 415: "unsupported_media_type", 422: Invalid.code, 429: "too_many_requests", 500: "server_error", 503: Unavailable.code}  # fmt: skip
 
 
@@ -33,31 +27,9 @@ _CODES = {400: "bad_request", 401: "unauthorized", 403: "not_allowed", 404: "not
 FOR_PROGRAMS = ("/api/", "/oauth/token", "/oauth/revoke", "/.well-known/", "/nodeinfo/")
 
 
-class RefusalMiddleware(MiddlewareMixin):
-    """Turns a refusal that a view let through into its answer."""
-
-    def process_exception(
-        self, request: HttpRequest, exception: Exception
-    ) -> HttpResponseBase | None:
-        """Refusals only; anything else is a failure of ours."""
-        return refusal_response(request, exception) if isinstance(exception, Refusal) else None
-
-    def process_response(
-        self, request: HttpRequest, response: HttpResponseBase
-    ) -> HttpResponseBase:
-        """Django's own 405 has no page."""
-        if isinstance(response, HttpResponseNotAllowed) and not request.path.startswith(
-            FOR_PROGRAMS
-        ):
-            response.content = error_page(
-                request, 405, _("This address takes no such request.")
-            ).content
-        return response
-
-
 def refusal_response(request: HttpRequest, refusal: Refusal) -> HttpResponse:
     """The answer to a refused request, as a page or as JSON."""
-    message = _wait_text(refusal.retry_after) if isinstance(refusal, TooMany) else refusal.message
+    message = wait_text(refusal.retry_after) if isinstance(refusal, TooMany) else refusal.message
     if request.path.startswith(FOR_PROGRAMS):
         body = problem(request, refusal.status, refusal.code, message, refusal.errors)
         response: HttpResponse = JsonResponse(body, status=refusal.status)
@@ -100,56 +72,13 @@ def error_page(request: HttpRequest, status: int, message: str) -> HttpResponse:
     return HttpResponse(render_to_string("error.html", context), status=status)
 
 
-def _wait_text(seconds: int) -> str:
+def wait_text(seconds: int) -> str:
+    """What a 429 says."""
     return ngettext(
         "Too many requests. Try again in %(count)d second.",
         "Too many requests. Try again in %(count)d seconds.",
         seconds,
     ) % {"count": seconds}
-
-
-def api_exception(exception: Exception, context: dict[str, Any]) -> Response | None:
-    """DRF's exception handler."""
-    request = context["request"]._request  # noqa: SLF001 -- DRF has no public name for it
-    if isinstance(exception, Refusal):
-        set_rollback()
-        message = (
-            _wait_text(exception.retry_after)
-            if isinstance(exception, TooMany)
-            else exception.message
-        )
-        body = problem(request, exception.status, exception.code, message, exception.errors)
-        body |= exception.extensions
-        headers = None
-        if isinstance(exception, TooMany | Unavailable):
-            headers = {"Retry-After": str(exception.retry_after)}
-        return Response(body, status=exception.status, headers=headers)
-    response = exception_handler(exception, context)
-    if response is not None:
-        if isinstance(exception, drf.ValidationError):
-            response.status_code = (
-                Invalid.status
-            )  # one answer to bad content, wherever it was found
-        code = _CODES.get(response.status_code, "error")
-        errors = _field_errors(exception)
-        message = " ".join(errors.values()) or _detail(exception)
-        response.data = problem(request, response.status_code, code, message, errors)
-    return response
-
-
-def _field_errors(exception: Exception) -> dict[str, str]:
-    if not isinstance(exception, drf.ValidationError) or not isinstance(exception.detail, dict):
-        return {}
-    return {
-        name: " ".join(map(str, texts)) if isinstance(texts, list) else str(texts)
-        for name, texts in exception.detail.items()
-    }
-
-
-def _detail(exception: Exception) -> str:
-    if isinstance(exception, drf.APIException) and isinstance(exception.detail, str):
-        return str(exception.detail)
-    return str(exception) or _("The request cannot be understood.")
 
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
@@ -185,5 +114,5 @@ def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
 
 def _plain(request: HttpRequest, status: int, message: str) -> HttpResponse:
     if request.path.startswith(FOR_PROGRAMS):
-        return JsonResponse(problem(request, status, _CODES[status], message, {}), status=status)
+        return JsonResponse(problem(request, status, CODES[status], message, {}), status=status)
     return error_page(request, status, message)

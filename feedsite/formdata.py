@@ -13,7 +13,7 @@ from django.utils.http import parse_header_parameters
 from rest_framework.exceptions import ParseError
 from rest_framework.parsers import FormParser, MultiPartParser
 
-from feedsite.wellformed import is_malformed
+from feedsite.middleware.text_validation import is_malformed
 
 MOST_DEEP = 5
 _NAME = re.compile(r"([^\[\]]+)((?:\[[^\[\]]*\])*)")

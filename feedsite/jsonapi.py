@@ -7,7 +7,7 @@ from rest_framework.exceptions import ParseError
 from rest_framework.parsers import BaseParser
 from rest_framework.renderers import BaseRenderer
 
-from feedsite.wellformed import is_malformed
+from feedsite.middleware.text_validation import is_malformed
 
 MAX_BYTES = 1024 * 1024
 

@@ -9,8 +9,7 @@ from django.conf import settings
 from django.db import DEFAULT_DB_ALIAS
 from django.db.backends.base.base import BaseDatabaseWrapper
 
-from feedsite.environment import Environment
-from feedsite.pooled import startup_options
+from feedsite.environment import Environment, postgresql_options
 
 PAUSE_SECONDS = 1.0
 ADVISORY_LOCK = 0x66656564  # "feed": one migration at a time, whoever starts it
@@ -46,7 +45,7 @@ def _for_migrations(alias: str, usual: dict[str, Any]) -> dict[str, Any]:
         chosen |= {**given, "ENGINE": usual["ENGINE"]}
     timeouts = {"statement_timeout": 0, "lock_timeout": settings.MIGRATIONS_LOCK_TIMEOUT_MS}
     options = {name: value for name, value in chosen.get("OPTIONS", {}).items() if name != "pool"}
-    return {**chosen, "OPTIONS": {**options, "options": startup_options(timeouts)}}
+    return {**chosen, "OPTIONS": {**options, "options": postgresql_options(timeouts)}}
 
 
 @contextmanager

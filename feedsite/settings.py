@@ -9,10 +9,9 @@ from typing import Any
 
 from django.utils.translation import gettext_lazy as _
 
-from feedsite.environment import Environment
+from feedsite.environment import Environment, postgresql_options
+from feedsite.files.storage import storages_of
 from feedsite.passkeys import relying_party
-from feedsite.pooled import PooledConnection, startup_options
-from feedsite.storage import storages_of
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 env = Environment()
@@ -75,36 +74,36 @@ INSTALLED_APPS = [
 ]
 
 MIDDLEWARE = [
-    "feedsite.requestid.RequestIdMiddleware",
+    "feedsite.middleware.request_id.RequestIdMiddleware",
     "feedsite.health.HealthMiddleware",  # above all that asks for a host, for https or for a seat
     "corsheaders.middleware.CorsMiddleware",  # above all that may refuse: programs read refusals too
-    "feedsite.problems.ProblemTypeMiddleware",
-    "feedsite.remaining.RemainingMiddleware",
+    "feedsite.middleware.errors.ProblemTypeMiddleware",
+    "feedsite.middleware.rate_limits.RateLimitMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
-    "feedsite.policy.PolicyMiddleware",
-    "feedsite.shedding.SheddingMiddleware",
-    "feedsite.conditional.ConditionalMiddleware",
-    "feedsite.budget.BudgetMiddleware",
-    "feedsite.outage.OutageMiddleware",
-    "feedsite.timing.ServerTimingMiddleware",
-    "feedsite.inputguard.InputGuardMiddleware",
-    "feedsite.slashes.TrailingSlashMiddleware",
-    "feedsite.pagesonly.Sessions",
+    "csp.middleware.CSPMiddleware",
+    "feedsite.middleware.load_shedding.LoadSheddingMiddleware",
+    "feedsite.middleware.etag.ETagMiddleware",
+    "feedsite.middleware.deadline.DeadlineMiddleware",
+    "feedsite.middleware.outage.OutageMiddleware",
+    "feedsite.middleware.timing.ServerTimingMiddleware",
+    "feedsite.middleware.text_validation.TextValidationMiddleware",
+    "feedsite.middleware.trailing_slash.TrailingSlashMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
-    "feedsite.pagesonly.Users",
-    "feedsite.locale.UserLocaleMiddleware",
-    "feedsite.pagesonly.Messages",
+    "feedsite.middleware.authentication.SessionUserMiddleware",
+    "feedsite.middleware.locale.UserLocaleMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
-    "feedsite.privacy.PrivateByDefaultMiddleware",
-    "feedsite.errors.RefusalMiddleware",
+    "feedsite.middleware.cache_headers.CacheHeadersMiddleware",
+    "feedsite.middleware.errors.RefusalMiddleware",
 ]
 
 ROOT_URLCONF = "feedsite.urls"
 WSGI_APPLICATION = "feedsite.wsgi.application"
-APPEND_SLASH = False  # canonical addresses have no trailing slash; feedsite.slashes accepts both
+APPEND_SLASH = False  # canonical addresses have no trailing slash; feedsite.middleware.trailing_slash accepts both
 
 TEMPLATES: list[dict[str, Any]] = [
     {
@@ -130,13 +129,10 @@ REQUEST_BUDGET_SECONDS = env.float(
 WEB_SEATS = env.int(
     "WEB_SEATS", 4
 )  # requests worked on at once; the pool of connections has room for more
-WEB_PATIENCE_SECONDS = env.float(
-    "WEB_PATIENCE_SECONDS", 0.05
-)  # how long a request in its seat lets another work alone
 # Requests that wait for a seat; one more is refused at once. A pause of 0.2 s at 100 requests/s is nobody's 503.
 WEB_QUEUE = env.int("WEB_QUEUE", 24)
 WEB_QUEUE_SECONDS = env.float("WEB_QUEUE_SECONDS", 0.5)  # and so are those that waited so long
-# A request is read to its end before it is any of those (`feedsite.bodies`).
+# A request is read to its end before it is any of those (`feedsite.server.bodies`).
 BODY_SECONDS = env.float(
     "BODY_SECONDS", 20.0
 )  # the whole body has come by then, or the answer is 408
@@ -163,7 +159,6 @@ DATABASES["default"]["DISABLE_SERVER_SIDE_CURSORS"] = True  # they outlive their
 DATABASES["default"]["OPTIONS"] = {
     **DATABASES["default"].get("OPTIONS", {}),
     "pool": {
-        "connection_class": PooledConnection,
         "min_size": env.int("DATABASE_POOL_MIN", 1),
         "max_size": env.int("DATABASE_POOL_MAX", 8),
         "timeout": env.float("DATABASE_POOL_TIMEOUT_SECONDS", 2.0),  # then the answer is 503
@@ -171,7 +166,7 @@ DATABASES["default"]["OPTIONS"] = {
 }
 if not DATABASE_POOLER:
     # of what is prepared, which is written so that one plan serves: else some of it would be planned each time (0053)
-    DATABASES["default"]["OPTIONS"]["options"] = startup_options(
+    DATABASES["default"]["OPTIONS"]["options"] = postgresql_options(
         DATABASE_TIMEOUTS, plan_cache_mode="force_generic_plan"
     )
 # `manage.py migrate`: past the pooler, perhaps as the role that owns the tables. Building an index may take hours, and
@@ -657,7 +652,7 @@ MEDIA_BUCKET_ENDPOINT = env.str("MEDIA_BUCKET_ENDPOINT", "")  # of others than A
 STORAGES = {
     **storages_of(private=PRIVATE_ROOT, bucket=MEDIA_BUCKET, endpoint=MEDIA_BUCKET_ENDPOINT),
     "staticfiles": {
-        "BACKEND": env.str("STATICFILES_BACKEND", "feedsite.staticfiles.MinifiedStorage")
+        "BACKEND": env.str("STATICFILES_BACKEND", "feedsite.files.staticfiles.MinifiedStorage")
     },
 }
 
@@ -665,7 +660,7 @@ STORAGES = {
 REST_FRAMEWORK = {
     "DEFAULT_AUTHENTICATION_CLASSES": ["apps.oauth.authentication.BearerAuthentication"],
     "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
-    "DEFAULT_THROTTLE_CLASSES": ["feedsite.quota.Quota"],
+    "DEFAULT_THROTTLE_CLASSES": ["feedsite.middleware.rate_limits.ApiThrottle"],
     "DEFAULT_RENDERER_CLASSES": ["feedsite.jsonapi.FastJSONRenderer"],
     "DEFAULT_PARSER_CLASSES": [
         "feedsite.jsonapi.StrictJSONParser",
@@ -673,8 +668,7 @@ REST_FRAMEWORK = {
         "feedsite.formdata.NestedMultiPartParser",
     ],
     "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
-    "DEFAULT_CONTENT_NEGOTIATION_CLASS": "feedsite.negotiation.PlainNegotiation",
-    "EXCEPTION_HANDLER": "feedsite.errors.api_exception",
+    "EXCEPTION_HANDLER": "feedsite.api_errors.api_exception",
     "UNAUTHENTICATED_USER": "django.contrib.auth.models.AnonymousUser",
     "URL_FORMAT_OVERRIDE": None,
 }
@@ -728,7 +722,7 @@ LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
     "filters": {
-        "request_id": {"()": "feedsite.requestid.RequestIdFilter"},
+        "request_id": {"()": "feedsite.middleware.request_id.RequestIdFilter"},
         "as_info": {"()": "feedsite.logs.AsInfo"},
     },
     "formatters": {

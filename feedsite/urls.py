@@ -42,7 +42,8 @@ from apps.timeline.urls import endpoints as timeline_endpoints
 from apps.timeline.urls import endpoints_v2 as timeline_endpoints_v2
 from apps.timeline.urls import extensions as timeline_extensions
 from apps.timeline.urls import pages as timeline_pages
-from feedsite import health, instance, media, operations, plain
+from feedsite import health, instance, operations, static_pages
+from feedsite.files import media
 
 # The viewer draws with inline styles; its script comes as a file of its own.
 api_docs = csp_update({"style-src": ["'unsafe-inline'"]})(
@@ -93,7 +94,7 @@ urlpatterns = [
     path("media/<path:name>", media.media_file),
     path("admin/", admin.site.urls),
     path("", include(oauth_protocol)),
-    path("", include(plain.pages)),
+    path("", include(static_pages.pages)),
     path(
         "",
         include(

@@ -22,7 +22,7 @@ SITE_SETTINGS = (
 WEB_SERVER_PREFIX = "GRANIAN_"
 LIBPQ_PREFIX = "PG"
 # Compressing the API reference's scripts takes half a minute, and a loopback connection gains nothing from it.
-UNCOMPRESSED = "feedsite.staticfiles.UncompressedStorage"
+UNCOMPRESSED = "feedsite.files.staticfiles.UncompressedStorage"
 ADDRESSES = (
     "DATABASE_URL",
     "REDIS_URL",

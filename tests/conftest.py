@@ -9,7 +9,7 @@ from rest_framework.test import APIClient
 
 from apps.accounts.actions import issue_token
 from apps.accounts.cache import USER_COUNTS
-from apps.caches import ratelimit
+from apps.caches import rate_limit
 from apps.caches.listener import listener
 from apps.caches.servers import counters, graph, limits, timelines, trust_again
 from apps.caches.structures.counters.building import begin_build, end_build
@@ -83,7 +83,7 @@ def _empty_redis():
     timelines().flushdb()
     limits().flushdb()
     counters().flushdb()
-    ratelimit.local.clear()
+    rate_limit.local.clear()
 
 
 @pytest.fixture(autouse=True)

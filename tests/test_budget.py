@@ -3,7 +3,7 @@
 from django.http import HttpResponse
 
 from apps.budget import budget, go_without, missing, seconds_left, show
-from feedsite.budget import BudgetMiddleware
+from feedsite.middleware.deadline import DeadlineMiddleware
 
 
 def test_outside_of_a_request_nothing_is_limited_or_noted():
@@ -37,6 +37,6 @@ def test_every_answer_names_what_is_missing_from_it(rf):
         go_without("pulled")
         return HttpResponse()
 
-    answer = BudgetMiddleware(view)(rf.get("/"))
+    answer = DeadlineMiddleware(view)(rf.get("/"))
     assert answer.headers["X-Feed-Degraded"] == "pulled"
-    assert "X-Feed-Degraded" not in BudgetMiddleware(lambda _request: HttpResponse())(rf.get("/"))
+    assert "X-Feed-Degraded" not in DeadlineMiddleware(lambda _request: HttpResponse())(rf.get("/"))

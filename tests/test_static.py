@@ -13,7 +13,7 @@ NAMED = re.compile(r"""(?:static\(|\{%\s*static\s+)["']([^"'{]+)["']""")
 def named_files():
     sources = [
         *ROOT.glob("apps/**/*.py"),
-        *ROOT.glob("feedsite/*.py"),
+        *ROOT.glob("feedsite/**/*.py"),
         *ROOT.glob("templates/**/*.html"),
     ]
     return sorted({name for source in sources for name in NAMED.findall(source.read_text())})

@@ -17,7 +17,6 @@ from django.utils.translation import gettext as _
 from apps.accounts import mail
 from apps.accounts.cards import card_changed
 from apps.accounts.emails import clean_email, email_errors, give_email
-from apps.accounts.limits import count_or_refuse
 from apps.accounts.models import (
     HANDLE_PATTERN,
     RESERVED_HANDLES,
@@ -40,6 +39,7 @@ from apps.events.actions import record
 from apps.events.live import announce
 from apps.refusals import Invalid, NotAllowed
 from apps.scopes import ALL, NAMES
+from apps.throttling import check_rate_limit
 
 TOKEN_NAME_MAX_CHARACTERS = 60
 TOKEN_PREFIX = "rill_"  # noqa: S105 -- lets secret scanners recognise our tokens
@@ -72,7 +72,7 @@ def register(
     if not by_operator:
         user.email = None
         if address:
-            count_or_refuse("mail", address)
+            check_rate_limit("mail", address)
             give_email(user, address)
     user.set_password(password)
     try:

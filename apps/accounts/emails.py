@@ -13,9 +13,10 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from apps.accounts import mail
-from apps.accounts.limits import Origin, check_own_password, count_or_refuse
 from apps.accounts.models import MailKind, User
+from apps.accounts.passwords import check_own_password
 from apps.refusals import Invalid, NotAllowed, NotFound
+from apps.throttling import Origin, check_rate_limit
 
 EMAIL_MAX_CHARACTERS = 254  # of the column; the validator alone lets 320 pass
 CONFIRMATION_SECONDS = 2 * 24 * 3600
@@ -58,7 +59,7 @@ def change_email(user: User, *, email: str, password: str, origin: Origin | None
     if errors:
         raise Invalid(" ".join(errors.values()), errors=errors)
     if address and address != before:
-        count_or_refuse("mail", address)
+        check_rate_limit("mail", address)
     give_email(user, address)
     try:
         _save_email(user)
@@ -78,7 +79,7 @@ def send_confirmation(user: User) -> None:
     """Send the link once more. NotAllowed when there is nothing to confirm; TooMany."""
     if not user.pending_email:
         raise NotAllowed(_("There is no address to confirm."))
-    count_or_refuse("mail", user.pending_email)
+    check_rate_limit("mail", user.pending_email)
     mail.enqueue(MailKind.CONFIRM_EMAIL, user=user)
 
 

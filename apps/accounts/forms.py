@@ -12,7 +12,6 @@ from django.utils.translation import gettext_lazy as _
 
 from apps.accounts import mail
 from apps.accounts.emails import clean_email
-from apps.accounts.limits import Origin, check_own_password, count_or_refuse
 from apps.accounts.models import (
     BIO_MAX_CHARACTERS,
     NAME_MAX_CHARACTERS,
@@ -23,9 +22,11 @@ from apps.accounts.models import (
     TextSize,
     Theme,
 )
+from apps.accounts.passwords import check_own_password
 from apps.accounts.pictures import Cropped, box_of
 from apps.refusals import Refusal
 from apps.scopes import ALL
+from apps.throttling import Origin, check_rate_limit
 
 LANGUAGES = [("", _("As my browser says")), ("en", "English"), ("zh-hans", "简体中文")]
 HANDLES_MAX_CHARACTERS = 2000
@@ -280,7 +281,7 @@ class ResetForm(PasswordResetForm):
     def save(self, **_options: Any) -> None:  # type: ignore[override]  # it takes the same, and needs none of it
         """Have the mail sent. TooMany for an address, whether it is anybody's or not."""
         address = clean_email(self.cleaned_data["email"]) or ""
-        count_or_refuse("password_reset_account", address)
+        check_rate_limit("password_reset_account", address)
         mail.enqueue(MailKind.PASSWORD_RESET, address=address)
 
 

@@ -9,10 +9,11 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from apps.accounts.cards import card_changed
-from apps.accounts.limits import Origin, check_own_password
 from apps.accounts.models import AccessToken, FormerHandle, Mail, User, UserCounts, access_revoked
+from apps.accounts.passwords import check_own_password
 from apps.accounts.signals import tell_visibility
 from apps.refusals import Invalid, NotAllowed
+from apps.throttling import Origin
 
 
 def leave(user: User, *, password: str, origin: Origin | None = None) -> None:

@@ -22,12 +22,12 @@ from django.utils.encoding import force_bytes
 from django.utils.http import urlsafe_base64_encode
 from django.utils.translation import get_language, override
 
-from apps.accounts.limits import SITE, count_or_refuse
 from apps.accounts.models import Mail, MailKind, User
 from apps.events import leases
 from apps.events.actions import ring
 from apps.events.leases import LEASE, State
 from apps.refusals import TooMany
+from apps.throttling import SITE, check_rate_limit
 
 logger = logging.getLogger(__name__)
 
@@ -139,7 +139,7 @@ def _email_changed(row: Mail) -> _Letter | None:
 
 def _count_unknown() -> None:
     try:
-        count_or_refuse("password_reset_site", SITE)
+        check_rate_limit("password_reset_site", SITE)
     except TooMany:
         logger.warning("many new passwords are asked for addresses that no account has")
 

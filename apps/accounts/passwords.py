@@ -1,7 +1,10 @@
-"""The rules of passwords that differ from Django's."""
+"""The rules of passwords that differ from Django's, and the password of somebody who is logged in already."""
 
+from django.contrib.auth.base_user import AbstractBaseUser
 from django.contrib.auth.password_validation import MinimumLengthValidator
 from django.utils.translation import ngettext
+
+from apps.throttling import Origin, begin_guess
 
 
 class LongEnough(MinimumLengthValidator):
@@ -14,3 +17,15 @@ class LongEnough(MinimumLengthValidator):
             "Use at least %(count)d characters.",
             self.min_length,
         ) % {"count": self.min_length}
+
+
+def check_own_password(user: AbstractBaseUser, password: str, origin: Origin | None = None) -> bool:
+    """Whether somebody who acts as a user knows the password. TooMany before the hash when a limit is used up.
+
+    Without an origin, as at the command line, the account itself is what is limited.
+    """
+    guess = begin_guess(str(user.pk), origin or Origin("", f"account {user.pk}"))
+    is_right = user.check_password(password)
+    if is_right:
+        guess.give_back()
+    return is_right

@@ -24,9 +24,10 @@ from django_otp.plugins.otp_static.models import StaticDevice, StaticToken
 from django_otp.plugins.otp_totp.models import TOTPDevice
 from django_otp_webauthn.models import WebAuthnCredential, WebAuthnUserHandle
 
-from apps.accounts.limits import Origin, check_own_password
 from apps.accounts.models import User, access_revoked
+from apps.accounts.passwords import check_own_password
 from apps.refusals import Invalid, NotAllowed, NotFound, TooMany
+from apps.throttling import Origin
 
 RECOVERY_CODES = 10
 RECOVERY_CHARACTERS = 12  # of 32: 60 bits

@@ -14,8 +14,8 @@ from django_htmx.http import HttpResponseClientRedirect
 from django_htmx.middleware import HtmxDetails
 from rest_framework.request import Request
 
-from apps.accounts.limits import Origin
 from apps.accounts.models import User
+from apps.throttling import Origin
 
 View = Callable[..., HttpResponseBase]
 

@@ -5,7 +5,7 @@ Three floors, the lower ones first:
 the servers     `servers`: connections from the settings; with `redisclients` and `redispool` the only modules that import redis
                 and pymemcache. `topology`, `listener`: which Memcached nodes there are, and how a process learns of it.
                 `replicas`, `slots`: beyond one Redis. `breaker`, `bulkhead`: what fails or hangs costs others nothing.
-                `health`, `stats`, `totals`: how the caches do. `broadcast`, `ratelimit`, `forgetting`: small uses of Redis.
+                `health`, `stats`, `totals`: how the caches do. `broadcast`, `rate_limit`, `forgetting`: small uses of Redis.
                 `local`, `decoded`: what a process keeps for itself.
 `memcached/`    L1, Main and Backup behind one face. On top of it `singleflight`, `readthrough`: ask for many, load what is
                 missing, store it; `together`: several classes of data at the same time; `fence`: may it be believed.

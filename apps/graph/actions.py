@@ -8,7 +8,6 @@ from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from apps.accounts.limits import count_or_refuse
 from apps.accounts.models import User
 from apps.events.actions import record
 from apps.graph import edges
@@ -17,6 +16,7 @@ from apps.graph.circle_actions import part_circles
 from apps.graph.edges import Options
 from apps.graph.models import AccountNote, Block, Endorsement, Followee, FollowRequest, Mute
 from apps.refusals import Invalid, NotAllowed
+from apps.throttling import check_rate_limit
 
 NOTE_MAX_CHARACTERS = 2000
 MUTE_LONGEST = timedelta(days=366)
@@ -50,7 +50,7 @@ def follow_user(
     elif User.objects.filter(pk=followee.pk, is_locked=True).exists():
         _ask(follower, followee, wanted)
     else:
-        count_or_refuse("follow", str(follower.pk))
+        check_rate_limit("follow", str(follower.pk))
         asked = edges.drop_request(follower, followee)  # of the time when the account was locked
         known = Options.of(asked) if asked else Options()
         edges.move(counts, *edges.connect(follower, followee, known._replace(**wanted)))
@@ -180,7 +180,7 @@ def note_about(owner: User, other: User, text: str) -> None:
 def _ask(follower: User, followee: User, wanted: dict[str, Any]) -> None:
     request = FollowRequest.objects.filter(requester=follower, owner=followee).first()
     if request is None:
-        count_or_refuse("follow", str(follower.pk))
+        check_rate_limit("follow", str(follower.pk))
         request = FollowRequest(requester=follower, owner=followee)
         record("follow_requested", requester_id=follower.pk, owner_id=followee.pk)
     Options.of(request)._replace(**wanted).put_into(request)

@@ -6,13 +6,13 @@ from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from apps.accounts.limits import count_or_refuse
 from apps.accounts.models import User
 from apps.accounts.staff import log_action, require_permission
 from apps.moderation.models import COMMENT_MAX_CHARACTERS, Category, Report, ReportedPost
 from apps.moderation.rules import RULES
 from apps.posts.queries import visible_posts
 from apps.refusals import Invalid
+from apps.throttling import check_rate_limit
 
 CHANGE_REPORTS = "moderation.change_report"  # as the admin asks
 MOST_POSTS = 40  # of one report; further ones are left out
@@ -43,7 +43,7 @@ def file_report(
     if len(comment) > COMMENT_MAX_CHARACTERS:
         message = _("At most %(count)d characters.") % {"count": COMMENT_MAX_CHARACTERS}
         raise _invalid("comment", message)
-    count_or_refuse("report", str(reporter.pk))
+    check_rate_limit("report", str(reporter.pk))
     seen = visible_posts(reporter.pk, list(dict.fromkeys(post_ids))[:MOST_POSTS]).posts
     own = [pk for pk, post in seen.items() if post.author_id == target.pk and pk in post_ids]
     with transaction.atomic():

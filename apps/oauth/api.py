@@ -15,7 +15,6 @@ from rest_framework.permissions import AllowAny
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from apps.accounts.limits import Origin, begin_guess, count_or_refuse
 from apps.accounts.schema import problems
 from apps.accounts.serializers import absolute
 from apps.accounts.visitors import client_address
@@ -36,6 +35,7 @@ from apps.oauth.schema import (
 from apps.oauth.serializers import application_json, registration_json
 from apps.refusals import NotFound
 from apps.scopes import ANY_TOKEN, NAMES, scopes
+from apps.throttling import Origin, begin_guess, check_rate_limit
 
 GRANT_TYPES = ["authorization_code", "password", "client_credentials", "refresh_token"]
 AUTH_METHODS = ["client_secret_basic", "client_secret_post"]
@@ -54,7 +54,7 @@ AUTH_METHODS = ["client_secret_basic", "client_secret_post"]
 @permission_classes([AllowAny])
 def applications(request: Request) -> Response:
     """A program registers itself; nobody has to be logged in. The answer is the only one with the secret."""
-    count_or_refuse("register_application", client_address(request))
+    check_rate_limit("register_application", client_address(request))
     said = NewApplicationSchema(data=request.data)
     said.is_valid(raise_exception=True)
     data = said.validated_data

@@ -14,7 +14,6 @@ from rest_framework.response import Response
 
 from apps.accounts.actions import register
 from apps.accounts.api import asked_ids
-from apps.accounts.limits import count_sign_up
 from apps.accounts.models import User
 from apps.accounts.queries import users_by_id
 from apps.accounts.schema import AccountSchema, problems
@@ -25,6 +24,7 @@ from apps.oauth.queries import Bearer
 from apps.oauth.schema import JoinInput, JoinRefusalSchema, TokenSchema
 from apps.refusals import Invalid
 from apps.scopes import scopes
+from apps.throttling import check_sign_up
 
 ACCOUNTS_MOST = 100  # shown at once
 # Our names for what is wrong, and Mastodon's.
@@ -78,7 +78,7 @@ def _join(request: Request) -> Response:
     said = JoinInput(data=request.data)
     if not said.is_valid():
         return _refused(said.errors)
-    count_sign_up(client_address(request))
+    check_sign_up(client_address(request))
     try:
         user = _new_account(said.validated_data)
     except Invalid as refusal:

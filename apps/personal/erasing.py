@@ -12,13 +12,13 @@ from django.db import transaction
 from django.utils import timezone
 
 from apps.accounts.leaving import leave
-from apps.accounts.limits import Origin
 from apps.accounts.models import User
 from apps.events import leases
 from apps.events.actions import ring
 from apps.events.leases import State
 from apps.personal.models import Erasure
 from apps.personal.steps import STEPS
+from apps.throttling import Origin
 
 TASK = "apps.personal.tasks.erase"
 BATCH = 100  # of one kind, between two looks at the clock

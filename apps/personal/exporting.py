@@ -9,7 +9,6 @@ from django.db import IntegrityError, transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from apps.accounts.limits import count_or_refuse
 from apps.accounts.models import User
 from apps.events import leases
 from apps.events.actions import ring
@@ -17,6 +16,7 @@ from apps.events.leases import LEASE, State
 from apps.personal.archive import entries_of, private_storage, write_archive
 from apps.personal.models import Export
 from apps.refusals import NotFound
+from apps.throttling import check_rate_limit
 
 TASK = "apps.personal.tasks.build_export"
 PURGED_AT_ONCE = 100
@@ -30,7 +30,7 @@ def request_export(user: User) -> Export:
     waiting = Export.objects.filter(user=user, state=State.PENDING).first()
     if waiting is not None:
         return waiting
-    count_or_refuse("export", str(user.pk))
+    check_rate_limit("export", str(user.pk))
     name = f"exports/{secrets.token_hex(24)}.zip"
     try:
         with transaction.atomic():

@@ -10,7 +10,6 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from apps.accounts.counts import change_user_counts_among
-from apps.accounts.limits import count_or_refuse
 from apps.accounts.models import User, UserCounts
 from apps.accounts.staff import is_permitted, log_action, require_permission
 from apps.events.actions import record, record_among
@@ -39,6 +38,7 @@ from apps.posts.text import tag_names
 from apps.refusals import NotAllowed, NotFound
 from apps.statements import Insert, Statements
 from apps.tags.actions import drop_tags, write_tags
+from apps.throttling import check_rate_limit
 
 DELETE_POSTS = "posts.delete_post"  # as the admin asks
 APPLICATION_MAX_CHARACTERS, WEBSITE_MAX_CHARACTERS = 60, 200
@@ -57,7 +57,7 @@ def publish_post(
     request = repeats.Request(author, idempotency_key, draft, pictures=told_by)
     if (earlier := _post_of(repeats.made_before(request))) is not None:
         return earlier
-    count_or_refuse("publish", str(author.pk))
+    check_rate_limit("publish", str(author.pk))
     parent = _target(author, draft.reply_to_id, _("The post you reply to is not there any more."))
     quoted = _quoted(author, draft.quote_of_id)
     named = mentioned(body)
@@ -89,7 +89,7 @@ def repost(author: User, post_id: int) -> Post:
         source = _visible(author, source.source_id)
     if not source.is_open:
         raise NotAllowed(_("Only public posts can be reposted."))
-    count_or_refuse("publish", str(author.pk))
+    check_rate_limit("publish", str(author.pk))
     with transaction.atomic():
         counts = lock_author(author)
         earlier = Post.objects.filter(

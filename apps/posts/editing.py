@@ -12,7 +12,6 @@ from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from apps.accounts.limits import count_or_refuse
 from apps.accounts.models import User, UserCounts
 from apps.events.actions import record
 from apps.posts import upkeep
@@ -35,6 +34,7 @@ from apps.posts.polls import ask_anew, poll_of
 from apps.posts.text import tag_names
 from apps.refusals import Invalid, NotFound
 from apps.tags.actions import rewrite_tags
+from apps.throttling import check_rate_limit
 
 _CHANGES = [
     "body", "kind", "content_warning", "sensitive", "has_poll", "language", "quote_policy", "version", "edited_at", "pinned_at",
@@ -57,7 +57,7 @@ class Changes:
 def edit_post(author: User, post_id: int, *, body: str, **changes: Any) -> Post:
     """Change the text of one's own post, and what else is given (`Changes`). Invalid, NotFound, TooMany."""
     asked = Changes(**changes)
-    count_or_refuse("publish", str(author.pk))
+    check_rate_limit("publish", str(author.pk))
     with transaction.atomic():
         counts = lock_author(author)
         post = _own(author, post_id)

@@ -11,7 +11,6 @@ from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from apps.accounts.limits import count_or_refuse
 from apps.accounts.models import User
 from apps.decoding import unfit
 from apps.posts.attachments import discard
@@ -19,6 +18,7 @@ from apps.posts.drafts import Focus, check_picture, invalid
 from apps.posts.models import Attachment
 from apps.posts.pictures import rewritten
 from apps.refusals import NotFound
+from apps.throttling import check_rate_limit
 
 KEPT = timedelta(days=1)  # waiting; then nobody wants it any more
 
@@ -28,7 +28,7 @@ def upload_picture(
 ) -> Attachment:
     """Store a picture until a post takes it; nothing of the file survives but pixels. Invalid, TooMany."""
     check_picture(alt, focus)
-    count_or_refuse("upload", str(owner.pk))
+    check_rate_limit("upload", str(owner.pk))
     data = file.read(settings.PICTURE_MAX_BYTES + 1)
     if len(data) > settings.PICTURE_MAX_BYTES:
         most = {"count": settings.PICTURE_MAX_BYTES // 1024**2}

@@ -9,7 +9,6 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from apps.accounts.api import viewer_of
-from apps.accounts.limits import count_or_refuse
 from apps.accounts.models import User
 from apps.accounts.schema import AccountSchema, problems
 from apps.accounts.serializers import account_json
@@ -28,6 +27,7 @@ from apps.search.wishes import wish
 from apps.tags.api import offset_of
 from apps.tags.queries import known, tags_beginning
 from apps.tags.serializers import tag_json
+from apps.throttling import check_rate_limit
 from apps.timeline.items import FeedItem
 from apps.timeline.schema import StatusSchema
 from apps.timeline.serializers import status_json
@@ -218,7 +218,7 @@ def _suggested(request: Request) -> list[User]:
 
 def _count(request: Request) -> None:
     viewer = anybody_of(request)
-    count_or_refuse("search", str(viewer.pk) if viewer else client_address(request._request))  # noqa: SLF001 -- DRF has no public name for it
+    check_rate_limit("search", str(viewer.pk) if viewer else client_address(request._request))  # noqa: SLF001 -- DRF has no public name for it
 
 
 def _is_on(request: Request) -> bool:

@@ -6,7 +6,6 @@ from django.http import HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
-from apps.accounts.limits import count_or_refuse
 from apps.accounts.models import User
 from apps.accounts.visitors import Visit, client_address, viewer_of
 from apps.filters.models import FilterContext
@@ -17,6 +16,7 @@ from apps.search.posts import post_at, posts_found
 from apps.search.trends import trending_posts
 from apps.search.wishes import TEXT_MAX_CHARACTERS, wish
 from apps.tags.queries import known, tags_beginning, trending
+from apps.throttling import check_rate_limit
 from apps.timeline.sifting import sifted
 
 KINDS = ("", "accounts", "hashtags", "statuses")
@@ -33,7 +33,7 @@ def search(request: Visit) -> HttpResponse:
     context: dict[str, Any] = {"q": text, "kind": kind if kind in KINDS else ""}
     viewer = viewer_of(request)
     if text:
-        count_or_refuse("search", str(viewer.pk) if viewer else client_address(request))
+        check_rate_limit("search", str(viewer.pk) if viewer else client_address(request))
         context |= _found(request, viewer, text, context["kind"])
     else:
         context |= _trends(viewer)

@@ -12,13 +12,13 @@ from django.utils.http import quote_etag
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
-from apps.accounts.limits import count_or_refuse
 from apps.accounts.serializers import absolute
 from apps.accounts.visitors import client_address
 from apps.ids import parse_id
 from apps.posts.models import Visibility
 from apps.refusals import BadRequest, NotFound
 from apps.syndication.cards import Card, card_file
+from apps.throttling import check_rate_limit
 from apps.timeline.items import FeedItem
 from apps.timeline.thread import one_item
 
@@ -45,7 +45,7 @@ def card(request: HttpRequest, handle: str, post_id: int) -> HttpResponseBase:
     made = card_file(
         wanted,
         shown.post.id,
-        before_drawing=lambda: count_or_refuse("card", address),
+        before_drawing=lambda: check_rate_limit("card", address),
         after_drawing=lambda: _require_unchanged(shown),
     )
     headers = {"ETag": tag, "Cache-Control": KEPT}

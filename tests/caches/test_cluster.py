@@ -7,8 +7,9 @@ import pytest
 from django.core.exceptions import ImproperlyConfigured
 from django.core.management import CommandError, call_command
 
-from apps.caches import ratelimit, redisclients, servers, totals
+from apps.caches import redisclients, servers, totals
 from apps.caches.listener import Listener, processes, publish
+from apps.caches.rate_limit import Limit, count_each
 from apps.caches.redisclients import parse
 from apps.caches.servers import RedisError, existence, timelines
 from apps.caches.structures import existence as filters
@@ -91,9 +92,8 @@ def test_limits_count_on_a_cluster(on_cluster, settings):
     with addresses(settings, REDIS_LIMITS_URL=cluster_url(on_cluster)):
         servers.limits.cache_clear()
         try:
-            allowed = [
-                ratelimit.count("post", "bob", limit=2, seconds=60).allowed for _ in range(3)
-            ]
+            posts = Limit("post", "bob", limit=2, seconds=60)
+            allowed = [count_each([posts])[0].allowed for _ in range(3)]
             assert allowed == [True, True, False]
         finally:
             servers.limits.cache_clear()

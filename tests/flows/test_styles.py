@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from feedsite.staticfiles import minified
+from feedsite.files.staticfiles import minified
 
 ROOT = Path(__file__).parents[2]
 CSS = (ROOT / "static/css/app.css").read_text()

@@ -23,7 +23,7 @@ def site(transactional_db, tmp_path, monkeypatch, settings):
     # Playwright keeps an event loop running in this thread, and the tests still use the ORM in it
     monkeypatch.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "1")
     files = {
-        "STATICFILES_BACKEND": "feedsite.staticfiles.UncompressedStorage",
+        "STATICFILES_BACKEND": "feedsite.files.staticfiles.UncompressedStorage",
         "STATIC_ROOT": str(tmp_path / "static"),
     }
     collect = [sys.executable, "manage.py", "collectstatic", "--noinput", "--verbosity", "0"]

@@ -63,7 +63,7 @@ def pseudo_site(cast, tmp_path):
     settings = {
         "DJANGO_SETTINGS_MODULE": "tests.vitals.pseudo_settings",
         "PSEUDO_LOCALES": str(tmp_path / "locale"),
-        "STATICFILES_BACKEND": "feedsite.staticfiles.UncompressedStorage",
+        "STATICFILES_BACKEND": "feedsite.files.staticfiles.UncompressedStorage",
         "STATIC_ROOT": str(tmp_path / "static"),
     }
     process, address = start_web(tmp_path, **settings)

@@ -6,7 +6,6 @@ from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 
 from apps.accounts.emails import confirm_email, send_confirmation, user_to_confirm
-from apps.accounts.limits import Origin, begin_guess
 from apps.accounts.visitors import (
     MemberVisit,
     SeeOther,
@@ -16,6 +15,7 @@ from apps.accounts.visitors import (
     page,
     signed_in_only,
 )
+from apps.throttling import Origin, begin_guess
 
 
 @page

@@ -27,14 +27,6 @@ from apps.accounts.forms import (
     form_page,
     show_refusal,
 )
-from apps.accounts.limits import (
-    SITE,
-    Guess,
-    Origin,
-    begin_guess,
-    count_or_refuse,
-    count_sign_up,
-)
 from apps.accounts.models import User
 from apps.accounts.passkeys import work_here
 from apps.accounts.sessions import remember_login
@@ -51,6 +43,7 @@ from apps.accounts.visitors import (
     viewer_of,
 )
 from apps.refusals import Invalid
+from apps.throttling import SITE, Guess, Origin, begin_guess, check_rate_limit, check_sign_up
 
 
 @sensitive_post_parameters("password")
@@ -61,7 +54,7 @@ def join(request: Visit) -> HttpResponseBase:
         return redirect("front")
     form = JoinForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
-        count_sign_up(client_address(request))
+        check_sign_up(client_address(request))
         try:
             user = register(**form.cleaned_data)
         except Invalid as refusal:
@@ -137,8 +130,8 @@ def password_change(request: MemberVisit) -> HttpResponseBase:
 def password_reset(request: Visit) -> HttpResponseBase:
     """Send a link to the address of an account; says and does the same whether there is one."""
     if request.method == "POST":
-        count_or_refuse("password_reset", client_address(request))
-        count_or_refuse("password_reset_site", SITE, cost=0)  # the worker counts what was nobody's
+        check_rate_limit("password_reset", client_address(request))
+        check_rate_limit("password_reset_site", SITE, cost=0)  # the worker counts what was nobody's
     view = auth.PasswordResetView.as_view(
         template_name="accounts/password_reset.html", form_class=ResetForm, success_url="/login"
     )

@@ -20,7 +20,6 @@ from apps.accounts.forms import (
     form_page,
     show_refusal,
 )
-from apps.accounts.limits import count_or_refuse
 from apps.accounts.verification import (
     Candidate,
     candidate_of,
@@ -42,6 +41,7 @@ from apps.accounts.visitors import (
     viewer_of,
 )
 from apps.refusals import Invalid, TooMany
+from apps.throttling import check_rate_limit
 
 NEW_APP = (
     "new_authenticator_app"  # the name of a session entry: the number of its row, never the key
@@ -76,7 +76,7 @@ def code(request: Visit) -> HttpResponseBase:
 @require_POST
 def passkey_options(request: Visit) -> HttpResponseBase:
     """What the browser is asked for a passkey: of who showed the password, else of anybody who has one here."""
-    count_or_refuse("passkey", client_address(request))
+    check_rate_limit("passkey", client_address(request))
     candidate = candidate_of(request)
     return _json(passkeys.begin_using(request, candidate.user if candidate else None))
 

@@ -1,0 +1,61 @@
+"""Refusals: what a view raises becomes an answer, and programs may have it under the content type of RFC 9457."""
+
+from collections.abc import Callable
+
+from django.http import HttpRequest, HttpResponseBase, HttpResponseNotAllowed
+from django.utils.cache import patch_vary_headers
+from django.utils.deprecation import MiddlewareMixin
+from django.utils.translation import gettext as _
+
+from apps.refusals import Refusal
+from feedsite.errors import FOR_PROGRAMS, error_page, refusal_response
+
+PROBLEM, JSON = "application/problem+json", "application/json"
+REFUSED = 400
+
+
+class RefusalMiddleware(MiddlewareMixin):
+    """Turns a refusal that a view let through into its answer."""
+
+    def process_exception(
+        self, request: HttpRequest, exception: Exception
+    ) -> HttpResponseBase | None:
+        """Refusals only; anything else is a failure of ours."""
+        return refusal_response(request, exception) if isinstance(exception, Refusal) else None
+
+    def process_response(
+        self, request: HttpRequest, response: HttpResponseBase
+    ) -> HttpResponseBase:
+        """Django's own 405 has no page."""
+        if isinstance(response, HttpResponseNotAllowed) and not request.path.startswith(
+            FOR_PROGRAMS
+        ):
+            page = error_page(request, 405, _("This address takes no such request."))
+            response.content = page.content
+        return response
+
+
+class ProblemTypeMiddleware:
+    """`application/problem+json` for clients that name it in `Accept` (decision 0047).
+
+    The body is the same either way: clients of Mastodon look for JSON and would not know the other name.
+    """
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
+        self._get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        """Serve the request."""
+        response = self._get_response(request)
+        if response.status_code < REFUSED or not request.path.startswith(FOR_PROGRAMS):
+            return response
+        if response.headers.get("Content-Type", "").startswith(JSON):
+            patch_vary_headers(response, ["Accept"])
+            if _names_problem(request.headers.get("Accept", "")):
+                response.headers["Content-Type"] = PROBLEM
+        return response
+
+
+def _names_problem(accept: str) -> bool:
+    """Whether a client names the type; a wildcard does not."""
+    return any(part.partition(";")[0].strip().lower() == PROBLEM for part in accept.split(","))

@@ -1,0 +1,47 @@
+"""ETags of the API, and 304 for what a program has already: the tag is a digest of the body.
+
+No version counter would do: a post that is hidden from this viewer since, or a like, changes the answer but no row of the
+post. The work is done either way; what is saved is the way back.
+"""
+
+import hashlib
+from collections.abc import Callable
+from http import HTTPStatus
+
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
+from django.utils.http import parse_etags
+
+API = "/api/"
+TAG_CHARACTERS = 32
+
+
+class ETagMiddleware:
+    """Adds `ETag` to answers of the API to GET, and leaves out the body when the client has it."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
+        self._get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        """Serve the request."""
+        response = self._get_response(request)
+        if not _is_taggable(request, response) or not isinstance(response, HttpResponse):
+            return response
+        tag = f'W/"{hashlib.sha256(response.content).hexdigest()[:TAG_CHARACTERS]}"'
+        response.headers["ETag"] = tag
+        client_tags = parse_etags(request.headers.get("If-None-Match", ""))
+        if tag in client_tags or "*" in client_tags:
+            response.status_code = HTTPStatus.NOT_MODIFIED
+            response.content = b""
+            for name in ("Content-Type", "Content-Length"):
+                response.headers.pop(name, None)
+        return response
+
+
+def _is_taggable(request: HttpRequest, response: HttpResponseBase) -> bool:
+    return (
+        request.method == "GET"
+        and request.path.startswith(API)
+        and response.status_code == HTTPStatus.OK
+        and not response.streaming
+        and not response.has_header("ETag")
+    )

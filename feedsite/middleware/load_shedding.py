@@ -1,0 +1,57 @@
+"""Load shedding: a process works on as many requests as it can bear and refuses the rest at once (source 003).
+
+A few seats, a short queue with a time limit, and beyond that 503 with Retry-After. The server has more threads than
+seats, so that there is always one left to say no: the excess costs microseconds, not pages.
+"""
+
+import threading
+from collections.abc import Callable
+
+from django.conf import settings
+from django.http import HttpRequest, HttpResponseBase
+from django.utils.translation import gettext_lazy as _
+
+from apps.refusals import Unavailable
+from feedsite.errors import refusal_response
+from feedsite.server.bodies import refusal_of
+
+RETRY_AFTER_SECONDS = 1
+NEVER_REFUSED = ("/healthz/",)
+
+
+class LoadSheddingMiddleware:
+    """One for each process."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
+        self._get_response = get_response
+        self._seats = threading.BoundedSemaphore(settings.WEB_SEATS)
+        self._queue = threading.BoundedSemaphore(settings.WEB_QUEUE)
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        """Serve the request, or refuse it at once."""
+        if request.path.startswith(NEVER_REFUSED):
+            return self._get_response(request)
+        if (refusal := refusal_of(request)) is not None:
+            return refusal_response(request, refusal)
+        if not self._acquire_seat():
+            return refusal_response(request, too_busy())
+        try:
+            return self._get_response(request)
+        finally:
+            self._seats.release()
+
+    def _acquire_seat(self) -> bool:
+        if self._seats.acquire(blocking=False):
+            return True
+        if not self._queue.acquire(blocking=False):
+            return False
+        try:
+            return self._seats.acquire(timeout=settings.WEB_QUEUE_SECONDS)
+        finally:
+            self._queue.release()
+
+
+def too_busy() -> Unavailable:
+    """What a request is refused with when there is no room."""
+    text = _("Too many people are here just now. Try again in a moment.")
+    return Unavailable(str(text), retry_after=RETRY_AFTER_SECONDS)

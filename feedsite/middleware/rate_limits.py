@@ -1,0 +1,79 @@
+"""How many requests of a program are answered, and `X-RateLimit-*` in every answer of the API.
+
+Requests with a good token are counted as their account's, or their application's; all others, those with a bad token
+included, by address. Requests that are refused count too.
+"""
+
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+from django.conf import settings
+from django.http import HttpRequest, HttpResponseBase
+from django.utils import timezone
+from rest_framework.request import Request
+from rest_framework.throttling import BaseThrottle
+
+from apps.accounts.models import User
+from apps.accounts.serializers import timestamp
+from apps.accounts.visitors import client_address
+from apps.caches.rate_limit import RateLimitResult, count_each
+from apps.oauth.queries import Bearer
+from apps.refusals import TooMany, Unavailable
+from apps.throttling import rate_limit, require_allowed
+from feedsite.errors import refusal_response
+
+API = "/api/"
+RESULT = (
+    "_rate_limit"  # on the request: the name of the limit it was counted against, and the result
+)
+
+
+class ApiThrottle(BaseThrottle):
+    """Counts a request of the API once it is known whose it is."""
+
+    def allow_request(self, request: Request, view: Any) -> bool:
+        """True, or TooMany."""
+        name, subject = _subject(request)
+        require_allowed([_count(request._request, name, subject)])  # noqa: SLF001 -- DRF has no public name for it
+        return True
+
+
+class RateLimitMiddleware:
+    """Writes the headers; counts, by address, the requests that ended before the throttle was asked."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
+        self._get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        """Serve the request. What load shedding refuses is not counted: saying no has to be cheap."""
+        response = self._get_response(request)
+        if not request.path.startswith(API) or response.status_code == Unavailable.status:
+            return response
+        if not hasattr(request, RESULT):
+            try:
+                require_allowed([_count(request, "api_address", client_address(request))])
+            except TooMany as refusal:
+                response = refusal_response(request, refusal)
+        name, result = getattr(request, RESULT)
+        reset = timezone.now() + timedelta(seconds=result.resets_in)
+        response.headers["X-RateLimit-Limit"] = str(settings.RATE_LIMITS[name][0])
+        response.headers["X-RateLimit-Remaining"] = str(result.remaining)
+        response.headers["X-RateLimit-Reset"] = timestamp(reset)
+        return response
+
+
+def _subject(request: Request) -> tuple[str, str]:
+    """The name of the limit, and whom it counts."""
+    if isinstance(request.user, User):
+        return "api", str(request.user.pk)
+    if isinstance(request.auth, Bearer):
+        return "api", request.auth.key
+    return "api_address", client_address(request._request)  # noqa: SLF001 -- as above
+
+
+def _count(request: HttpRequest, name: str, subject: str) -> RateLimitResult:
+    """Count a request, and note on it what came of it."""
+    result = count_each([rate_limit(name, subject)])[0]
+    setattr(request, RESULT, (name, result))
+    return result

@@ -1,0 +1,76 @@
+"""Refuses text that is none: NUL bytes, lone surrogates and invalid UTF-8 in addresses, cookies and forms.
+
+PostgreSQL and the drivers raise on them, which would be a 500; here they are a 400 before any view runs. The parsers of the
+API check its bodies with the same `is_malformed`.
+"""
+
+import re
+from collections.abc import Callable, Iterable
+from urllib.parse import unquote_to_bytes
+
+from django.http import HttpRequest, HttpResponseBase
+
+from apps.refusals import BadRequest
+from feedsite.errors import FOR_PROGRAMS, refusal_response
+
+MAX_QUERY_CHARACTERS = 8192
+_has_bad_character = re.compile("[\x00\ud800-\udfff]").search
+
+
+def is_malformed(texts: Iterable[str]) -> bool:
+    """Whether any text has a NUL or a lone surrogate."""
+    return any(map(_has_bad_character, texts))
+
+
+class TextValidationMiddleware:
+    """Checks path and query of every request, and the fields of every form."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
+        self._get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        """Answer 400 for malformed text, else go on."""
+        if _address_is_malformed(request) or is_malformed(request.COOKIES.values()):
+            return refusal_response(
+                request, BadRequest("The address contains characters that are not text.")
+            )
+        return self._get_response(request)
+
+    def process_view(self, request: HttpRequest, *_args: object) -> HttpResponseBase | None:
+        """Check the fields of a form once a view is known to take it."""
+        if (
+            request.method in {"POST", "PUT", "PATCH"}
+            and _is_form(request)
+            and not request.path.startswith(
+                FOR_PROGRAMS
+            )  # `feedsite.formdata` reads and checks those
+            and is_malformed(_form_texts(request))
+        ):
+            return refusal_response(
+                request, BadRequest("The form contains characters that are not text.")
+            )
+        return None
+
+
+def _address_is_malformed(request: HttpRequest) -> bool:
+    query = request.META.get("QUERY_STRING", "")
+    if len(query) > MAX_QUERY_CHARACTERS:
+        return True
+    try:
+        texts = [unquote_to_bytes(query).decode(), request.path]
+    except UnicodeDecodeError:
+        return True
+    return is_malformed(texts)  # in the path Django has put %FF for a byte that is not UTF-8
+
+
+def _is_form(request: HttpRequest) -> bool:
+    return request.content_type in {"application/x-www-form-urlencoded", "multipart/form-data"}
+
+
+def _form_texts(request: HttpRequest) -> Iterable[str]:
+    if request.content_type == "application/x-www-form-urlencoded":
+        # Django would put replacement characters for what is not UTF-8
+        yield unquote_to_bytes(request.body).decode(errors="surrogateescape")
+    for name, values in request.POST.lists():
+        yield name
+        yield from (str(value) for value in values)

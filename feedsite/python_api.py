@@ -1,0 +1,105 @@
+"""The feed for other Python code: three functions, in a process where Django is set up.
+
+    import django; django.setup()
+    from feedsite.python_api import add_activity, follow, get_activity
+
+    follow("bob", "alice")
+    add_activity("alice", "post", "The river is high today.")
+    page = get_activity("bob")
+    page = get_activity("bob", page.last_id)      # what came since
+
+They do what the pages and the API do, through the same actions and queries: limits, blocks and visibilities hold, and
+followers hear of it by the workers. Refusals are `apps.refusals.Refusal` with a code and a message. Ids are integers.
+"""
+
+from apps.accounts.models import User
+from apps.accounts.queries import user_by_handle, user_by_id
+from apps.graph.actions import follow_user, unfollow_user
+from apps.paging import MAX_LIMIT, Cursor
+from apps.posts.drafts import Draft
+from apps.posts.models import Visibility
+from apps.refusals import Invalid
+from apps.timeline import publishing, unread
+from apps.timeline.profile import Wanted, profile_timeline
+from apps.timeline.unread import Activity
+
+__all__ = ["Activity", "add_activity", "follow", "get_activity", "unfollow"]
+
+Person = User | int | str
+VERBS = ("post", "reply", "quote", "repost")
+
+
+def add_activity(
+    actor: Person,
+    verb: str,
+    message: str = "",
+    *,
+    target: int | None = None,
+    visibility: str = Visibility.PUBLIC,
+    idempotency_key: str = "",
+) -> int:
+    """Somebody says something; the id of the post. It is in the actor's own feed when this returns, and on its way to others.
+
+    `verb` is post, reply, quote or repost; the last three need the id of a post as `target`, and a repost takes no message.
+    With an idempotency key the same call makes one post, however often it is made. Invalid, NotFound, NotAllowed, TooMany.
+    """
+    author = _person(actor)
+    if verb not in VERBS:
+        raise Invalid(f"The verb is one of {', '.join(VERBS)}.", errors={"verb": "unknown"})
+    if (target is None) != (verb == "post"):
+        raise Invalid("Replies, quotes and reposts have a target.", errors={"target": "missing"})
+    if verb == "repost" and target is not None:
+        made = publishing.repost(author, target)
+    else:
+        draft = Draft(
+            body=message,
+            visibility=visibility,
+            reply_to_id=target if verb == "reply" else None,
+            quote_of_id=target if verb == "quote" else None,
+        )
+        key = f"python:{idempotency_key}" if idempotency_key else ""
+        made = publishing.publish(author, draft, idempotency_key=key)
+    return made.pk
+
+
+def follow(follower: Person, followee: Person) -> None:
+    """Somebody follows somebody, in both lists at once; twice is once. NotAllowed, NotFound, TooMany."""
+    follow_user(_person(follower), _person(followee))
+
+
+def unfollow(follower: Person, followee: Person) -> None:
+    """The end of a follow; nothing happens when there is none."""
+    unfollow_user(_person(follower), _person(followee))
+
+
+def get_activity(
+    reader: Person,
+    last_id: str | None = None,
+    *,
+    kind: str = "home",
+    owner: Person | None = None,
+    limit: int = 20,
+) -> Activity:
+    """What came since `last_id`, newest first, at most `limit` (1 to 40) and what came late; go on from the answer's `last_id`.
+
+    `kind` is home, or personal: what `owner` (the reader, unless named) wrote, as far as the reader may see it. Without
+    `last_id` the newest. Invalid for another kind; BadRequest for a `last_id` that is none.
+    """
+    viewer, limit = _person(reader), min(max(limit, 1), MAX_LIMIT)
+    if kind == "home":
+        return unread.get_activity(viewer, last_id, limit=limit)
+    if kind != "personal":
+        raise Invalid("The kind is home or personal.", errors={"kind": "unknown"})
+    writer = viewer if owner is None else _person(owner)
+    above = unread.Place.parse(last_id).newest_id if last_id else None
+    page = profile_timeline(writer, viewer.pk, Cursor(min_id=above, limit=limit), Wanted())
+    newest = max((item.id for item in page.items), default=above or 0)
+    more = above is not None and len(page.items) == limit
+    return Activity(page.items, str(newest), more=more)
+
+
+def _person(who: Person) -> User:
+    """An account by itself, its id or its handle. NotFound."""
+    if isinstance(who, User):
+        return user_by_id(who.pk)  # with its counts as they are now
+    return user_by_id(who) if isinstance(who, int) else user_by_handle(who)

@@ -1,0 +1,11 @@
+"""The web server's entry point: granian, RSGI."""
+
+from typing import cast
+
+from django.conf import settings
+
+from feedsite.server.adapter import WSGI, RSGIAdapter
+from feedsite.wsgi import application as django
+
+# More threads than the requests a process works on and lets wait: one is always free to refuse the excess.
+application = RSGIAdapter(cast("WSGI", django), threads=settings.WEB_SEATS + settings.WEB_QUEUE + 4)

@@ -1,0 +1,225 @@
+"""Adapts granian (RSGI) to Django (WSGI): a request takes a thread when it is complete, and its answer gives it back at once.
+
+Whoever sends or reads slowly costs a connection of the event loop, never a thread or a seat: headers have the server's
+time-out, bodies the one of `feedsite.server.bodies`, and files are sent by the server itself.
+"""
+
+import asyncio
+import io
+import logging
+import os
+import sys
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from functools import lru_cache
+from pathlib import Path
+from typing import IO, Any, Protocol
+
+from feedsite.server.bodies import NOTHING, REFUSED, TOO_SLOW, Body, announced
+
+logger = logging.getLogger(__name__)
+
+Environ = dict[str, Any]
+Headers = list[tuple[str, str]]
+WSGI = Callable[[Environ, Any], Iterable[Any]]
+
+MEMORY_BYTES = 64 * 1024  # larger bodies wait on disk: slow senders hold no memory
+ANSWER_BYTES = 1024 * 1024  # longer answers go through a file: slow readers neither
+OPENED_SECONDS = 60  # by then the server has opened such a file
+UNREAD_ENDS = ("connection", "close")
+
+
+class Scope(Protocol):
+    """What granian knows of a request."""
+
+    http_version: str
+    server: str
+    client: str
+    scheme: str
+    method: str
+    path: str
+    query_string: str
+    headers: Any
+
+
+class RSGIAdapter:
+    """The application that the server calls, around a WSGI application and its threads."""
+
+    def __init__(self, application: WSGI, *, threads: int) -> None:
+        self._application = application
+        self._threads = ThreadPoolExecutor(threads, thread_name_prefix="web")
+        self._base: Environ = {
+            "SCRIPT_NAME": "",
+            "wsgi.errors": sys.stderr,
+            "wsgi.multiprocess": False,
+            "wsgi.multithread": True,
+            "wsgi.run_once": False,
+            "wsgi.version": (1, 0),
+            "wsgi.file_wrapper": File,
+        }
+
+    def __rsgi_del__(self, _loop: asyncio.AbstractEventLoop) -> None:
+        """The server has stopped: what is begun is done to its end."""
+        self._threads.shutdown()
+
+    async def __rsgi__(self, scope: Scope, proto: Any) -> None:
+        """Serve one request."""
+        headers = _joined(scope.headers.items())
+        body = announced(headers)
+        environ = self._base | _environ(scope, headers)
+        loop = asyncio.get_running_loop()
+        with io.BytesIO() if body is NOTHING else await _read(proto, body, environ) as stream:
+            if environ.get(REFUSED) == GONE:
+                return
+            environ["wsgi.input"] = stream
+            left = await loop.run_in_executor(self._threads, self._answer, environ, proto)
+        if left is not None:
+            loop.call_later(OPENED_SECONDS, _remove, left)
+
+    def _answer(self, environ: Environ, proto: Any) -> str | None:
+        """Ask the application and hand its answer to the server, which sends it; the name of a file to be removed."""
+        answer = Answer(unread=REFUSED in environ)
+        try:
+            content = self._application(environ, answer.start)
+            try:
+                return answer.send(content, proto)
+            finally:
+                close = getattr(content, "close", None)
+                if close is not None:
+                    close()
+        except Exception:
+            logger.exception("no answer to %s %s", environ["REQUEST_METHOD"], environ["PATH_INFO"])
+            proto.response_empty(500, [])  # not heard any more if an answer was begun
+            return None
+
+
+class File:
+    """`wsgi.file_wrapper`: a file as an answer."""
+
+    def __init__(self, file: IO[bytes], _block_size: int = 0) -> None:
+        self.file = file
+
+    def __iter__(self) -> Iterator[bytes]:
+        return iter(lambda: self.file.read(ANSWER_BYTES), b"")
+
+    def close(self) -> None:
+        self.file.close()
+
+    def path(self) -> str | None:
+        """Where the whole of it lies on this machine's disk; None when it does not."""
+        name = getattr(self.file, "name", None)
+        if not isinstance(name, str) or not Path(name).is_absolute():
+            return None
+        try:
+            is_it = os.path.samestat(Path(name).stat(), os.fstat(self.file.fileno()))
+            return name if is_it and self.file.tell() == 0 else None
+        except (OSError, ValueError, AttributeError):
+            return None
+
+
+class Answer:
+    """One answer on its way from the application to the server."""
+
+    def __init__(self, *, unread: bool) -> None:
+        self._unread = unread
+        self._status = 500
+        self._headers: Headers = []
+
+    def start(self, status: str, headers: Headers, _error: Any = None) -> None:
+        """WSGI's start_response."""
+        self._status = int(status[:3])
+        self._headers = [*headers, UNREAD_ENDS] if self._unread else headers
+
+    def send(self, content: Iterable[bytes], proto: Any) -> str | None:
+        """Hand it over whole; the name of a file that was made for it."""
+        if isinstance(content, File):
+            path = content.path()
+            if path is not None and Path(path).stat().st_size > MEMORY_BYTES:
+                proto.response_file(self._status, self._headers, path)
+                return None
+        parts, size, chunks = [], 0, iter(content)
+        for chunk in chunks:
+            parts.append(chunk)
+            size += len(chunk)
+            if size > ANSWER_BYTES:
+                return self._send_by_file(parts, chunks, proto)
+        proto.response_bytes(self._status, self._headers, b"".join(parts))
+        return None
+
+    def _send_by_file(self, begun: list[bytes], rest: Iterable[bytes], proto: Any) -> str:
+        with tempfile.NamedTemporaryFile(prefix="answer-", delete=False) as file:
+            file.writelines(begun)
+            file.writelines(rest)
+        proto.response_file(self._status, self._headers, file.name)
+        return file.name
+
+
+GONE = 0  # the client went away before the body was whole: there is nobody to answer
+
+
+async def _read(proto: Any, body: Body, environ: Environ) -> IO[bytes]:
+    """The body, complete; else nothing, and the reason in the environment."""
+    if not body.refused:
+        stream: IO[bytes] = tempfile.SpooledTemporaryFile(MEMORY_BYTES)  # noqa: SIM115 -- the caller closes it
+        reason = await _fill(stream, proto, body)
+        if reason is None:
+            stream.seek(0)
+            return stream
+        stream.close()
+    else:
+        reason = body.refused
+    environ[REFUSED] = reason
+    environ["CONTENT_LENGTH"] = "0"
+    return io.BytesIO()
+
+
+async def _fill(stream: IO[bytes], proto: Any, body: Body) -> int | None:
+    """Read all of a body; else the reason why not."""
+    came = 0
+    try:
+        async with asyncio.timeout(body.seconds):
+            async for chunk in proto:
+                stream.write(chunk)
+                came += len(chunk)
+    except TimeoutError:
+        return TOO_SLOW
+    return None if came == body.length else GONE
+
+
+def _joined(headers: Iterable[tuple[str, str]]) -> dict[str, str]:
+    """Headers by name; what came more than once is joined, and names that could pass for others are left out."""
+    joined: dict[str, str] = {}
+    for name, value in headers:
+        if name in joined:
+            joined[name] += ("; " if name == "cookie" else ",") + value
+        elif "_" not in name:  # WSGI writes X-A and X_A alike
+            joined[name] = value
+    return joined
+
+
+def _environ(scope: Scope, headers: Mapping[str, str]) -> Environ:
+    server, _, port = scope.server.rpartition(":")
+    environ = {
+        "REQUEST_METHOD": scope.method,
+        "PATH_INFO": scope.path.encode().decode("latin-1"),
+        "QUERY_STRING": scope.query_string,
+        "SERVER_PROTOCOL": f"HTTP/{scope.http_version}",
+        "SERVER_NAME": server.strip("[]"),
+        "SERVER_PORT": port,
+        "REMOTE_ADDR": scope.client.rpartition(":")[0].strip("[]"),
+        "wsgi.url_scheme": scope.scheme,
+    }
+    for name, value in headers.items():
+        environ[_key(name)] = value
+    return environ
+
+
+@lru_cache(512)
+def _key(name: str) -> str:
+    key = name.upper().replace("-", "_")
+    return key if name in {"content-type", "content-length"} else f"HTTP_{key}"
+
+
+def _remove(name: str) -> None:
+    Path(name).unlink(missing_ok=True)

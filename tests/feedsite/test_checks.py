@@ -1,0 +1,122 @@
+"""What a site in production must not be run with, and that no server of it starts with that."""
+
+import os
+import shlex
+import subprocess
+import sys
+from io import StringIO
+from pathlib import Path
+
+import pytest
+from django.core.checks import run_checks
+from django.core.management import CommandError, call_command
+
+from feedsite.checks import stop_if_refused
+from tests.flows.processes import free_port
+
+ROOT = Path(__file__).resolve().parents[2]
+KEY = "kD7fJ2mQ9xW4vB8nT1sL6pR3yH5cZ0gA-eUiOoXbNqKdMwVjFt"
+GOOD = {
+    "PRODUCTION": True,
+    "SECRET_KEY": KEY,
+    "SECRET_KEY_FALLBACKS": [],
+    "DEBUG": False,
+    "ALLOWED_HOSTS": ["feed.example.org"],
+    "SITE_URL": "https://feed.example.org",
+    "SESSION_COOKIE_SECURE": True,
+    "CSRF_COOKIE_SECURE": True,
+    "SECURE_SSL_REDIRECT": True,
+    "SECURE_HSTS_SECONDS": 3600,
+    "SECURE_PROXY_SSL_HEADER": ("HTTP_X_FORWARDED_PROTO", "https"),
+}
+
+
+@pytest.fixture
+def production(settings):
+    for name, value in GOOD.items():
+        setattr(settings, name, value)
+    return settings
+
+
+def found():
+    return [message.id for message in run_checks() if (message.id or "").startswith("feedsite.")]
+
+
+def test_a_site_as_documented_is_accepted(production):
+    assert found() == []
+    stop_if_refused()
+
+
+def example_key():
+    words = shlex.split((ROOT / ".env.example").read_text(), comments=True)
+    return dict(word.split("=", 1) for word in words)["SECRET_KEY"]
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "code"),
+    [
+        ("SECRET_KEY", example_key(), "E001"),
+        ("SECRET_KEY", KEY[:49], "E001"),
+        ("SECRET_KEY", "abcabc" * 10, "E001"),
+        ("SECRET_KEY", f"django-insecure-{KEY}", "E001"),
+        ("SECRET_KEY_FALLBACKS", [KEY, "short"], "E001"),
+        ("DEBUG", True, "E002"),
+        ("ALLOWED_HOSTS", ["*"], "E003"),
+        ("SESSION_COOKIE_SECURE", False, "E004"),
+        ("CSRF_COOKIE_SECURE", False, "E004"),
+        ("SECURE_PROXY_SSL_HEADER", ("X-Forwarded-Proto",), "E008"),
+        ("REDIS_COUNTERS_URL", "redis+cluster://a:1,b:2", "E009"),
+        ("REDIS_CACHE_URL", "redis+cluster://a:1,b:2", "E009"),
+        ("REDIS_BROADCAST_URL", "redis+cluster://a:1,b:2", "E009"),
+        ("DATABASE_POOLER", "statement", "E010"),
+        ("SECURE_PROXY_SSL_HEADER", None, "W001"),
+    ],
+)
+def test_what_is_refused(production, name, value, code):
+    setattr(production, name, value)
+    assert found() == [f"feedsite.{code}"]
+
+
+def test_tls_settings_need_an_address_with_tls(production):
+    production.SITE_URL = "http://feed.example.org"
+    assert sorted(found()) == ["feedsite.E005", "feedsite.E007", "feedsite.E007"]
+
+
+def test_the_password_of_the_example_is_refused(production, monkeypatch):
+    monkeypatch.setitem(production.DATABASES["default"], "PASSWORD", "replace-me")
+    assert found() == ["feedsite.E006"]
+
+
+def test_outside_of_production_much_is_allowed(settings):
+    settings.PRODUCTION, settings.DEBUG, settings.ALLOWED_HOSTS = False, True, ["*"]
+    assert found() == []
+
+
+SERVERS = {
+    "web": ["granian", "--interface", "wsgi", "--workers", "1", "feedsite.wsgi:application"],
+    "web that respawns": ["granian", "--interface", "wsgi", "--workers", "1", "--respawn-failed-workers", "feedsite.wsgi:application"],
+    "streaming": ["granian", "--interface", "asgi", "--workers", "1", "feedsite.asgi:application"],
+    "worker": ["celery", "-A", "feedsite", "worker", "--pool", "solo", "-Q", "nobody"],
+    "beat": ["celery", "-A", "feedsite", "beat", "-s", "/dev/null"],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SERVERS)
+def test_no_server_starts_with_what_is_refused(name, tmp_path):
+    module, *arguments = SERVERS[name]
+    if module == "granian":
+        arguments = ["--host", "127.0.0.1", "--port", str(free_port()), *arguments]
+    environment = {**os.environ, "PRODUCTION": "1", "SECRET_KEY": example_key(), "PYTHONPATH": str(ROOT)}  # fmt: skip
+    ended = subprocess.run(
+        [sys.executable, "-P", "-m", module, *arguments],
+        cwd=tmp_path, env=environment, timeout=60, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert ended.returncode != 0
+    assert "feedsite does not start with these settings" in ended.stderr
+    assert "feedsite.E001" in ended.stderr
+
+
+def test_the_demo_is_not_for_production(settings, db):
+    settings.PRODUCTION = True
+    with pytest.raises(CommandError, match="not on a site in production"):
+        call_command("seed_demo", stdout=StringIO())

@@ -1,0 +1,313 @@
+"""Health tells the truth, to whoever may know it, and costs next to nothing."""
+
+import asyncio
+import json
+import logging
+import socket
+import threading
+import time
+from contextlib import contextmanager
+from datetime import timedelta
+
+import pytest
+from django.db import connection
+from django.http import HttpResponse
+from django.test import RequestFactory
+from django.utils import timezone
+
+import healthcheck
+from apps.caches import listener, servers
+from apps.events.models import Event
+from apps.streaming.hub import Hub
+from apps.streaming.server import Server
+from feedsite import health
+from tests.factories import make_user, publish
+from tests.faults import dead_memcached, dead_redis
+from tests.staff import make_staff
+from tests.threads import together
+
+pytestmark = pytest.mark.django_db
+
+LIVE, READY = "/healthz/live", "/healthz/ready"
+OUTSIDE = {"REMOTE_ADDR": "192.0.2.7"}
+
+
+def found(client):
+    health.forget()
+    return client.get(READY).json()
+
+
+# --- who asks, and what it costs -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("path", [LIVE, READY])
+@pytest.mark.parametrize("host", ["10.0.3.7", "127.0.0.1:8000", "[::1]", "feed.internal", "a b"])
+def test_probes_come_by_address(client, settings, path, host):
+    settings.ALLOWED_HOSTS = ["feed.example.org"]
+    assert client.get(path, HTTP_HOST=host).status_code == 200
+
+
+@pytest.mark.parametrize("path", [LIVE, READY])
+def test_probes_are_not_sent_to_https(client, settings, path):
+    settings.SECURE_SSL_REDIRECT = True
+    assert client.get(path).status_code == 200
+
+
+def test_probes_need_no_seat():
+    def all_taken(_request):
+        return HttpResponse(status=503)
+
+    site = health.HealthMiddleware(all_taken)
+    for path in (LIVE, READY):
+        assert site(RequestFactory().get(path)).status_code == 200
+    assert site(RequestFactory().get("/healthz")).status_code == 503
+
+
+def test_details_are_for_this_machine_and_for_staff(client, page_of):
+    assert set(client.get(READY).json()) == {"status", "degraded", "checks"}
+    plain = {"status": "ready"}
+    assert client.get(READY, **OUTSIDE).json() == plain
+    assert page_of(make_user("eve")).get(READY, **OUTSIDE).json() == plain
+    assert "checks" in page_of(make_staff()).get(READY, **OUTSIDE).json()
+
+
+@pytest.mark.parametrize(
+    "header", ["X-Forwarded-For", "X-Real-IP", "Forwarded", "X-Forwarded-Proto", "Via"]
+)
+def test_who_comes_through_a_proxy_on_this_machine_is_not_on_this_machine(client, header):
+    assert client.get(READY, headers={header: "127.0.0.1"}).json() == {"status": "ready"}
+
+
+def test_forty_at_once_are_one_question(monkeypatch):
+    asked, go = [], threading.Event()
+
+    def look():
+        asked.append(1)
+        go.wait(5)
+        return {"status": "ready", "degraded": [], "checks": {}}
+
+    monkeypatch.setattr(health, "_look", look)
+    threading.Timer(0.2, go.set).start()
+    assert [one["status"] for one in together(40, lambda _n: health.state_of_all())] == [
+        "ready"
+    ] * 40
+    assert len(asked) == 1
+
+
+def test_while_one_looks_the_others_take_what_there_was(monkeypatch):
+    health.state_of_all()
+    monkeypatch.setattr(health, "FRESH_SECONDS", 0)
+    inside, go = threading.Event(), threading.Event()
+
+    def look():
+        inside.set()
+        assert go.wait(5)
+        return {"status": "unavailable"}
+
+    monkeypatch.setattr(health, "_look", look)
+    slow = threading.Thread(target=health.state_of_all)
+    slow.start()
+    inside.wait(5)
+    assert health.state_of_all()["status"] == "ready"
+    go.set()
+    slow.join()
+
+
+# --- the truth -------------------------------------------------------------------------------------
+
+
+@contextmanager
+def redis_said(*commands, undo):
+    for command in commands:
+        servers.timelines().execute_command(*command)
+    try:
+        yield
+    finally:
+        for command in undo:
+            servers.timelines().execute_command(*command)
+
+
+def test_everything_works(client):
+    assert found(client)["degraded"] == []
+
+
+def test_a_redis_that_became_a_replica_takes_no_writes(client):
+    with redis_said(("REPLICAOF", "127.0.0.1", "1"), undo=[("REPLICAOF", "NO", "ONE")]):
+        body = found(client)
+    assert {"redis", "counters", "broker"} <= set(body["degraded"])
+    assert "read only" in body["checks"]["redis"]["error"]
+    assert found(client)["degraded"] == []
+
+
+def test_a_full_redis_takes_no_writes(client):
+    before = servers.timelines().config_get("maxmemory*")
+    undo = [("CONFIG", "SET", name, before[name]) for name in ("maxmemory", "maxmemory-policy")]
+    full = ("CONFIG", "SET", "maxmemory-policy", "noeviction"), ("CONFIG", "SET", "maxmemory", "1")
+    with redis_said(*full, undo=undo):
+        body = found(client)
+    assert {"counters", "broker"} <= set(body["degraded"])
+
+
+@pytest.mark.parametrize("name", ["relations", "counters", "existence", "limits", "cache", "broadcast"])  # fmt: skip
+def test_each_redis_that_is_away_is_named(client, settings, name):
+    functions = {"relations": "graph", "cache": "sessions", "broadcast": "broadcasts"}
+    setting = f"REDIS_{'GRAPH' if name == 'relations' else name.upper()}_URL"
+    make = getattr(servers, functions.get(name, name))
+    setattr(settings, setting, "redis://127.0.0.1:1/0")
+    make.cache_clear()
+    try:
+        assert found(client)["degraded"] == [name]
+    finally:
+        make.cache_clear()
+
+
+def test_a_read_only_postgresql_is_degraded_and_said(client):
+    with connection.cursor() as sql:
+        sql.execute("SET LOCAL transaction_read_only = on")
+    body = found(client)
+    assert (body["status"], body["degraded"]) == ("degraded", ["postgresql writes"])
+    assert "read only" in body["checks"]["postgresql writes"]["error"]
+
+
+def test_workers_and_beat_that_do_not_run_are_named(client, monkeypatch):
+    # the setting itself would start the listener of this process, for all tests that follow
+    monkeypatch.setattr(servers, "listens", lambda: True)
+    body = found(client)
+    assert body["degraded"] == ["beat", "workers"]
+    assert "reach nobody" in body["checks"]["workers"]["error"]
+    for role in ("worker", "beat"):
+        servers.timelines().sadd(listener.PROCESSES, role)
+        servers.timelines().set(listener.REPORT.format(role), json.dumps({"role": role, "version": 0}))  # fmt: skip
+    assert found(client)["degraded"] == []
+
+
+def test_work_that_nobody_does_is_told_by_its_age(client):
+    due = timezone.now() - timedelta(seconds=90)
+    Event.objects.create(name="x", subscriber="y", payload={}, due_at=due)
+    body = found(client)
+    assert body["degraded"] == ["deliveries"]
+    assert "due for 90 s" in body["checks"]["deliveries"]["error"]
+
+
+def test_a_broker_behind_a_sentinel_raises_nothing(client, monkeypatch):
+    monkeypatch.setenv("CELERY_BROKER_URL", "sentinel://127.0.0.1:1")  # which Celery looks at first
+    body = found(client)
+    assert body["degraded"] == ["broker"]
+
+
+# --- the streaming server, and containers -----------------------------------------------------------
+
+
+@pytest.mark.parametrize(("hears", "status"), [(True, 200), (False, 503)])
+def test_the_streaming_server_is_well_when_news_come_in(monkeypatch, hears, status):
+    sent = []
+
+    async def send(message):
+        sent.append(message)
+
+    async def receive():
+        return {"type": "http.disconnect"}
+
+    async def heard(_hub):
+        return hears
+
+    monkeypatch.setattr(Hub, "hears", heard)
+    monkeypatch.setattr(Hub, "start", lambda _hub: None)
+    scope = {"type": "http", "method": "GET", "path": "/api/v1/streaming/health"}
+    asyncio.run(Server()(scope, receive, send))
+    assert sent[0]["status"] == status
+
+
+def test_a_container_without_a_port_asks_for_its_own_report(monkeypatch, settings):
+    monkeypatch.setenv("REDIS_URL", settings.REDIS_URL)
+    assert (healthcheck.PROCESSES, healthcheck.REPORT) == (listener.PROCESSES, listener.REPORT)
+    assert not healthcheck.reports("worker")
+    name = f"{socket.gethostname()}:1"
+    servers.timelines().sadd(listener.PROCESSES, name)
+    servers.timelines().set(listener.REPORT.format(name), json.dumps({"role": "worker", "version": 0}))  # fmt: skip
+    assert healthcheck.reports("worker")
+    assert not healthcheck.reports("beat")
+
+
+# --- names that are not ours ------------------------------------------------------------------------
+
+
+def test_a_bad_host_is_one_line_at_info(client, caplog):
+    with caplog.at_level(logging.INFO):
+        assert client.get("/public", HTTP_HOST="evil.example").status_code == 400
+    lines = [one for one in caplog.records if "evil.example" in one.getMessage()]
+    assert [(one.levelno, one.exc_info) for one in lines] == [(logging.INFO, None)]
+    assert "\n" not in caplog.text.strip()
+
+
+def test_too_many_fields_are_one_line_at_info(client, caplog):
+    fields = {f"field{number}": "x" for number in range(300)}
+    with caplog.at_level(logging.INFO):
+        assert client.post("/login", fields).status_code == 400
+    lines = [one for one in caplog.records if one.name.endswith("TooManyFieldsSent")]
+    assert [(one.levelno, one.exc_info) for one in lines] == [(logging.INFO, None)]
+
+
+# --- dependencies --------------------------------------------------------------------------------
+
+
+def test_a_live_process_says_so_without_asking_anybody(client, django_assert_num_queries):
+    with django_assert_num_queries(0):
+        answer = client.get("/healthz/live")
+    assert (answer.status_code, answer.json()) == (200, {"status": "alive"})
+
+
+def test_ready_names_every_dependency(client):
+    body = client.get("/healthz/ready").json()
+    assert set(body["checks"]) >= {"postgresql", "redis", "memcached", "broker"}
+    assert all(set(check) == {"ok", "ms"} for check in body["checks"].values())
+    assert body["checks"]["postgresql"]["ok"]
+    assert body["checks"]["redis"]["ok"]
+    assert body["checks"]["broker"]["ok"]
+
+
+def test_a_dead_redis_is_degraded_and_still_ready(client):
+    with dead_redis():
+        started = time.monotonic()
+        answer = client.get("/healthz/ready")
+        assert time.monotonic() - started < 5
+    body = answer.json()
+    assert (answer.status_code, body["status"]) == (200, "degraded")
+    assert {"redis", "broker"} <= set(body["degraded"])
+    assert answer.headers["Cache-Control"] == "no-store"
+
+
+def test_a_dead_memcached_is_degraded_and_still_ready(client):
+    with dead_memcached():
+        answer = client.get("/healthz/ready")
+    assert (answer.status_code, answer.json()["degraded"]) == (200, ["memcached"])
+
+
+def test_a_dead_postgresql_is_not_ready(client, monkeypatch):
+    monkeypatch.setitem(health._CHECKS, "postgresql", lambda: False)
+    answer = client.get("/healthz/ready")
+    assert (answer.status_code, answer.json()["status"]) == (503, "unavailable")
+
+
+@pytest.mark.parametrize("path", ["/healthz/live", "/healthz/ready"])
+def test_health_is_only_read(client, path):
+    assert client.head(path).status_code == 200
+    assert client.post(path).status_code == 405
+
+
+def test_the_api_works_without_redis_and_memcached(alice, bob, api_of):
+    post, api = publish(alice), api_of(bob)
+    with dead_redis(), dead_memcached():
+        for path in (
+            "timelines/home",
+            "timelines/public",
+            f"statuses/{post.pk}",
+            "notifications",
+            "bookmarks",
+        ):
+            assert api.get(f"/api/v1/{path}").status_code == 200
+        assert api.post("/api/v1/statuses", {"status": "still here"}).status_code == 200
+        assert [one["content"] for one in api.get("/api/v1/timelines/home").json()] == [
+            "<p>still here</p>",
+            "<p>Hello.</p>",
+        ]
