@@ -1,4 +1,4 @@
-"""`./run test`, `./run check`, `./run bench`, `./run capacity`, `./run drill`, `./run fuzz` and `./run vitals`."""
+"""`./run test`, `./run check`, `./run bench`, `./run capacity`, `./run drill`, `./run fuzz`, `./run house` and `./run vitals`."""
 
 import os
 import shutil
@@ -61,6 +61,11 @@ def drill(arguments: list[str]) -> NoReturn:
 def fuzz(arguments: list[str]) -> NoReturn:
     """Replace this process by the fuzzer."""
     _become("tools.fuzz", arguments)
+
+
+def house(arguments: list[str]) -> NoReturn:
+    """Replace this process by the measurements of the code."""
+    _become("tools.house", arguments)
 
 
 def vitals(arguments: list[str]) -> NoReturn:
