@@ -14,7 +14,7 @@ def module(path, source):
     return found
 
 
-def test_only_own_calls_are_noted_with_their_files_and_changes_of_folder(tmp_path):
+def test_only_own_calls_are_noted_with_their_files_and_ways_between_folders(tmp_path):
     low = module(
         tmp_path / "apps/low/cache.py", "def get(key):\n    return [one for one in range(key)]\n"
     )
@@ -28,7 +28,7 @@ def test_only_own_calls_are_noted_with_their_files_and_changes_of_folder(tmp_pat
     names = [name for _file, name in found.calls if not name.endswith(">")]
     assert names == ["page", "one", "get", "get", "one"]
     assert {file for file, _name in found.calls} == {"apps/high/home.py", "apps/low/cache.py"}
-    assert (found.files, found.functions, found.package_changes) == (2, 3, 2)
+    assert (found.files, found.functions, found.package_changes) == (2, 3, 4)
 
 
 def test_the_profile_ends_with_the_action_also_when_it_fails(tmp_path):
