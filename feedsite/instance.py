@@ -27,6 +27,7 @@ from apps.posts.drafts import (
 from apps.posts.models import Post
 from apps.posts.text import URL_CHARACTERS
 from apps.scopes import ANY_TOKEN, scopes
+from feedsite import __version__
 from feedsite.instanceschema import (
     EmojiSchema,
     InstanceSchema,
@@ -38,7 +39,6 @@ from feedsite.instanceschema import (
 
 MASTODON_VERSION = "4.3.0"  # whose API this one follows; clients read what they may use from it
 API_VERSION = 2  # as that version counts it
-VERSION = settings.SPECTACULAR_SETTINGS["VERSION"]
 SOURCE = "https://github.com/feedsite/feedsite"
 PICTURE_TYPES = ["image/jpeg", "image/png", "image/webp", "image/gif"]
 SIZES_SECONDS = 60.0
@@ -198,7 +198,7 @@ def nodeinfo(_request: Request) -> Response:
     return Response(
         {
             "version": "2.0",
-            "software": {"name": "feedsite", "version": VERSION},
+            "software": {"name": "feedsite", "version": __version__},
             "protocols": [],
             "services": {"inbound": [], "outbound": []},
             "openRegistrations": True,
@@ -244,7 +244,7 @@ def _host() -> str:
 
 
 def _version() -> str:
-    return f"{MASTODON_VERSION} (compatible; feedsite {VERSION})"
+    return f"{MASTODON_VERSION} (compatible; feedsite {__version__})"
 
 
 def _languages() -> list[str]:

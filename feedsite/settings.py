@@ -9,6 +9,7 @@ from typing import Any
 
 from django.utils.translation import gettext_lazy as _
 
+from feedsite import __version__
 from feedsite.environment import Environment, postgresql_options
 from feedsite.files.storage import storages_of
 from feedsite.passkeys import relying_party
@@ -675,7 +676,7 @@ REST_FRAMEWORK = {
 SPECTACULAR_SETTINGS = {
     "TITLE": f"{SITE_NAME} API",
     "DESCRIPTION": "The Mastodon client API, as far as this site speaks it. Ids are decimal strings.",
-    "VERSION": "1.0.0",
+    "VERSION": __version__,
     "OAS_VERSION": "3.1.0",
     "SERVE_INCLUDE_SCHEMA": False,
     "SERVE_PERMISSIONS": ["rest_framework.permissions.AllowAny"],

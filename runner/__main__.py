@@ -22,6 +22,7 @@ def main(command_line: list[str]) -> int:
             "capacity",
             "drill",
             "fuzz",
+            "house",
             "vitals",
         ):
             packages.enter(development=request.verb in ("test", "check", "fuzz", "vitals"))
@@ -48,6 +49,7 @@ def perform(request: arguments.Request) -> int:
         "capacity": lambda: checks.capacity(request.rest),
         "drill": lambda: checks.drill(request.rest),
         "fuzz": lambda: checks.fuzz(request.rest),
+        "house": lambda: checks.house(request.rest),
         "vitals": lambda: checks.vitals(request.rest),
     }
     return verbs[request.verb]()

@@ -22,10 +22,11 @@ VERBS = (
     "capacity",
     "drill",
     "fuzz",
+    "house",
     "vitals",
 )
-# Everything after these belongs to pytest, Django, the benchmarks, the drill, the fuzzer and the vitals, --help included.
-PASSED_ON = ("test", "manage", "bench", "capacity", "drill", "fuzz", "vitals")
+# Everything after these belongs to pytest, Django, the benchmarks, the drill, the fuzzer, the house and the vitals, --help included.
+PASSED_ON = ("test", "manage", "bench", "capacity", "drill", "fuzz", "house", "vitals")
 SUMMARY = """\
 Starts the site with everything it needs, and its tools.
 
@@ -40,6 +41,7 @@ Starts the site with everything it needs, and its tools.
   ./run capacity             what a population needs, from what was measured; --help says more
   ./run drill                load and faults on a site of its own, then the proof; --help says more
   ./run fuzz                 requests that nobody thought of, to every endpoint and form; --help says more
+  ./run house                how large the code is and how far one reads to follow it; --help says more
   ./run vitals               every page in a browser: accessibility, weight, speed; --help says more
 """
 EXAMPLES = """\

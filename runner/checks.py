@@ -1,4 +1,4 @@
-"""`./run test`, `./run check`, `./run bench`, `./run capacity`, `./run drill`, `./run fuzz` and `./run vitals`."""
+"""`./run test`, `./run check`, `./run bench`, `./run capacity`, `./run drill`, `./run fuzz`, `./run house` and `./run vitals`."""
 
 import os
 import shutil
@@ -45,27 +45,32 @@ def test(arguments: list[str]) -> NoReturn:
 
 def bench(arguments: list[str]) -> NoReturn:
     """Replace this process by the benchmarks."""
-    _become("bench", arguments)
+    _become("tools.bench", arguments)
 
 
 def capacity(arguments: list[str]) -> NoReturn:
     """Replace this process by the reckoning of what a population needs."""
-    _become("bench.capacity", arguments)
+    _become("tools.bench.capacity", arguments)
 
 
 def drill(arguments: list[str]) -> NoReturn:
     """Replace this process by the drill."""
-    _become("drill", arguments)
+    _become("tools.drill", arguments)
 
 
 def fuzz(arguments: list[str]) -> NoReturn:
     """Replace this process by the fuzzer."""
-    _become("fuzz", arguments)
+    _become("tools.fuzz", arguments)
+
+
+def house(arguments: list[str]) -> NoReturn:
+    """Replace this process by the measurements of the code."""
+    _become("tools.house", arguments)
 
 
 def vitals(arguments: list[str]) -> NoReturn:
     """Replace this process by the measurements in a browser."""
-    _become("vitals", arguments)
+    _become("tools.vitals", arguments)
 
 
 def _become(module: str, arguments: list[str]) -> NoReturn:
@@ -81,7 +86,7 @@ def check() -> int:
     ]
     with tempfile.TemporaryDirectory(prefix="feedsite-check-") as directory:
         failed += _checks_with_servers(Path(directory))
-    if not _step("short drill", [*_module("drill"), *SHORT_DRILL], _environment()):
+    if not _step("short drill", [*_module("tools.drill"), *SHORT_DRILL], _environment()):
         failed.append("short drill")
     failed += _on_python_of_the_image()
     say(
@@ -174,10 +179,7 @@ def _checks_with_servers(directory: Path) -> list[str]:
                     "apps",
                     "feedsite",
                     "runner",
-                    "bench",
-                    "drill",
-                    "fuzz",
-                    "vitals",
+                    "tools",
                     "tests",
                     "serve.py",
                     "healthcheck.py",

@@ -1,11 +1,11 @@
-"""Which demo data has been laid, so that laying it again changes nothing."""
+"""Which demo data has been made, so that making it again changes nothing."""
 
 from django.db import models
 from django.utils import timezone
 
 
 class SeedRun(models.Model):
-    """One size of the demo, laid in one transaction together with this row."""
+    """One size of the demo, made in one transaction together with this row."""
 
     size = models.CharField(max_length=10, unique=True)
     seed = models.BigIntegerField()

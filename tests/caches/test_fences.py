@@ -6,10 +6,10 @@ from apps.caches.memcached.layers import make
 from apps.caches.memcached.wire import Kind
 from apps.caches.readthrough import ReadThrough
 from apps.caches.topology import Node, Topology
-from bench.servers import memcached_nodes
 from tests.memory import forget
 from tests.services import running
 from tests.threads import together
+from tools.bench.servers import memcached_nodes
 
 FENCED: ReadThrough[int, tuple[int, int]] = ReadThrough(
     name="test-fence",

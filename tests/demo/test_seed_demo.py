@@ -1,4 +1,4 @@
-"""What the small demo is like; it is laid once for all tests of this module."""
+"""What the small demo is like; it is made once for all tests of this module."""
 
 import pytest
 from django.contrib.auth import authenticate
@@ -8,7 +8,7 @@ from django.db.models import F, Q
 
 from apps.accounts.models import User, UserCounts
 from apps.accounts.queries import user_by_handle
-from apps.demo.library import library
+from apps.demo.content.loader import load_content
 from apps.engagement.models import Bookmark, Like
 from apps.graph.models import Followee, Follower
 from apps.ids import author_of, second_of
@@ -17,23 +17,23 @@ from apps.paging import Cursor
 from apps.posts.models import Attachment, Kind, Post
 from apps.posts.text import mentioned_handles
 from apps.timeline.home import home_timeline
-from tests.demo.laying import NOW, assert_counts_equal_rows, lay
+from tests.demo.seeding import NOW, assert_counts_equal_rows, make_demo
 
 
 @pytest.fixture(scope="module")
-def laid(django_db_setup, django_db_blocker):
+def made(django_db_setup, django_db_blocker):
     with django_db_blocker.unblock(), transaction.atomic():
-        yield lay()
+        yield make_demo()
         transaction.set_rollback(True)
 
 
 @pytest.fixture
-def small(laid, db):
-    return laid
+def small(made, db):
+    return made
 
 
 def test_small_makes_what_it_says(small):
-    people = len(library().people)
+    people = len(load_content().people)
     assert small.accounts == people + 60 == User.objects.count()
     assert small.follows == Followee.objects.count() == Follower.objects.count()
     assert small.posts == Post.objects.count()
@@ -129,7 +129,7 @@ def test_posts_lie_within_thirty_days_and_not_in_the_future(small):
 def test_only_the_fixed_accounts_can_log_in(small, settings):
     usable = {user.handle for user in User.objects.all() if user.has_usable_password()}
     assert usable == {"alice", "bob", "carol", "admin"}
-    # laid once for the module, before the tests' quick hasher was set
+    # made once for the module, before the tests' quick hasher was set
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.Argon2PasswordHasher"]
     assert authenticate(username="alice", password="rill-demo") is not None
     assert set(

@@ -1,4 +1,4 @@
-"""Laying the demo: again, interrupted, another size, beside accounts that were there before."""
+"""Making the demo: again, interrupted, another size, beside accounts that were there before."""
 
 from io import StringIO
 from typing import Any
@@ -7,33 +7,24 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from apps.accounts.models import User, UserCounts
+from apps.demo import actions
+from apps.demo.actions import SeedResult
 from apps.demo.models import SeedRun
-from apps.demo.pictures import Drawing
-from apps.demo.seeding import people, posts, run
-from apps.demo.seeding.run import Laid
 from apps.demo.seeding.world import SIZES
 from apps.engagement.models import Bookmark, Like
 from apps.posts.models import Attachment, Kind, Mention, Post, PostCounts
-from tests.demo.laying import assert_counts_equal_rows, described, lay, sizes
+from tests.demo.seeding import assert_counts_equal_rows, described, make_demo, sizes
 from tests.factories import make_user, publish
-
-
-@pytest.fixture(autouse=True)
-def _quick_pictures(monkeypatch):
-    monkeypatch.setattr(
-        posts, "drawn_many", lambda sketches: [Drawing(b"picture", b"small")] * len(sketches)
-    )
-    monkeypatch.setattr(people, "drawn_avatar", lambda _sketch, _focus: b"avatar")
 
 
 @pytest.fixture
 def small(db):
-    return lay()
+    return make_demo()
 
 
 def test_a_second_run_changes_nothing(small):
     before, posts = sizes(), described()
-    again = lay()
+    again = make_demo()
     assert again.accounts == again.posts == 0
     assert again.earlier is not None
     assert again.earlier.seed == 1
@@ -44,7 +35,7 @@ def test_a_second_run_changes_nothing(small):
 def test_another_size_adds_to_the_same_cast(small, monkeypatch):
     monkeypatch.setitem(SIZES, "medium", SIZES["small"])
     before, written = User.objects.count(), Post.objects.filter(author__handle="xiaoman").count()
-    more = lay("medium")
+    more = make_demo("medium")
     assert more.accounts == 60
     assert User.objects.count() == before + 60
     assert Post.objects.filter(author__handle="xiaoman").count() == written
@@ -55,18 +46,20 @@ def test_another_size_adds_to_the_same_cast(small, monkeypatch):
 @pytest.mark.django_db(transaction=True)
 def test_an_interrupted_run_leaves_nothing_and_can_be_repeated(monkeypatch):
     with monkeypatch.context() as patch:
-        patch.setattr(run, "make_news", lambda _world: (_ for _ in ()).throw(KeyboardInterrupt))
+        patch.setattr(
+            actions, "make_notifications", lambda _world: (_ for _ in ()).throw(KeyboardInterrupt)
+        )
         with pytest.raises(CommandError, match="Nothing was made"):
             call_command("seed_demo", stdout=StringIO(), stderr=StringIO())
     assert not any(sizes().values())
-    first = (lay(), described())
-    assert isinstance(first[0], Laid)
+    first = (make_demo(), described())
+    assert isinstance(first[0], SeedResult)
     assert first[0].posts > 400
 
 
 def test_the_same_seed_makes_the_same_world_and_another_one_does_not(db):
     def made(seed_number: int) -> tuple[list[Any], ...]:
-        lay(seed_number=seed_number)
+        make_demo(seed_number=seed_number)
         world = described()
         for model in (SeedRun, Like, Bookmark, Mention, Attachment, PostCounts):
             model.objects.all().delete()
@@ -90,7 +83,7 @@ def test_accounts_of_the_cast_that_have_written_stay_as_they_are(db):
 
 def test_an_account_that_has_not_written_is_taken_into_the_cast(db):
     bob = make_user("bob")
-    lay()
+    make_demo()
     assert User.objects.get(handle="bob").pk == bob.pk
     assert UserCounts.objects.get(pk=bob.pk).posts > 0
     assert_counts_equal_rows()
@@ -104,4 +97,4 @@ def test_the_command_prints_what_was_made_and_the_logins(db, capfd):
     assert "90 %" in capfd.readouterr().err
     again = StringIO()
     call_command("seed_demo", stdout=again)
-    assert again.getvalue().startswith("Nothing to do: the small demo was laid on ")
+    assert again.getvalue().startswith("Nothing to do: the small demo was made on ")

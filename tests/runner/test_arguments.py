@@ -31,7 +31,9 @@ def test_the_environment_names_the_data_directory(monkeypatch):
     ] * 4
 
 
-@pytest.mark.parametrize("verb", ["manage", "test", "bench", "capacity", "drill", "fuzz", "vitals"])
+@pytest.mark.parametrize(
+    "verb", ["manage", "test", "bench", "capacity", "drill", "fuzz", "house", "vitals"]
+)
 def test_everything_after_these_verbs_is_passed_on(verb):
     assert parse([verb, "--help", "-x", "--port", "nonsense"]).rest == [
         "--help",

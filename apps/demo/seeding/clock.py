@@ -3,10 +3,18 @@
 from collections.abc import Sequence
 from random import Random
 
-from apps.demo.parts import HOURS
 from apps.demo.seeding.world import DAY, SPAN_SECONDS
 
 HOUR = 3600
+# the hours of the day, in the writer's own time, at which a post with that mark is published
+HOURS = {
+    "dawn": (5, 6),
+    "morning": (7, 9),
+    "noon": (11, 13),
+    "afternoon": (14, 17),
+    "evening": (18, 20),
+    "night": (21, 23),
+}
 RECENCY = 1.5  # above 1: more of the last days than of the first
 NEWEST_SECONDS = 6 * 60  # generated posts end here; the newest ones are written by hand
 # how busy each hour of a writer's day is, from midnight

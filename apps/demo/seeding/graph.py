@@ -29,7 +29,7 @@ def make_follows(world: World) -> None:
         for second, one, other in batch:
             one.following += 1
             other.followers += 1
-            world.tell(second, other, NotificationKind.FOLLOW, one, None)
+            world.notify(second, other, NotificationKind.FOLLOW, one, None)
         world.advance("follows", len(batch))
     world.follows = len(edges)
 
@@ -39,14 +39,14 @@ def _edges(world: World) -> Iterator[Edge]:
     urns = _Urns(rng)
     for member in world.cast.values():
         urns.add(member, round(member.weight))
-    if world.lays_cast:
+    if world.makes_cast:
         for member in world.cast.values():
             yield from _edges_of(rng, world, member, _cast_choice(rng, world, urns, member))
     for member in world.crowd:
         urns.add(member, 1 + round(member.weight))
     for member in world.crowd:
         yield from _edges_of(rng, world, member, _crowd_choice(rng, world, urns, member))
-    if world.lays_cast and world.crowd:
+    if world.makes_cast and world.crowd:
         yield from _back_to_the_crowd(rng, world)
 
 

@@ -7,9 +7,9 @@ from django.contrib.auth.hashers import make_password
 from django.utils.translation import gettext as _
 
 from apps.accounts.models import User, UserCounts
-from apps.demo.parts import LANGUAGES, Names, Person
-from apps.demo.pictures import drawn_avatar
-from apps.demo.seeding.rows import batches, moment_of, write_file
+from apps.demo.content.loader import LANGUAGES, Names, Person
+from apps.demo.seeding.pictures import store_avatar
+from apps.demo.seeding.rows import batches, moment_of
 from apps.demo.seeding.world import DAY, SPAN_SECONDS, Member, World
 from apps.refusals import Conflict
 
@@ -19,7 +19,7 @@ BATCH = 2_000
 
 def make_people(world: World) -> None:
     """Make the cast, or find it when an earlier run made it, and the crowd."""
-    if world.lays_cast:
+    if world.makes_cast:
         _make_cast(world)
     else:
         world.cast = {member.handle: member for member in _found_cast(world)}
@@ -27,7 +27,7 @@ def make_people(world: World) -> None:
 
 
 def _make_cast(world: World) -> None:
-    people = world.library.people
+    people = world.content.people
     existing = {
         user.handle: user
         for user in User.objects.filter(handle__in=people).select_related("counts")
@@ -63,16 +63,15 @@ def _cast_user(person: Person, joined: float) -> User:
         created_at=moment_of(joined),
     )
     if person.avatar:
-        picture = drawn_avatar(person.avatar.sketch, person.avatar.focus)
-        user.avatar = write_file(f"avatars/demo-{person.handle}.webp", picture)
+        user.avatar = store_avatar(person.avatar)
     return user
 
 
 def _found_cast(world: World) -> Iterator[Member]:
-    for user in User.objects.filter(handle__in=world.library.people, suspended_at=None).order_by(
+    for user in User.objects.filter(handle__in=world.content.people, suspended_at=None).order_by(
         "pk"
     ):
-        person = world.library.people[user.handle]
+        person = world.content.people[user.handle]
         yield Member(
             user.pk,
             user.handle,
@@ -91,7 +90,7 @@ def _make_crowd(world: World) -> None:
     languages: list[str] = []
     for _number in range(count):
         language = rng.choice(LANGUAGES)
-        user = _crowd_user(rng, world.library.names[language], taken, language)
+        user = _crowd_user(rng, world.content.names[language], taken, language)
         user.created_at = moment_of(world.now - SPAN_SECONDS - rng.uniform(1, 400) * DAY)
         taken.add(user.handle)
         users.append(user)

@@ -2,18 +2,18 @@
 
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
-from itertools import accumulate, count
+from itertools import accumulate
 from math import log
 from random import Random
 
 from apps.accounts.models import User
-from apps.demo.parts import Caption, Picture
-from apps.demo.pictures import Sketch, drawn_many
+from apps.demo.content.loader import Caption, Picture
+from apps.demo.seeding.cast_posts import cast_entries
 from apps.demo.seeding.clock import HOUR, later, moment
-from apps.demo.seeding.rows import batches, moment_of, write_file
-from apps.demo.seeding.wording import Wording
-from apps.demo.seeding.world import PICTURE_ROWS, Entry, Member, World
-from apps.demo.seeding.written import written_entries
+from apps.demo.seeding.pictures import store_picture
+from apps.demo.seeding.rows import batches, moment_of
+from apps.demo.seeding.texts import Texts
+from apps.demo.seeding.world import Entry, Member, World
 from apps.ids import next_post_id, second_of
 from apps.posts.models import OPEN, Attachment, Kind, Mention, Post, PostCounts, Visibility
 from apps.posts.text import mentioned_handles, tag_names
@@ -21,15 +21,13 @@ from apps.tags.actions import add_tags
 
 MOST_POSTS = 40
 REPOST_SHARE = 0.12
-SQUARE_SCENES = {"tea_cup", "noodle_bowl"}
-FIRST_CAPTION_SEED = 31  # above the seeds of the written posts
 
 
 def make_posts(world: World) -> None:
     """Plan all posts, give them ids, insert them; `world.entries` holds everything that can be liked."""
-    fresh = written_entries(world) if world.lays_cast else []
+    fresh = cast_entries(world) if world.makes_cast else []
     fresh += _crowd_entries(world)
-    old = [] if world.lays_cast else _found_entries(world)
+    old = [] if world.makes_cast else _found_entries(world)
     fresh += _crowd_reposts(world, [*old, *fresh])
     fresh.sort(key=lambda entry: (entry.second, entry.author.pk, entry.text))
     for entry in fresh:
@@ -55,7 +53,7 @@ def _found_entries(world: World) -> list[Entry]:
 
 def _crowd_entries(world: World) -> list[Entry]:
     rng = world.rng("lines")
-    wording = Wording(world.library, world.rng("wording"))
+    texts = Texts(world.content, world.rng("wording"))
     entries = []
     for member in world.crowd:
         wanted = round(rng.lognormvariate(log(world.size.posts_each) - 0.4, 0.95))
@@ -63,27 +61,25 @@ def _crowd_entries(world: World) -> list[Entry]:
             second = moment(rng, member.language, world.now)
             appeal = rng.paretovariate(1.3) * member.weight**0.5
             entries.append(
-                Entry(member, second, wording.text(member.language), member.language, appeal=appeal)
+                Entry(member, second, texts.text(member.language), member.language, appeal=appeal)
             )
     _add_captions(world, rng, entries)
     return entries
 
 
 def _add_captions(world: World, rng: Random, entries: list[Entry]) -> None:
-    seeds = count(FIRST_CAPTION_SEED)
+    captions = world.content.captions
     chosen = rng.sample(entries, min(world.size.captions, len(entries)))
-    deck: list[tuple[Caption, int]] = []
+    deck: list[Caption] = []
     for number, entry in enumerate(chosen):
-        if not deck:  # every caption once before any comes again
-            deck = [(caption, turn) for caption in world.library.captions for turn in range(3)]
-            rng.shuffle(deck)
-        caption, turn = deck.pop()
-        lines = caption.lines[entry.language]
-        shape = "square" if caption.scene in SQUARE_SCENES or rng.random() < 0.12 else "wide"
-        entry.text = lines[(turn + number // len(lines)) % len(lines)]
-        entry.pictures = (
-            Picture(Sketch(caption.scene, next(seeds), shape), caption.alt[entry.language]),
-        )
+        turn, position = divmod(number, len(captions))
+        if position == 0:  # every caption once before any comes again
+            deck = rng.sample(captions, len(captions))
+        caption = deck[position]
+        texts = caption.texts[entry.language]
+        entry.text = texts[turn % len(texts)]
+        image = caption.images[turn % len(caption.images)]
+        entry.pictures = (Picture(image, caption.alt[entry.language]),)
         entry.appeal *= 3
 
 
@@ -174,24 +170,18 @@ def _mentions(entries: Sequence[Entry], user_ids: dict[str, int]) -> Iterator[Me
 
 
 def _attachments(world: World, entries: Sequence[Entry]) -> Iterator[Attachment]:
-    sketches = list(dict.fromkeys(one.sketch for entry in entries for one in entry.pictures))
-    paths: dict[Sketch, tuple[str, str]] = {}
-    for sketch, drawing in zip(sketches, drawn_many(sketches), strict=True):
-        paths[sketch] = (
-            write_file(f"pictures/demo-{sketch.name}", drawing.picture),
-            write_file(f"pictures/demo-small-{sketch.name}", drawing.preview),
-        )
-        world.advance("pictures", PICTURE_ROWS)
+    number = 0
     for entry in entries:
         for position, picture in enumerate(entry.pictures):
-            width, height = picture.sketch.size
-            file, preview = paths[picture.sketch]
+            number += 1
+            stored = store_picture(picture.image, f"demo-{world.size_name}-{number}")
+            world.advance("pictures", 1)
             yield Attachment(
                 post_id=entry.pk,
                 position=position,
-                file=file,
-                preview=preview,
-                width=width,
-                height=height,
+                file=stored.file,
+                preview=stored.preview,
+                width=stored.width,
+                height=stored.height,
                 alt=picture.alt,
             )

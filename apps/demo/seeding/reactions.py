@@ -28,7 +28,7 @@ def make_reactions(world: World) -> None:
         )
         for second, member, entry in batch:
             entry.likes += 1
-            world.tell(second, entry.author, NotificationKind.LIKE, member, entry.pk)
+            world.notify(second, entry.author, NotificationKind.LIKE, member, entry.pk)
         world.advance("likes", len(batch))
     for batch in batches(sorted(bookmarks, key=_order)):
         Bookmark.objects.bulk_create(
@@ -85,7 +85,7 @@ def _drawn(world: World) -> Iterator[tuple[Member, Entry]]:
         if _is_fixed(member) and member.person:
             yield from ((member, by_key[key]) for key in member.person.likes if key in by_key)
             continue
-        if not world.lays_cast and member.person:
+        if not world.makes_cast and member.person:
             continue
         wanted = min(MOST_LIKES, round(rng.lognormvariate(log(world.size.likes_each) - 0.4, 0.9)))
         for _ in range(wanted):

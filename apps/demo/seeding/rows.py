@@ -1,12 +1,9 @@
-"""What every stage needs to turn plans into rows and files."""
+"""What every stage needs to turn plans into rows."""
 
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from itertools import islice
 from typing import TypeVar
-
-from django.core.files.base import ContentFile
-from django.core.files.storage import default_storage
 
 _Item = TypeVar("_Item")
 BATCH = 5_000
@@ -22,9 +19,3 @@ def batches(items: Sequence[_Item], size: int = BATCH) -> Iterator[list[_Item]]:
     rest = iter(items)
     while batch := list(islice(rest, size)):
         yield batch
-
-
-def write_file(path: str, data: bytes) -> str:
-    """Store a file under a fixed name, writing over what an interrupted run left behind."""
-    default_storage.delete(path)
-    return str(default_storage.save(path, ContentFile(data)))

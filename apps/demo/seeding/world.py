@@ -4,11 +4,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from random import Random
 
-from apps.demo.parts import Library, Person, Picture
+from apps.demo.content.loader import Content, Person, Picture
 from apps.notifications.models import NotificationKind
 
 DAY = 86_400
-PICTURE_ROWS = 60  # a picture takes as long as so many rows
 SPAN_SECONDS = 30 * DAY  # posts are spread over the last 30 days
 
 
@@ -85,7 +84,7 @@ News = tuple[float, Member, NotificationKind, Member, int | None]
 class World:
     """Everything a run knows. `cast` and `crowd` are accounts, `entries` all posts that can be reacted to."""
 
-    library: Library
+    content: Content
     size_name: str
     seed: int
     now: float
@@ -94,7 +93,7 @@ class World:
     crowd: list[Member] = field(default_factory=list)
     entries: list[Entry] = field(default_factory=list)
     news: list[News] = field(default_factory=list)
-    lays_cast: bool = True
+    makes_cast: bool = True
     follows: int = 0
     likes: int = 0
 
@@ -108,7 +107,7 @@ class World:
         """Cast first, then the crowd."""
         return [*self.cast.values(), *self.crowd]
 
-    def tell(
+    def notify(
         self,
         second: float,
         user: Member,

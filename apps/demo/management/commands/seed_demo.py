@@ -11,11 +11,10 @@ from django.db import DatabaseError
 from rich.console import Console
 from rich.table import Table
 
-from apps.demo.library import library
+from apps.demo.actions import SeedResult, expected_rows, seed
+from apps.demo.content.loader import load_content
 from apps.demo.management.seed_progress import SeedProgress
-from apps.demo.parts import LibraryError
 from apps.demo.seeding.people import PASSWORD
-from apps.demo.seeding.run import Laid, expected_rows, seed
 from apps.demo.seeding.world import SIZES
 from apps.refusals import Refusal
 
@@ -59,8 +58,8 @@ class Command(BaseCommand):
         progress = SeedProgress(total=expected_rows(size))
         try:
             with progress.shown():
-                laid = seed(size=size, seed_number=options["seed"], advance=progress.advance)
-        except (Refusal, LibraryError) as refusal:
+                result = seed(size=size, seed_number=options["seed"], advance=progress.advance)
+        except Refusal as refusal:
             raise CommandError(str(refusal)) from None
         except DatabaseError as error:
             reason = str(error).partition("\n")[0]
@@ -69,13 +68,13 @@ class Command(BaseCommand):
             raise CommandError(
                 "Stopped. Nothing was made; give the same command again.", returncode=STOPPED
             ) from None
-        self._say(size, laid, time.monotonic() - began)
+        self._say(size, result, time.monotonic() - began)
 
-    def _say(self, size: str, laid: Laid, seconds: float) -> None:
-        if laid.earlier:
-            when = f"{laid.earlier.finished_at:%Y-%m-%d %H:%M} UTC"
+    def _say(self, size: str, result: SeedResult, seconds: float) -> None:
+        if result.earlier:
+            when = f"{result.earlier.finished_at:%Y-%m-%d %H:%M} UTC"
             self.stdout.write(
-                f"Nothing to do: the {size} demo was laid on {when} (seed {laid.earlier.seed})."
+                f"Nothing to do: the {size} demo was made on {when} (seed {result.earlier.seed})."
             )
             return
         self.stdout.write(f"The {size} demo, made in {seconds:.1f} s:")
@@ -83,12 +82,12 @@ class Command(BaseCommand):
         table.add_column("Made")
         table.add_column("Number", justify="right")
         for name in ("accounts", "follows", "posts", "pictures", "likes"):
-            table.add_row(name, f"{getattr(laid, name):,}")
+            table.add_row(name, f"{getattr(result, name):,}")
         console = Console(file=StringIO(), width=TABLE_WIDTH, highlight=False)
         with console.capture() as captured:
             console.print(table)
         self.stdout.write(captured.get())
-        fixed = [person for person in library().people.values() if person.fixed]
+        fixed = [person for person in load_content().people.values() if person.fixed]
         names = ", ".join(
             f"{person.handle}{' (staff)' if person.staff else ''}" for person in fixed
         )

@@ -1,0 +1,110 @@
+"""Makes a size of the demo in one transaction: an interrupted run leaves nothing behind but files it will write again."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from django.db import connection, transaction
+
+from apps.accounts.models import User
+from apps.demo.content.loader import load_content
+from apps.demo.models import SeedRun
+from apps.demo.seeding.counts import add_counts
+from apps.demo.seeding.graph import make_follows
+from apps.demo.seeding.notifications import make_notifications
+from apps.demo.seeding.people import make_people
+from apps.demo.seeding.posts import make_posts
+from apps.demo.seeding.reactions import make_reactions
+from apps.demo.seeding.rows import batches
+from apps.demo.seeding.world import SIZES, World
+from apps.events.actions import record
+from apps.search.indexing import BATCH, index_people, index_posts
+from apps.search.trends import rank_posts
+from apps.tags.counting import KEEP_DAYS, count_days
+
+LOCK = 7_239_501  # any number of our own: two seedings wait for each other
+_PREPARE = "SET LOCAL statement_timeout = 0; SET LOCAL idle_in_transaction_session_timeout = 0"
+_TABLES = (
+    "accounts_user, accounts_usercounts, graph_followee, graph_follower, posts_post, posts_postcounts, "
+    "posts_mention, posts_attachment, engagement_like, engagement_bookmark, notifications_notification"
+)
+Advance = Callable[[str, int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class SeedResult:
+    """What a run made; nothing when `earlier` tells of a run that was finished before."""
+
+    accounts: int = 0
+    follows: int = 0
+    posts: int = 0
+    likes: int = 0
+    pictures: int = 0
+    earlier: SeedRun | None = None
+
+
+def seed(*, size: str, seed_number: int, advance: Advance, now: float | None = None) -> SeedResult:
+    """Add a size of the demo unless it is there; Conflict when people of the cast exist and have written already."""
+    with transaction.atomic():
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT pg_advisory_xact_lock(%s)", [LOCK])
+            cursor.execute(_PREPARE)
+        if earlier := SeedRun.objects.filter(size=size).first():
+            return SeedResult(earlier=earlier)
+        world = World(
+            load_content(),
+            size,
+            seed_number,
+            now or time.time(),
+            advance,
+            makes_cast=not SeedRun.objects.exists(),
+        )
+        _make(world)
+        SeedRun.objects.create(size=size, seed=seed_number)
+    with connection.cursor() as cursor:
+        cursor.execute(f"ANALYZE {_TABLES}")
+    return _report(world)
+
+
+def _make(world: World) -> None:
+    make_people(world)
+    make_follows(world)
+    make_posts(world)
+    make_reactions(world)
+    _index(world)
+    make_notifications(world)
+    add_counts(world)
+    count_days(days=KEEP_DAYS)
+    rank_posts()
+    # readers that were there before follow more accounts now: their windows are rebuilt
+    known = [member.pk for member in world.cast.values() if not member.is_new]
+    if known:
+        record("graph_loaded", user_ids=known)
+
+
+def _index(world: World) -> None:
+    posts = [entry.pk for entry in world.entries if entry.is_new and not entry.is_repost]
+    for batch in batches(posts, BATCH):
+        index_posts(batch)
+    people = [member.pk for member in world.members if member.is_new]
+    for batch in batches(people, BATCH):
+        index_people(list(User.objects.filter(pk__in=batch)))
+
+
+def _report(world: World) -> SeedResult:
+    entries = [entry for entry in world.entries if entry.is_new]
+    return SeedResult(
+        accounts=sum(member.is_new for member in world.members),
+        follows=world.follows,
+        posts=len(entries),
+        likes=world.likes,
+        pictures=sum(len(entry.pictures) for entry in entries),
+    )
+
+
+def expected_rows(size: str) -> int:
+    """About how many rows a size makes, for the bar."""
+    one = SIZES[size]
+    return (
+        round(one.accounts * (1 + one.follows_each + one.posts_each * 1.3 + one.likes_each)) + 2_000
+    )

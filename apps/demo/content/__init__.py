@@ -1,0 +1,1 @@
+"""What the demo says: people, posts, conversations and captions in TOML files, and what reads them."""

@@ -1,0 +1,228 @@
+"""Reads the TOML files of this folder. What they say is checked by `tests/demo/test_content.py`."""
+
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+FOLDER = Path(__file__).parent
+LANGUAGES = ("en", "zh")
+POST_FILES = {
+    "posts.en.toml": "en",
+    "posts.en.more.toml": "en",
+    "posts.zh.toml": "zh",
+    "posts.zh.more.toml": "zh",
+}
+PATTERN_FIELDS = {"frame", "tags", "opens", "follows"}
+Table = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Person:
+    """Somebody of the cast. `weight` is how readily others follow them; `fixed` people can sign in."""
+
+    handle: str
+    name: str
+    bio: str
+    language: str
+    weight: float = 1
+    fixed: bool = False
+    staff: bool = False
+    avatar: str = ""  # a file in `images/avatars`
+    follows: tuple[str, ...] = ()
+    likes: tuple[str, ...] = ()
+    bookmarks: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """A file in `images`, with its description in the language of the post."""
+
+    image: str
+    alt: str
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenPost:
+    """A post of the cast. `ago` is minutes before now; without it, `hour` may name a part of the day.
+
+    `appeal` multiplies how readily it is liked; `source` is the key of a quoted post, or of a reposted one when there is no text.
+    """
+
+    by: str
+    text: str
+    language: str
+    key: str = ""
+    ago: float | None = None
+    hour: str = ""
+    warning: str = ""
+    visibility: str = "public"
+    source: str = ""
+    pictures: tuple[Picture, ...] = ()
+    appeal: float = 1
+
+    @property
+    def is_repost(self) -> bool:
+        """Whether this only shares another post."""
+        return bool(self.source) and not self.text
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """A reply in a conversation; `to` is the number of the reply it answers, 0 for the post itself."""
+
+    post: WrittenPost
+    to: int
+
+
+@dataclass(frozen=True, slots=True)
+class Conversation:
+    """Replies below a post of the cast."""
+
+    under: str
+    replies: tuple[Reply, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Pattern:
+    """A sentence with slots, of which every combination reads well.
+
+    One that `opens` may be followed by one that `follows`: rain, then what was cooked.
+    """
+
+    frame: str
+    slots: Mapping[str, tuple[str, ...]]
+    tags: tuple[str, ...] = ()
+    opens: bool = False
+    follows: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Caption:
+    """Pictures that look alike, with texts for them and a description, by language."""
+
+    images: tuple[str, ...]
+    texts: Mapping[str, tuple[str, ...]]
+    alt: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """Given and family names as (written, romanised), and short bios, of one language."""
+
+    given: tuple[tuple[str, str], ...]
+    family: tuple[tuple[str, str], ...]
+    bios: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """Everything that is written: the cast and its posts, and what generated accounts are made from."""
+
+    people: Mapping[str, Person]
+    posts: tuple[WrittenPost, ...]
+    conversations: tuple[Conversation, ...]
+    passages: Mapping[str, tuple[str, ...]] = field(repr=False)
+    patterns: Mapping[str, tuple[Pattern, ...]] = field(repr=False)
+    captions: tuple[Caption, ...]
+    names: Mapping[str, Names] = field(repr=False)
+
+
+@cache
+def load_content() -> Content:
+    """All files of this folder."""
+    passages = {language: _load(f"passages.{language}.toml") for language in LANGUAGES}
+    return Content(
+        people={table["handle"]: _person(table) for table in _load("people.toml")["person"]},
+        posts=tuple(_posts()),
+        conversations=tuple(
+            _conversation(table) for table in _load("conversations.toml")["conversation"]
+        ),
+        passages={language: tuple(passages[language]["lines"]) for language in LANGUAGES},
+        patterns={
+            language: tuple(_pattern(table) for table in passages[language]["pattern"])
+            for language in LANGUAGES
+        },
+        captions=tuple(_caption(table) for table in _load("captions.toml")["caption"]),
+        names=_names(_load("names.toml")),
+    )
+
+
+def _load(name: str) -> dict[str, Any]:
+    with (FOLDER / name).open("rb") as file:
+        return tomllib.load(file)
+
+
+def _person(table: Table) -> Person:
+    lists = {name: tuple(table.get(name, ())) for name in ("follows", "likes", "bookmarks")}
+    return Person(**{**table, **lists})
+
+
+def _posts() -> Iterator[WrittenPost]:
+    for name, language in POST_FILES.items():
+        tables = _load(name)
+        yield from (_post(table, language) for table in tables["post"])
+        for table in tables.get("repost", ()):
+            yield WrittenPost(table["by"], "", "", source=table["of"], ago=table.get("ago"))
+
+
+def _post(table: Table, language: str) -> WrittenPost:
+    fields = {"language": language, **table}
+    fields["text"] = fields["text"].strip()
+    fields["source"] = fields.pop("quote", "")
+    fields["pictures"] = tuple(Picture(**picture) for picture in fields.get("pictures", ()))
+    return WrittenPost(**fields)
+
+
+def _conversation(table: Table) -> Conversation:
+    replies = []
+    for number, reply in enumerate(table["reply"]):
+        fields = dict(reply)
+        to = fields.pop("to", number)
+        fields.setdefault("language", _language_of(fields["text"]))
+        replies.append(Reply(_post(fields, fields["language"]), to))
+    return Conversation(table["under"], tuple(replies))
+
+
+def _language_of(text: str) -> str:
+    # people answer in the language they are addressed in; a quoted character or two does not count
+    chinese = sum("\u4e00" <= character <= "\u9fff" for character in text)
+    return "zh" if chinese * 4 > len(text) else "en"
+
+
+def _pattern(table: Table) -> Pattern:
+    slots = {name: tuple(words) for name, words in table.items() if name not in PATTERN_FIELDS}
+    return Pattern(
+        table["frame"],
+        slots,
+        tags=tuple(table.get("tags", ())),
+        opens=table.get("opens", False),
+        follows=table.get("follows", False),
+    )
+
+
+def _caption(table: Table) -> Caption:
+    return Caption(
+        tuple(table["images"]),
+        {language: tuple(table[language]) for language in LANGUAGES},
+        {language: table[f"alt_{language}"] for language in LANGUAGES},
+    )
+
+
+def _names(table: Table) -> dict[str, Names]:
+    return {
+        language: Names(
+            _name_pairs(table[language]["given"]),
+            _name_pairs(table[language]["family"]),
+            tuple(table["bios"][language]),
+        )
+        for language in LANGUAGES
+    }
+
+
+def _name_pairs(names: list[str | list[str]]) -> tuple[tuple[str, str], ...]:
+    return tuple(
+        (name, name.lower()) if isinstance(name, str) else (name[0], name[1]) for name in names
+    )

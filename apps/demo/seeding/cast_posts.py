@@ -1,0 +1,73 @@
+"""Puts the posts of the cast at moments: what answers or shares comes after what it is about."""
+
+from random import Random
+
+from apps.demo.content.loader import Conversation, WrittenPost
+from apps.demo.seeding.clock import HOUR, later, moment
+from apps.demo.seeding.world import Entry, World
+
+APPEAL = 9.0  # a post of the cast is liked as readily as nine generated ones
+ROOT_AGE_SECONDS = 14 * HOUR  # time for a conversation to happen
+YOUNGEST_SECONDS = 70 * 60  # what is newer has its `ago` written down
+
+
+def cast_entries(world: World) -> list[Entry]:
+    """All posts, reposts and replies of the cast."""
+    rng, by_key = world.rng("written"), dict[str, Entry]()
+    roots = {post.source for post in world.content.posts if post.source}
+    roots |= {conversation.under for conversation in world.content.conversations}
+    entries, waiting = list[Entry](), list(world.content.posts)
+    while waiting:
+        ready = [post for post in waiting if not post.source or post.source in by_key]
+        waiting = [post for post in waiting if post.source and post.source not in by_key]
+        for post in ready:
+            entry = _entry(world, rng, post, by_key, is_root=post.key in roots)
+            entries.append(entry)
+            if post.key:
+                by_key[post.key] = entry
+    for conversation in world.content.conversations:
+        entries += _replies(world, rng, conversation, by_key[conversation.under])
+    return entries
+
+
+def _entry(
+    world: World, rng: Random, post: WrittenPost, by_key: dict[str, Entry], *, is_root: bool
+) -> Entry:
+    source = by_key[post.source] if post.source else None
+    if post.ago is not None:
+        second = world.now - post.ago * 60
+    elif source:
+        second = later(rng, source.second, world.now, least=40 * 60, most=60 * HOUR)
+    else:
+        youngest = ROOT_AGE_SECONDS if is_root else YOUNGEST_SECONDS
+        second = moment(rng, post.language, world.now, hour=post.hour, youngest=youngest)
+    return _made(world, rng, post, second, source=source)
+
+
+def _replies(world: World, rng: Random, conversation: Conversation, root: Entry) -> list[Entry]:
+    chain = [root]
+    for reply in conversation.replies:
+        parent = chain[reply.to]
+        if reply.post.ago is not None:
+            second = world.now - reply.post.ago * 60
+        else:  # nobody answers before the answer above is there
+            second = later(rng, chain[-1].second, world.now, least=70, most=90 * 60)
+        chain.append(_made(world, rng, reply.post, second, reply_to=parent))
+    return chain[1:]
+
+
+def _made(
+    world: World,
+    rng: Random,
+    post: WrittenPost,
+    second: float,
+    *,
+    source: Entry | None = None,
+    reply_to: Entry | None = None,
+) -> Entry:
+    author = world.cast[post.by]
+    liked = APPEAL * post.appeal * rng.paretovariate(1.6) * (0.3 if reply_to else 1)
+    return Entry(
+        author, second, post.text, post.language, post.key, post.warning, post.visibility, source, reply_to,
+        post.pictures, appeal=0 if post.is_repost else liked * author.weight**0.35,
+    )  # fmt: skip

@@ -1,6 +1,0 @@
-"""Django without a middleware: the least it can do for a request."""
-
-from feedsite.settings import *
-
-MIDDLEWARE = []
-ROOT_URLCONF = "bench.site.rivals.constant"

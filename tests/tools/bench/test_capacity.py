@@ -1,0 +1,49 @@
+"""The reckoning of what a population needs: rates times costs, and all of it grows with the population."""
+
+import json
+
+import pytest
+
+from tools.bench.capacity import GIB, Costs, MissingError, Population, checks, costs, needs
+
+PEOPLE = Population(users=1_000_000, active=0.2, followees=200, posts=1, reads=86.4, peak=3)
+COST = Costs(page_web=1.2, page_stores=0.6, publish=12)
+
+
+def found(people):
+    return {need.what: need.amount for need in needs(people, COST)}
+
+
+def test_a_population_in_numbers():
+    need = found(PEOPLE)
+    assert need["pages at the peak"] == pytest.approx(600)
+    assert need["cores for pages"] == pytest.approx(600 * 0.0012 / 0.6)
+    assert need["publications at the peak"] == pytest.approx(200_000 / 86_400 * 3)
+    assert need["deliveries at the peak"] == pytest.approx(200_000 / 86_400 * 3 * 200 * 0.3)
+    assert need["Redis: counters"] * GIB == pytest.approx(200_000 * 60 * 21.5)
+
+
+def test_ten_times_the_users_need_ten_times_as_much():
+    small, large = found(PEOPLE), found(Population(10_000_000, 0.2, 200, 1, 86.4, 3))
+    assert all(large[what] == pytest.approx(10 * amount) for what, amount in small.items())
+
+
+def line(what, **figures):
+    return {"what": what, "figures": {name.replace("_", " "): one for name, one in figures.items()}}
+
+
+def test_costs_are_those_that_were_measured(tmp_path):
+    place = tmp_path / "site.json"
+    loads = [
+        line("cores at 50 requests/s, foretold", publication_ms=11.5, foretold_cores=0.1, measured_cores=0.125),
+        line("cores at 100 requests/s, foretold", publication_ms=11.5, foretold_cores=0.2, measured_cores=0.2),
+    ]  # fmt: skip
+    page = line("home API, processor time a page", web_ms=1.25, stores_ms=0.5)
+    place.write_text(json.dumps({"lines": [page, *loads, line("home API")]}))
+    assert costs(place) == Costs(1.25, 0.5, 11.5)
+    assert [one.error for one in checks(place)] == pytest.approx([-0.2, 0])
+
+
+def test_without_a_measurement_nothing_is_reckoned(tmp_path):
+    with pytest.raises(MissingError):
+        costs(tmp_path / "site.json")

@@ -1,0 +1,118 @@
+"""The parts of the site benchmark that can be right or wrong by themselves."""
+
+import mmap
+import os
+import socket
+import time
+
+import numpy as np
+import pytest
+
+from tools.bench.progress import OvertimeError, within
+from tools.bench.site import trips
+from tools.bench.site.clock import megabytes_of, seconds_of
+from tools.bench.site.graph import make_graph, read_graph
+from tools.bench.site.load import Ask
+from tools.bench.site.visitor import Visitor, bearer, in_turn, percentile
+
+
+def test_processor_time_is_that_of_the_whole_tree():
+    before = seconds_of([os.getpid()])
+    end = time.process_time() + 0.3
+    while time.process_time() < end:
+        pass
+    assert seconds_of([os.getpid()]) - before >= 0.25
+
+
+def test_a_process_that_is_gone_took_nothing():
+    assert seconds_of([2**22 + 1]) == 0
+
+
+def test_a_request_is_one_line_for_the_script():
+    ask = Ask("/api/v1/timelines/home", ("Authorization", "Bearer rill_x"))
+    assert ask.line == "GET /api/v1/timelines/home Authorization Bearer rill_x"
+
+
+def test_memory_is_that_of_the_whole_tree():
+    before = megabytes_of([os.getpid()])
+    with mmap.mmap(-1, 2**25) as block:  # pages that nobody had before, unlike those of the heap
+        block.write(os.urandom(2**25))
+        assert megabytes_of([os.getpid()]) - before > 2**5 - 2
+
+
+def test_the_graph_that_is_made_has_the_shape_of_the_real_one():
+    made = make_graph()
+    followers = np.sort(np.bincount(made.followees))
+    assert 13_000 < followers[-1] <= 14_060
+    assert (followers > 2_000).sum() == pytest.approx(6, abs=5)
+    assert np.median(np.bincount(made.followers, minlength=made.people)) == 1
+    assert len(made.followers) == pytest.approx(328_132, rel=0.1)
+    assert (made.followers != made.followees).all()
+
+
+def test_a_graph_is_read_and_its_people_numbered(tmp_path):
+    place = tmp_path / "edges.txt"
+    place.write_text("# from to weight\n7 3 1\n7 9 2\n9 3 1\n9 3 4\n3 3 1\n")
+    found = read_graph(place)
+    assert found.people == 3
+    assert list(zip(found.followers.tolist(), found.followees.tolist(), strict=True)) == [
+        (1, 0),
+        (1, 2),
+        (2, 0),
+    ]
+
+
+def test_what_takes_too_long_ends():
+    begin = time.monotonic()
+    with pytest.raises(OvertimeError), within(0.05):
+        time.sleep(5)
+    assert time.monotonic() - begin < 4
+    with within(0.05):
+        pass
+    time.sleep(0.1)  # nothing rings any more
+
+
+def test_what_is_sent_before_an_answer_is_read_is_one_trip():
+    near, far = socket.socketpair()
+    other_near, other_far = socket.socketpair()
+    with near, far, other_near, other_far, trips.counted() as found:
+        for _trip in range(2):
+            near.sendall(b"a")
+            other_near.sendall(b"b")
+            far.recv(1)
+            other_far.recv(1)
+    assert (found.trips, found.sent) == (2, 4)
+
+
+def test_what_went_wrong_is_said_by_its_status(live_server):
+    visitor = Visitor(live_server.thread.port)
+    for path in ("/healthz/live", "/api/v1/timelines/home", "/nothing"):
+        visitor.ask(path, bearer("nobody"))
+    assert visitor.failures == {"401": 1, "404": 1}
+    assert visitor.complaint == "2 errors (1 of 401, 1 of 404)"
+    visitor.close()
+    visitor.port = 1
+    visitor.ask("/", bearer("nobody"))
+    assert visitor.failures["ConnectionRefusedError"] == 1
+
+
+def way(order, name, milliseconds):
+    def ask():
+        order.append(name)
+        return milliseconds
+
+    return ask
+
+
+def test_ways_are_asked_in_turn_and_each_at_least_once():
+    order = []
+    taken = in_turn({name: way(order, name, 1.0) for name in "ab"}, rounds=3, seconds=0)
+    assert order == ["a", "b"] * 3
+    assert taken == {"a": [1.0] * 3, "b": [1.0] * 3}
+    assert percentile([float(n) for n in range(100)], 95) == 95
+
+
+def test_who_is_slow_is_not_asked_again():
+    order = []
+    in_turn({"a": way(order, "a", 1.0), "b": way(order, "b", 2e3)}, rounds=3, seconds=0)
+    assert order == ["a", "b", "a", "a"]

@@ -1,0 +1,1 @@
+"""What feedsite is measured and tried with; no part of the site imports it."""

@@ -1,0 +1,113 @@
+"""Entry point of `./run bench`."""
+
+import argparse
+import os
+import sys
+import time
+import traceback
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from runner.checkout import ROOT
+from runner.services.memcached import TESTS
+from tools.bench import caches, report, site, timeline
+from tools.bench.measure import Spread
+from tools.bench.progress import OvertimeError, bar, within
+from tools.bench.report import Line
+from tools.bench.servers import site_servers
+
+SUITES = {"caches": caches, "timeline": timeline, "site": site}
+EXAMPLES = """\
+examples:
+  ./run bench caches                     every comparison of the cache classes; writes docs/bench/
+  ./run bench caches --only longset      one of them
+  ./run bench caches --no-write          look, and leave docs/bench/ as it is
+  ./run bench timeline                   delivery and home timelines
+  ./run bench timeline --only fanout     one post to 100,000 followers through real workers
+  ./run bench                            pages over HTTP beside a naive site and what the machine can do, in
+                                         less than 15 minutes; needs wrk
+  ./run bench site --graph FILE          the same with another follow graph than the one that is made
+"""
+LONGEST_SECONDS = 3600  # of a part that does not say it
+
+
+def main(command_line: list[str]) -> int:
+    """Run a suite; 1 when a line falls short of its bar."""
+    options = _parser().parse_args(command_line)
+    console = Console()
+    suite = SUITES[options.suite]
+    chosen = [part for part in suite.PARTS if options.only in (None, part)]
+    if not chosen:
+        console.print(f"There is no part {options.only!r}: {', '.join(suite.PARTS)}.")
+        return 2
+    if options.graph:
+        os.environ[site.GRAPH] = str(options.graph.resolve())
+    with site_servers(
+        getattr(suite, "LAYERS", TESTS), forced_to_disk=getattr(suite, "FORCED_TO_DISK", False)
+    ) as (services, directory):
+        if said := suite.lacks(directory) if suite is site else "":
+            console.print(said)
+            return 2
+        lines = _measured(console, suite, chosen, directory)
+        report.show(console, lines)
+        if options.write and options.only is None:
+            said = services.describe() + (
+                f"; follow graph: {site.people()}" if suite is site else ""
+            )
+            for place in report.write(options.directory, options.suite, lines, said):
+                console.print(f"wrote {place}")
+    return 1 if any(line.passed is False for line in lines) else 0
+
+
+def _measured(console: Console, suite: Any, chosen: list[str], directory: Path) -> list[Line]:
+    """The lines of all parts. One that fails or takes too long is a line that falls short; the others go on."""
+    lines: list[Line] = []
+    longest = getattr(suite, "SECONDS", {})
+    with bar(console, chosen) as begin:
+        for part in chosen:
+            begin(part)
+            more = getattr(suite, "DATA_SECONDS", 0) if part == chosen[0] else 0
+            began = time.monotonic()
+            try:
+                with within(longest.get(part, LONGEST_SECONDS) + more):
+                    lines += suite.run(part, directory)
+            except OvertimeError as error:
+                lines.append(_not_measured(part, str(error)))
+            except Exception as error:  # noqa: BLE001 -- what the others found is not lost with it
+                console.print(traceback.format_exc(), markup=False)
+                lines.append(_not_measured(part, f"{type(error).__name__}: {error}"))
+            console.print(f"{part}: {time.monotonic() - began:.0f} s")
+    return sorted(lines, key=lambda line: not line.bar)  # those that have to reach something first
+
+
+def _not_measured(part: str, reason: str) -> Line:
+    return Line(f"part {part}", "", Spread.exact(0), bar="is measured", passed=False, note=reason)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="./run bench",
+        description="Compares feedsite with what one would do otherwise, on servers of its own, in one run.",
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument(
+        "suite", choices=SUITES, nargs="?", default="site", help="what to measure (default: site)"
+    )
+    parser.add_argument("--only", metavar="PART", help="one part of the suite")
+    parser.add_argument(
+        "--directory", type=Path, default=ROOT / "docs" / "bench", metavar="DIR",
+        help="where JSON and SVG go (default: docs/bench)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--graph", type=Path, metavar="FILE",
+        help="site: an edge list, follower and followee a line (default: one made in the shape of a real one)",
+    )  # fmt: skip
+    parser.add_argument("--no-write", dest="write", action="store_false", help="only print")
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,286 @@
+"""`./run capacity`: what a population needs, from what one page, one post and one entry were measured to cost.
+
+The costs of pages come from docs/bench/site.json, the bytes from the suites `caches` and `timeline`; each line says which. The
+reckoning is straight: rate times cost, over how far a core should be used. The part `mix` of the suite `site` puts two real
+loads on a site and notes what they took; the same reckoning foretells them here, and the error is printed.
+"""
+
+import argparse
+import json
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+from runner.checkout import ROOT
+
+MEASURED = ROOT / "docs" / "bench" / "site.json"
+DAY = 86_400
+UTILISED = 0.6  # of a core: above it requests begin to wait for each other
+# Bytes, with all that the servers take besides: docs/bench/caches.json, ./run bench timeline --only memory.
+WINDOW_ENTRY, WINDOW_LENGTH = 18.1, 800
+RELATION, OUTBOX_ID, OUTBOX_LENGTH = 4.3, 9.3, 200
+COUNTERS, MARK, CONTENT, CARD = 21.5, 1.2, 700, 500
+ROW = 600  # of a post in PostgreSQL, with its indexes and counts
+DELIVERED = 80_000  # live followers a second that one worker and its share of a Redis serve
+WINDOW_DAYS, COUNTER_DAYS, CONTENT_DAYS, MARK_DAYS = 3, 60, 7, 90
+GIB = 2**30
+LOADS = "cores at"  # the lines of real loads begin so
+
+
+class MissingError(Exception):
+    """Nothing was measured yet."""
+
+
+@dataclass(frozen=True, slots=True)
+class Population:
+    """Who is there and what they do on a day."""
+
+    users: int
+    active: float  # share of the users that come on a day
+    followees: int  # of one user, on average, and so followers
+    posts: float  # of one active user
+    reads: float  # pages of one active user
+    peak: float  # the busiest second to the average one
+
+    @property
+    def readers(self) -> float:
+        """Those who come on a day."""
+        return self.users * self.active
+
+    @property
+    def reads_a_second(self) -> float:
+        """At the peak."""
+        return self.readers * self.reads / DAY * self.peak
+
+    @property
+    def posts_a_second(self) -> float:
+        """At the peak."""
+        return self.readers * self.posts / DAY * self.peak
+
+    @property
+    def deliveries_a_second(self) -> float:
+        """Entries written to windows at the peak: to followers who were here within the life of a window."""
+        return self.posts_a_second * self.followees * min(1.0, self.active * 1.5)
+
+
+@dataclass(frozen=True, slots=True)
+class Costs:
+    """Milliseconds of processor time: of a page in the web process and in the stores, of a publication with its delivery."""
+
+    page_web: float
+    page_stores: float
+    publish: float
+
+
+@dataclass(frozen=True, slots=True)
+class Need:
+    """One line of the answer."""
+
+    what: str
+    amount: float
+    unit: str
+    by: str
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """A real load: requests a second, and the cores that it was foretold to take and took."""
+
+    load: str
+    foretold: float
+    measured: float
+
+    @property
+    def error(self) -> float:
+        """How far off, as a share of what was measured."""
+        return self.foretold / self.measured - 1
+
+
+def costs(place: Path = MEASURED) -> Costs:
+    """As they were last measured. Raises MissingError when they were not."""
+    page = _figures(place, "home API, processor time a page")
+    mixed = _figures(place, LOADS)
+    if not page or not mixed:
+        raise MissingError
+    _what, one = page[0]
+    return Costs(one["web ms"], one["stores ms"], mixed[-1][1]["publication ms"])
+
+
+def checks(place: Path = MEASURED) -> list[Check]:
+    """The real loads that were measured."""
+    return [
+        Check(what.removesuffix(", foretold"), one["foretold cores"], one["measured cores"])
+        for what, one in _figures(place, LOADS)
+    ]
+
+
+def _figures(place: Path, name: str) -> list[tuple[str, dict[str, float]]]:
+    """The figures of the lines whose names begin so."""
+    if not place.exists():
+        return []
+    lines = json.loads(place.read_text())["lines"]
+    return [
+        (line["what"], line["figures"])
+        for line in lines
+        if line["what"].startswith(name) and line["figures"]
+    ]
+
+
+def needs(people: Population, cost: Costs) -> Iterator[Need]:
+    """Everything that a population needs."""
+    yield from _rates(people)
+    yield from _cores(people, cost)
+    yield from _memory(people)
+
+
+def _rates(people: Population) -> Iterator[Need]:
+    yield Need("pages at the peak", people.reads_a_second, "/s", "active users x pages x peak")
+    yield Need("publications at the peak", people.posts_a_second, "/s", "likewise")
+    yield Need(
+        "deliveries at the peak",
+        people.deliveries_a_second,
+        "/s",
+        "to followers who were here lately",
+    )
+
+
+def _cores(people: Population, cost: Costs) -> Iterator[Need]:
+    web = people.reads_a_second * cost.page_web / 1000
+    stores = people.reads_a_second * cost.page_stores / 1000
+    publishing = people.posts_a_second * cost.publish / 1000
+    yield Need("cores for pages", web / UTILISED, "cores", f"{cost.page_web:.3g} ms a page")
+    yield Need(
+        "cores of Redis and Memcached for pages",
+        stores / UTILISED,
+        "cores",
+        f"{cost.page_stores:.3g} ms a page",
+    )
+    yield Need(
+        "cores for publishing",
+        publishing / UTILISED,
+        "cores",
+        f"{cost.publish:.3g} ms with PostgreSQL and events",
+    )
+    workers = people.deliveries_a_second / DELIVERED
+    yield Need(
+        "workers for delivery, each with a Redis",
+        workers / UTILISED,
+        "cores",
+        f"{DELIVERED:,}/s each",
+    )
+    yield Need(
+        "publications waiting after one peak minute at half the workers",
+        people.posts_a_second * 30,
+        "rows",
+        "the ledger holds them",
+    )
+
+
+def _memory(people: Population) -> Iterator[Need]:
+    daily = people.readers * people.posts
+    online = min(people.users, people.readers * WINDOW_DAYS**0.5)
+    windows = online * WINDOW_LENGTH * WINDOW_ENTRY
+    yield Need(
+        "Redis: home windows",
+        windows / GIB,
+        "GiB",
+        f"{WINDOW_LENGTH} entries of {WINDOW_ENTRY} bytes",
+    )
+    yield Need(
+        "Redis: relations",
+        online * people.followees * RELATION / GIB,
+        "GiB",
+        f"{RELATION} bytes a followee",
+    )
+    yield Need(
+        "Redis: counters",
+        daily * COUNTER_DAYS * COUNTERS / GIB,
+        "GiB",
+        f"{COUNTERS} bytes a post of {COUNTER_DAYS} days",
+    )
+    marks = people.readers * people.reads * 2 * MARK_DAYS
+    yield Need(
+        "Redis: existence",
+        marks * MARK / GIB,
+        "GiB",
+        f"{MARK} bytes a mark, two a page, {MARK_DAYS} days",
+    )
+    content = daily * CONTENT_DAYS * CONTENT + online * CARD
+    yield Need(
+        "Memcached: contents and cards",
+        content / GIB,
+        "GiB",
+        f"{CONTENT} bytes a post of {CONTENT_DAYS} days",
+    )
+    yield Need(
+        "Memcached: outboxes",
+        online * OUTBOX_LENGTH * OUTBOX_ID / GIB,
+        "GiB",
+        f"{OUTBOX_LENGTH} ids of {OUTBOX_ID} bytes",
+    )
+    yield Need(
+        "PostgreSQL: posts of a year",
+        daily * 365 * ROW / GIB,
+        "GiB",
+        f"{ROW} bytes a post, indexes included",
+    )
+    yield Need(
+        "PostgreSQL: follows",
+        people.users * people.followees * 2 * 90 / GIB,
+        "GiB",
+        "two rows of 90 bytes an edge",
+    )
+
+
+def main(command_line: list[str]) -> int:
+    """Print the table; 2 when nothing was measured yet."""
+    options = _parser().parse_args(command_line)
+    console = Console()
+    try:
+        cost = costs()
+    except MissingError:
+        console.print("Nothing was measured yet: ./run bench")
+        return 2
+    table = Table("what", "needed", "by")
+    for need in needs(Population(**vars(options)), cost):
+        table.add_row(need.what, f"{need.amount:,.1f} {need.unit}", need.by)
+    console.print(table)
+    table = Table("checked against a real load", "foretold", "measured", "off by")
+    for one in checks():
+        table.add_row(
+            one.load, f"{one.foretold:.3f} cores", f"{one.measured:.3f} cores", f"{one.error:+.0%}"
+        )
+    console.print(table)
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="./run capacity", description="What a population needs, from measured costs.",
+        formatter_class=argparse.ArgumentDefaultsHelpFormatter,
+    )  # fmt: skip
+    parser.add_argument("--users", type=int, default=10**6, metavar="N")
+    parser.add_argument(
+        "--active", type=float, default=0.2, metavar="SHARE", help="of the users, on a day"
+    )
+    parser.add_argument(
+        "--followees", type=int, default=200, metavar="N", help="of one user, on average"
+    )
+    parser.add_argument(
+        "--posts", type=float, default=1.0, metavar="N", help="of an active user, a day"
+    )
+    parser.add_argument(
+        "--reads", type=float, default=100.0, metavar="N", help="pages of an active user, a day"
+    )
+    parser.add_argument(
+        "--peak", type=float, default=3.0, metavar="TIMES", help="the busiest second to the average"
+    )
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

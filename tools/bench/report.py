@@ -1,0 +1,134 @@
+"""What a benchmark found: tables for the terminal, JSON, Markdown and plots for `docs/bench/`."""
+
+import json
+import os
+import platform
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+from tools.bench.chart import draw, draw_growth
+from tools.bench.measure import Spread
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One comparison. `passed` is None where figures are shown without a bar.
+
+    `figures` are more of them, by name; lines with the same names are a table of their own as well. `growth` are curves over
+    `axis`: by name, what was measured at each size.
+    """
+
+    what: str
+    unit: str
+    ours: Spread
+    others: dict[str, Spread] = field(default_factory=dict)
+    bar: str = ""
+    passed: bool | None = None
+    note: str = ""
+    figures: dict[str, float] = field(default_factory=dict)
+    axis: str = ""
+    growth: dict[str, list[tuple[float, float]]] = field(default_factory=dict)
+
+
+def show(console: Console, lines: Sequence[Line]) -> None:
+    """Print the table, with pass or fall short per line."""
+    table = Table(show_lines=True)
+    for heading in ("what", "feedsite", "otherwise", "bar", ""):
+        table.add_column(heading)
+    for line in lines:
+        others = "\n".join(f"{name}: {_figure(spread)}" for name, spread in line.others.items())
+        ours = f"{_figure(line.ours)} {line.unit}" + (f"\n{line.note}" if line.note else "")
+        table.add_row(line.what, ours, others, line.bar, verdict(line))
+    console.print(table)
+    for names, alike in _with_figures(lines):
+        table = Table("", *names)
+        for line in alike:
+            table.add_row(line.what, *(_number(line.figures[name]) for name in names))
+        console.print(table)
+
+
+def verdict(line: Line) -> str:
+    """Pass, falls short, or nothing where there is no bar."""
+    return {None: "", True: "pass", False: "falls short"}[line.passed]
+
+
+def write(directory: Path, suite: str, lines: Sequence[Line], servers: str) -> list[Path]:
+    """Write `<suite>.json`, `.svg` and `.md`, and `<suite>-growth.svg` where something grows; where they are."""
+    directory.mkdir(parents=True, exist_ok=True)
+    data = {
+        "suite": suite,
+        "python": platform.python_version(),
+        "cores": os.cpu_count(),
+        "servers": servers,
+        "lines": [asdict(line) for line in lines],
+    }
+    places = [directory / f"{suite}.{kind}" for kind in ("json", "svg", "md")]
+    places[0].write_text(json.dumps(data, indent=1, ensure_ascii=False) + "\n")
+    compared = [
+        (f"{line.what} ({line.unit})", line.ours, line.others)
+        for line in lines
+        if line.others and not line.growth
+    ]
+    places[1].write_text(draw(compared))
+    places[2].write_text(_markdown(suite, lines, servers))
+    grown = [
+        (f"{line.what} ({line.unit})", line.axis, line.growth) for line in lines if line.growth
+    ]
+    if grown:
+        places.append(directory / f"{suite}-growth.svg")
+        places[-1].write_text(draw_growth(grown))
+    return places
+
+
+def _markdown(suite: str, lines: Sequence[Line], servers: str) -> str:
+    """The same as tables."""
+    rows = [
+        f"| {line.what} | {_figure(line.ours)} {line.unit} | {_others(line)} | {line.bar} | {verdict(line)} | {line.note} |"
+        for line in lines
+    ]
+    head = (
+        f"# ./run bench {suite}\n\nPython {platform.python_version()}, {servers}; {os.cpu_count()} cores."
+        " Medians, with the tenth and ninetieth percentile."
+    )
+    parts = [
+        head,
+        "",
+        "| what | feedsite | otherwise | bar | | more |",
+        "|---|---|---|---|---|---|",
+        *rows,
+    ]
+    for names, alike in _with_figures(lines):
+        parts += ["", f"| | {' | '.join(names)} |", "|---|" + "---|" * len(names)]
+        for line in alike:
+            figures = " | ".join(_number(line.figures[name]) for name in names)
+            parts.append(f"| {line.what} | {figures} |")
+    return "\n".join([*parts, ""])
+
+
+def _with_figures(lines: Sequence[Line]) -> Iterator[tuple[tuple[str, ...], list[Line]]]:
+    """Lines that have the same figures, where there are at least two."""
+    tables: dict[tuple[str, ...], list[Line]] = {}
+    for line in lines:
+        if line.figures:
+            tables.setdefault(tuple(line.figures), []).append(line)
+    return ((names, alike) for names, alike in tables.items() if len(alike) > 1)
+
+
+def _others(line: Line) -> str:
+    return "<br>".join(f"{name}: {_figure(spread)}" for name, spread in line.others.items())
+
+
+def _figure(spread: Spread) -> str:
+    if spread.low == spread.high:
+        return _number(spread.median)
+    return f"{_number(spread.median)} ({_number(spread.low)}-{_number(spread.high)})"
+
+
+def _number(value: float) -> str:
+    if value and abs(value) < 0.01:
+        return f"{value:.4f}"
+    return f"{value:,.0f}" if abs(value) >= 100 or value == int(value) else f"{value:.3g}"

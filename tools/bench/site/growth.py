@@ -1,0 +1,187 @@
+"""What a home page costs as followees grow, and as one pages down, among many who write and as one of few who read some of them.
+
+Over HTTP, one request at a time.
+"""
+
+import random
+from base64 import b64encode
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from functools import partial
+from pathlib import Path
+from statistics import median
+from urllib.parse import urlencode
+
+from apps.accounts.models import User
+from apps.graph.models import Followee
+from apps.posts.models import Post
+from tools.bench.measure import Spread
+from tools.bench.progress import doing
+from tools.bench.report import Line
+from tools.bench.site.systems import HOME, naive_headers, naive_site, our_site
+from tools.bench.site.visitor import Visitor, bearer, in_turn, percentile
+from tools.bench.site.world import FOLLOWEES as FOLLOWED
+from tools.bench.site.world import Readers, make_readers, people, world
+
+FOLLOWEES = (50, 500, 2000, 5000)
+DEPTHS = (1, 100, 1000, 10_000, 100_000)
+DEEP_PAGES, PAGE = 40, 20
+FEW, FAR = 10, 25_000  # who wrote at that time; about where that is
+GROWTH_MOST, DEPTH_MOST = 1.3, 2.0
+WARM = 3
+OURS, NAIVE = "feedsite", "naive DRF pull"
+Ask = Callable[[], float]  # milliseconds
+Curve = dict[int, list[float]]  # milliseconds at each size
+
+
+def run(directory: Path) -> list[Line]:
+    """Followees, then depth."""
+    world()
+    with visitors(directory) as (ours, naive):
+        return [_by_followees(ours, naive), _by_depth(ours, naive), _far_apart(ours)]
+
+
+@contextmanager
+def visitors(directory: Path) -> Iterator[tuple[Visitor, Visitor]]:
+    """Who asks our site, and who asks the naive one. RuntimeError at the end when they were answered with errors."""
+    with ExitStack() as stack:
+        ours = Visitor(stack.enter_context(our_site(directory)).port)
+        naive = Visitor(stack.enter_context(naive_site(directory)).port)
+        yield ours, naive
+        if ours.errors or naive.errors:
+            raise RuntimeError(f"{ours.complaint} of ours, {naive.complaint} of the naive site")
+
+
+def _by_followees(ours: Visitor, naive: Visitor) -> Line:
+    authors = people().authors
+    random.Random(1).shuffle(authors)
+    ways: dict[str, Ask] = {}
+    for most in FOLLOWEES:
+        doing(f"a page of {most:,} followees")
+        readers = make_readers(f"following{most}x", authors, most, 1)
+        ways[f"{OURS} {most}"] = home(ours, readers)
+        ways[f"{NAIVE} {most}"] = naive_home(naive, readers)
+    taken = warmed(ways)
+    curves = {name: {most: taken[f"{name} {most}"] for most in FOLLOWEES} for name in (OURS, NAIVE)}
+    bar = f"at most {GROWTH_MOST} times the page of {FOLLOWEES[0]} followees"
+    return line_of("home page, warm, as followees grow", "followees", curves, GROWTH_MOST, bar=bar)
+
+
+def _by_depth(ours: Visitor, naive: Visitor) -> Line:
+    doing("pages deep down")
+    reader = make_readers("deep", people().crowd, FOLLOWED, 1)
+    ids = _timeline(reader.users[0])
+    header, naive_header = bearer(reader.tokens[0]), naive_headers(reader.users)[0]
+    first = home(ours, reader)
+    for _warm in range(WARM):
+        first()
+    curves: dict[str, Curve] = {name: {depth: [] for depth in DEPTHS} for name in (OURS, NAIVE)}
+    starts = list(range(DEEP_PAGES))
+    random.Random(1).shuffle(starts)
+    for start in starts:  # in turn, each deep page once: nobody has read it before
+        for depth in DEPTHS:
+            max_id = ids[depth - 1 + start * PAGE] if depth > 1 else None
+            curves[OURS][depth].append(ours.ask(_below(HOME, max_id, "max_id"), header))
+            curves[NAIVE][depth].append(naive.ask(_naive_below(max_id), naive_header))
+    return line_of(
+        "home page as one pages down, p95",
+        "posts down",
+        curves,
+        DEPTH_MOST,
+        bar=f"at {DEPTHS[-1]:,} at most {DEPTH_MOST:g} times page 1",
+        value=partial(percentile, percent=95),
+    )
+
+
+def _far_apart(ours: Visitor) -> Line:
+    """Deep pages whose posts are few among those that others wrote at that time: the next ones are not found nearby."""
+    doing("pages deep down, far apart")
+    here = people()
+    few = random.Random(2).sample(here.crowd, FEW)
+    others = random.Random(2).sample(here.busy, FOLLOWED - FEW)  # who wrote later
+    reader = make_readers("far", few + others, FOLLOWED, 1)
+    posts = Post.objects.filter(author__in=few).order_by("-pk")
+    ids = list(posts.values_list("pk", flat=True)[: (DEEP_PAGES + 1) * PAGE])
+    header, first = bearer(reader.tokens[0]), home(ours, reader)
+    for _warm in range(WARM):
+        first()
+    starts = list(range(DEEP_PAGES))
+    random.Random(1).shuffle(starts)
+    taken: Curve = {1: [], FAR: []}
+    for start in starts:
+        taken[1].append(first())
+        taken[FAR].append(ours.ask(_below(HOME, ids[start * PAGE], "max_id"), header))
+    return line_of(
+        f"home page deep down, {FEW} of {FOLLOWED} followees wrote then, among {len(here.crowd):,}, p95",
+        "posts down",
+        {OURS: taken},
+        value=partial(percentile, percent=95),
+    )
+
+
+def line_of(
+    what: str,
+    axis: str,
+    curves: Mapping[str, Curve],
+    most: float = 0,
+    *,
+    bar: str = "",
+    value: Callable[[list[float]], float] = median,
+) -> Line:
+    """What the largest size costs; the others beside it."""
+    ours = curves[OURS]
+    sizes = list(ours)
+    times = value(ours[sizes[-1]]) / value(ours[sizes[0]])
+    others = {f"{OURS}, {size:,}": Spread.exact(value(ours[size])) for size in sizes[:-1]}
+    others |= {
+        f"{name}, {sizes[-1]:,}": Spread.exact(value(curve[sizes[-1]]))
+        for name, curve in curves.items()
+        if name != OURS
+    }
+    return Line(
+        f"{what}: {sizes[-1]:,}",
+        "ms",
+        Spread.of(ours[sizes[-1]]) if value is median else Spread.exact(value(ours[sizes[-1]])),
+        others,
+        bar,
+        times <= most if bar else None,
+        f"{times:.2f} times",
+        axis=axis,
+        growth={
+            name: [(float(size), round(value(taken), 3)) for size, taken in curve.items()]
+            for name, curve in curves.items()
+        },
+    )
+
+
+def warmed(ways: Mapping[str, Ask]) -> dict[str, list[float]]:
+    """Milliseconds of all ways in turn, after some that do not count."""
+    in_turn(ways, rounds=WARM, seconds=0)
+    return in_turn(ways)
+
+
+def home(ours: Visitor, readers: Readers) -> Ask:
+    """The first page of the first reader."""
+    return partial(ours.ask, HOME, bearer(readers.tokens[0]))
+
+
+def naive_home(naive: Visitor, readers: Readers) -> Ask:
+    """The same of the naive site."""
+    return partial(naive.ask, "/home", naive_headers(readers.users)[0])
+
+
+def _below(path: str, place: object, name: str) -> str:
+    return path if place is None else f"{path}?{urlencode({name: place})}"
+
+
+def _naive_below(max_id: int | None) -> str:
+    """As the cursor of Django REST framework says it."""
+    place = None if max_id is None else b64encode(urlencode({"p": max_id}).encode()).decode()
+    return _below("/home", place, "cursor")
+
+
+def _timeline(reader: User) -> list[int]:
+    """The ids of a reader's timeline as far down as pages are read."""
+    followees = Followee.objects.filter(owner=reader).values_list("followee", flat=True)
+    posts = Post.objects.filter(author__in=list(followees)).order_by("-pk")
+    return list(posts.values_list("pk", flat=True)[: DEPTHS[-1] + (DEEP_PAGES + 1) * PAGE])

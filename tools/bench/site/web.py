@@ -1,0 +1,83 @@
+"""Web servers on this machine, all the same one and started alike: granian with one process."""
+
+import os
+import socket
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from http import HTTPStatus
+from http.client import HTTPConnection
+from pathlib import Path
+
+from runner.checkout import ROOT
+from runner.processes import Child, spawn, wait_until
+
+BLOCKING_THREADS = 32  # of the rivals; as many as our front has
+START_SECONDS, STOP_SECONDS, FETCH_SECONDS = 60, 10, 30
+
+
+@dataclass(frozen=True, slots=True)
+class Web:
+    """A server that answers."""
+
+    port: int
+    child: Child
+
+
+@contextmanager
+def web(name: str, application: str, directory: Path, **environment: str) -> Iterator[Web]:
+    """A server of an application on a free port, until the end."""
+    port = _free_port()
+    command = [
+        sys.executable, "-P", "-m", "granian", "--interface", _interface(application), application, "--host", "127.0.0.1",
+        "--port", str(port), "--workers", "1", "--no-ws", "--http", "1",
+    ]  # fmt: skip
+    if _interface(application) == "wsgi":
+        command += ["--blocking-threads", str(BLOCKING_THREADS)]
+    child = spawn(
+        name, command, log=directory / f"{name}.log", environment=_environment(environment)
+    )
+    try:
+        wait_until(lambda: _answers(port), child, seconds=START_SECONDS)
+        yield Web(port, child)
+    finally:
+        child.stop(STOP_SECONDS)
+
+
+def fetch(port: int, path: str, header: tuple[str, str]) -> bytes:
+    """The body of one answer; RuntimeError when it is an error."""
+    connection = HTTPConnection("127.0.0.1", port, timeout=FETCH_SECONDS)
+    connection.request("GET", path, headers=dict([header, ("Host", "localhost")]))
+    answer = connection.getresponse()
+    body = answer.read()
+    connection.close()
+    if answer.status != HTTPStatus.OK:
+        raise RuntimeError(f"{path} answers {answer.status}: {body[:200]!r}")
+    return body
+
+
+def _interface(application: str) -> str:
+    """Ours reads requests before they take a thread (`feedsite.server.adapter`); the others are plain WSGI."""
+    return "rsgi" if application.startswith("feedsite.rsgi:") else "wsgi"
+
+
+def _environment(more: Mapping[str, str]) -> dict[str, str]:
+    return {**os.environ, "PYTHONPATH": str(ROOT), "CACHE_TOPOLOGY_LISTENS": "1", **more}
+
+
+def _answers(port: int) -> bool:
+    try:
+        with socket.create_connection(("127.0.0.1", port), timeout=1):
+            return True
+    except OSError:
+        time.sleep(0.05)
+        return False
+
+
+def _free_port() -> int:
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        port: int = found.getsockname()[1]
+    return port

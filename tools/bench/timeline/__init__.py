@@ -1,0 +1,22 @@
+"""Delivery and home timelines, each part beside what one would do otherwise."""
+
+from importlib import import_module
+from pathlib import Path
+
+from tools.bench.report import Line
+
+# In the order of the table: part -> module with a `run`, which gets a directory for the files of its processes.
+PARTS = {
+    "fanout": "fanout",
+    "publish": "publish",
+    "fairness": "fairness",
+    "memory": "memory",
+    "page": "page",
+    "rebuild": "rebuild",
+}
+
+
+def run(part: str, directory: Path) -> list[Line]:
+    """Measure one part. Its module is imported here: it may import models, which need Django set up."""
+    found: list[Line] = import_module(f"tools.bench.timeline.{PARTS[part]}").run(directory)
+    return found

@@ -1,0 +1,103 @@
+"""Small authors' posts while 100,000 followers are served: from the event to the receipt, beside the same in quiet times.
+
+The workers are those of docker-compose.yml: one kind for events and small deliveries, one for the large ones.
+"""
+
+import statistics
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+from django.conf import settings
+
+from apps.events.leases import State
+from apps.events.models import Event
+from apps.posts.actions import publish_post
+from apps.posts.drafts import Draft
+from apps.posts.models import Post
+from apps.timeline.delivery.fanout import BULK
+from apps.timeline.models import FanoutChunk
+from tools.bench.measure import Spread
+from tools.bench.report import Line
+from tools.bench.timeline.fanout import delivered_in, is_delivered, publish
+from tools.bench.timeline.people import CROWD, SMALL, author
+from tools.bench.timeline.workers import wait_until, workers
+
+POSTS, WARM = 300, 20
+MOST = 2.0
+AT_ONCE = 2  # large deliveries
+PROCESSES = 2  # a large author's post has six other things done to it, too
+
+
+def run(directory: Path) -> list[Line]:
+    """The 99th percentile of both, and how often the large delivery ran meanwhile."""
+    settings.RATE_LIMITS = dict.fromkeys(settings.RATE_LIMITS, (10**9, 60))
+    author(CROWD), author(SMALL)
+    with (
+        workers(directory, "sweep,default,fanout", processes=PROCESSES),
+        workers(directory, BULK),
+    ):
+        delivered_in(publish())
+        _lags(WARM)
+        quiet = _lags(POSTS)
+        large = _Large()
+        busy = _lags(POSTS, beside=large.keep_going)
+        large.finish()
+    one, other = _p99(busy), _p99(quiet)
+    return [
+        Line(
+            f"a small author's post during deliveries to {CROWD:,} followers: p99 from event to receipt",
+            "ms",
+            Spread.exact(one),
+            {"in quiet times": Spread.exact(other)},
+            f"at most {MOST:.0f} times the quiet value",
+            one <= MOST * other,
+            f"{one / other:.2f} times; medians {statistics.median(busy):.1f} and {statistics.median(quiet):.1f} ms;"
+            f" {large.done} large deliveries meanwhile",
+        )
+    ]
+
+
+def _lags(number: int, *, beside: Callable[[], None] = lambda: None) -> list[float]:
+    """Milliseconds of so many posts, each published when the one before it has been delivered: no backlog of its own.
+
+    `beside` is called before each.
+    """
+    ids: list[int] = []
+    for _ in range(number):
+        beside()
+        ids.append(publish_post(author(SMALL), Draft(body="To the few of you.")).pk)
+        wait_until(partial(_is_delivered, ids[-1]))
+    ends = dict(
+        FanoutChunk.objects.filter(job__in=ids, state=State.DONE).values_list("job", "finished_at")
+    )
+    events = Event.objects.filter(name="post_published", payload__post_id__in=ids)
+    begins = dict(events.values_list("payload__post_id", "created_at"))
+    return [(ends[one] - begins[one]).total_seconds() * 1e3 for one in ids]
+
+
+def _is_delivered(post_id: int) -> bool:
+    return FanoutChunk.objects.filter(job=post_id, state=State.DONE).exists()
+
+
+class _Large:
+    """Large deliveries: always one or two of them are under way. From this thread: another would share its processor."""
+
+    def __init__(self) -> None:
+        self._waiting: list[Post] = []
+        self.done = 0
+
+    def keep_going(self) -> None:
+        """Publish again what has been delivered."""
+        left = [post for post in self._waiting if not is_delivered(post)]
+        self.done += len(self._waiting) - len(left)
+        self._waiting = left + [publish() for _ in range(AT_ONCE - len(left))]
+
+    def finish(self) -> None:
+        """Wait for those that are under way."""
+        for post in self._waiting:
+            delivered_in(post)
+
+
+def _p99(values: list[float]) -> float:
+    return statistics.quantiles(values, n=100)[98]

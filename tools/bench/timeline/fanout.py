@@ -1,0 +1,110 @@
+"""One post to 100,000 followers, a fifth of them online: from its event to the last receipt in PostgreSQL."""
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.db.models import Max
+
+from apps.caches.servers import timelines
+from apps.events.leases import State
+from apps.events.models import Event
+from apps.graph.models import Follower
+from apps.ids import MAX_ID
+from apps.posts.actions import publish_post
+from apps.posts.drafts import Draft
+from apps.posts.models import Post
+from apps.timeline.cache import HOME
+from apps.timeline.models import FanoutChunk, FanoutJob
+from runner.programs import QUEUES
+from tools.bench.measure import Spread
+from tools.bench.report import Line
+from tools.bench.timeline.people import CROWD, LIVE, PIPELINE, author, key_of, reader_ids
+from tools.bench.timeline.workers import wait_until, workers
+
+PROCESSES, WARM, ROUNDS, PLAIN_ROUNDS = 2, 2, 7, 3
+BAR = 150_000
+
+
+def run(directory: Path) -> list[Line]:
+    """Followers a second through real workers, beside what a script with redis-py does in one process."""
+    settings.RATE_LIMITS = dict.fromkeys(settings.RATE_LIMITS, (10**9, 60))
+    author(CROWD)
+    with workers(directory, QUEUES, processes=PROCESSES):
+        rates = [CROWD / delivered_in(publish()) for _ in range(WARM + ROUNDS)][WARM:]
+    ours = Spread.of(rates)
+    others = {
+        "EXISTS, then ZADD and trim, in pipelines of redis-py": _plainly(_to_those_online),
+        "ZADD and trim for every follower, in pipelines": _plainly(_to_everybody),
+    }
+    return [
+        Line(
+            f"a post to {CROWD:,} followers, {LIVE:.0%} online, {PROCESSES} worker processes",
+            "followers/s",
+            ours,
+            others,
+            f"at least {BAR:,}",
+            ours.median >= BAR,
+            f"from the event to the last receipt: {CROWD / ours.median * 1000:.0f} ms",
+        )
+    ]
+
+
+def publish() -> Post:
+    """A post of the author with the crowd."""
+    return publish_post(author(CROWD), Draft(body="To all of you."))
+
+
+def delivered_in(post: Post) -> float:
+    """Seconds from a post's event to the last receipt of its chunks, by the ledger."""
+    wait_until(lambda: is_delivered(post))
+    begin = Event.objects.filter(name="post_published", payload__post_id=post.pk).latest("pk")
+    receipts = FanoutChunk.objects.filter(job=post.pk).aggregate(last=Max("finished_at"))
+    seconds: float = (receipts["last"] - begin.created_at).total_seconds()
+    return seconds
+
+
+def is_delivered(post: Post) -> bool:
+    """Whether the ledger says that nothing is left to do for it."""
+    chunks = FanoutChunk.objects.filter(job=post.pk)
+    cut = FanoutJob.objects.filter(pk=post.pk, state=State.DONE).exists()
+    return cut and not chunks.exclude(state=State.DONE).exists()
+
+
+def _plainly(push: Callable[[Any, list[int], str], None]) -> Spread:
+    client, rates = timelines(), []
+    for number in range(PLAIN_ROUNDS):
+        member = str(MAX_ID - publish_nothing(number))
+        begin = time.perf_counter()
+        rows = Follower.objects.filter(owner=author(CROWD)).values_list("follower_id", flat=True)
+        readers = list(rows)
+        for start in range(0, len(readers), PIPELINE):
+            push(client, readers[start : start + PIPELINE], member)
+        rates.append(CROWD / (time.perf_counter() - begin))
+    dormant = reader_ids(CROWD)[int(CROWD * LIVE) :]
+    for start in range(0, len(dormant), PIPELINE):
+        client.unlink(*map(key_of, dormant[start : start + PIPELINE]))
+    return Spread.of(rates)
+
+
+def publish_nothing(number: int) -> int:
+    """An id above those of the windows."""
+    return (1 << 62) + (1 << 61) + number
+
+
+def _to_everybody(client: Any, readers: list[int], member: str) -> None:
+    pipeline = client.pipeline(transaction=False)
+    for reader in readers:
+        pipeline.zadd(key_of(reader), {member: 0})
+        pipeline.zremrangebyrank(key_of(reader), HOME.length, -1)
+    pipeline.execute()
+
+
+def _to_those_online(client: Any, readers: list[int], member: str) -> None:
+    asking = client.pipeline(transaction=False)
+    for reader in readers:
+        asking.exists(key_of(reader))
+    there = asking.execute()
+    _to_everybody(client, [one for one, is_there in zip(readers, there, strict=True) if is_there], member)  # fmt: skip

@@ -1,0 +1,51 @@
+"""Bytes of Redis per entry of a full home window (source 001: a sorted set, member the post, score the time)."""
+
+from pathlib import Path
+from typing import Any
+
+from apps.caches.servers import timelines
+from apps.ids import compose, second_of
+from apps.timeline.cache import HOME
+from tools.bench.measure import Spread
+from tools.bench.report import Line
+
+READER, BEGIN, SECONDS_APART = 1, 1_790_000_000, 37
+MOST_BYTES = 17.0
+LISTPACK, REDIS_DEFAULT = "zset-max-listpack-entries", 128
+
+
+def run(_directory: Path) -> list[Line]:
+    """Our window, the same as a skiplist, and ids scored by their time, as one would write it down first."""
+    client: Any = timelines()
+    ids = sorted((_post(number) for number in range(HOME.length)), reverse=True)
+    HOME.swap(READER, HOME.begin(READER) or "", ids, complete=False)
+    ours = _bytes_each(client, f"{HOME.prefix}:{{{READER}}}")
+    allowed = client.config_get(LISTPACK)[LISTPACK]
+    client.zadd("bench:scored", {str(one): second_of(one) for one in ids})
+    others = {"scored by time, in a listpack": _bytes_each(client, "bench:scored")}
+    client.config_set(LISTPACK, REDIS_DEFAULT)
+    client.zunionstore("bench:skiplist", [f"{HOME.prefix}:{{{READER}}}"])
+    client.zunionstore("bench:scored-skiplist", ["bench:scored"])
+    others["the same as a skiplist (Redis' default of 128 entries)"] = _bytes_each(client, "bench:skiplist")  # fmt: skip
+    others["scored by time, as a skiplist"] = _bytes_each(client, "bench:scored-skiplist")
+    client.config_set(LISTPACK, allowed)
+    client.unlink("bench:scored", "bench:skiplist", "bench:scored-skiplist")
+    HOME.drop(READER)
+    return [
+        Line(
+            f"memory of an entry, in windows of {HOME.length}",
+            "bytes",
+            ours,
+            others,
+            f"at most {MOST_BYTES:.0f}",
+            ours.median <= MOST_BYTES,
+        )
+    ]
+
+
+def _post(number: int) -> int:
+    return compose(BEGIN + number * SECONDS_APART, author_id=5 + number % 300, sequence=0)
+
+
+def _bytes_each(client: Any, key: str) -> Spread:
+    return Spread.exact(client.memory_usage(key, samples=0) / client.zcard(key))

@@ -1,0 +1,107 @@
+"""A warm home page of 20 posts, beside the query one would write first: the newest posts of whom the reader follows.
+
+That query is quick while followees post often, since PostgreSQL walks the newest posts backwards and soon has 20; it is slow
+for a reader whose followees have been silent while others wrote.
+"""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from apps.accounts.models import User
+from apps.accounts.tasks import tend_counts as tend_user_counts
+from apps.caches.together import Together
+from apps.engagement.models import Bookmark, Like
+from apps.engagement.tasks import tend_filters
+from apps.graph.models import Followee
+from apps.paging import Cursor
+from apps.posts.models import OPEN, Attachment, Kind, Mention, Post
+from apps.posts.tasks import tend_counts
+from apps.timeline.home import home_timeline
+from tools.bench.measure import Spread, compare
+from tools.bench.population import make_reader, write_posts
+from tools.bench.report import Line
+
+LIMIT, POSTS_EACH, NOISE_POSTS = 20, 50, 100
+FOLLOWEES = (500, 2000)
+SECONDS_APART = 97
+TRIPS_MOST = 2  # no reposts among them
+
+
+def run(_directory: Path) -> list[Line]:
+    """Readers of 500 and of 2,000 followees who post now, and who last posted before a crowd of others did."""
+    now = int(timezone.now().timestamp())
+    age = POSTS_EACH * SECONDS_APART + SECONDS_APART
+    for most in FOLLOWEES:
+        write_posts(f"dormant{most}x", most, POSTS_EACH, begin=now - 4 * age, apart=SECONDS_APART)
+        write_posts(f"active{most}x", most, POSTS_EACH, begin=now - age, apart=SECONDS_APART)
+    write_posts("othersx", FOLLOWEES[-1], NOISE_POSTS, begin=now - 2 * age, apart=SECONDS_APART)
+    with connection.cursor() as sql:
+        sql.execute("ANALYZE posts_post, accounts_user, graph_followee")
+    for tend in (tend_counts, tend_user_counts, tend_filters):
+        tend()
+    return [_line(kind, most) for most in FOLLOWEES for kind in ("active", "dormant")]
+
+
+def _line(kind: str, most: int) -> Line:
+    viewer = make_reader(f"reader_{kind}{most}", f"{kind}{most}x")
+
+    def ours() -> Any:
+        return home_timeline(viewer, Cursor(limit=LIMIT)).items
+
+    def pull() -> Any:
+        return _pulled(viewer)
+
+    for _warm in range(3):
+        ours()
+    queries, trips = _cost(ours)
+    assert [item.id for item in ours()] == [post.pk for post in pull()]
+    taken = compare({"ours": ours, "pull": pull})
+    mine, theirs = _milliseconds(taken["ours"]), _milliseconds(taken["pull"])
+    return Line(
+        f"home page of {LIMIT}, warm; {most:,} {kind} followees",
+        "ms",
+        mine,
+        {f"pull in SQL by the ORM, {_cost(pull)[0]} queries": theirs},
+        f"0 SQL, at most {TRIPS_MOST} trips",
+        queries == 0 and trips <= TRIPS_MOST,
+        f"{queries} SQL, {trips} trips, {1000 / mine.median:,.0f} pages/s a core; pull {1000 / theirs.median:,.0f}",
+    )
+
+
+def _pulled(viewer: User) -> list[Post]:
+    """The same page as one would write it down first."""
+    followees = Followee.objects.filter(owner=viewer).values("followee")
+    posts = list(
+        Post.objects.filter(
+            author__in=followees, deleted_at=None, visibility__in=OPEN, author__suspended_at=None
+        )
+        .exclude(kind=Kind.REPOST)
+        .select_related("author", "author__counts")
+        .order_by("-pk")[:LIMIT]
+    )
+    ids = [post.pk for post in posts]
+    list(Attachment.objects.filter(post__in=ids))
+    list(Mention.objects.filter(post__in=ids).select_related("user"))
+    set(Like.objects.filter(user=viewer, post__in=ids).values_list("post", flat=True))
+    set(Bookmark.objects.filter(user=viewer, post__in=ids).values_list("post", flat=True))
+    return posts
+
+
+def _cost(read: Callable[[], Any]) -> tuple[int, int]:
+    """The queries and the round trips of a page: each time that something waits for what it sent together."""
+    with (
+        patch.object(Together, "land", autospec=True, side_effect=Together.land) as land,
+        CaptureQueriesContext(connection) as seen,
+    ):
+        read()
+    return len(seen), land.call_count
+
+
+def _milliseconds(taken: Spread) -> Spread:
+    return Spread(taken.median / 1000, taken.low / 1000, taken.high / 1000)

@@ -1,0 +1,200 @@
+"""A window made anew, and pages below it, beside the query that one would write first (sources 001, 004).
+
+The last part of the suite: what it writes into PostgreSQL stays there.
+"""
+
+import gc
+import heapq
+import time
+from collections.abc import Callable
+from itertools import groupby, islice
+from pathlib import Path
+
+from django.db import connection
+
+from apps.ids import EPOCH, first_id_at
+from apps.paging import Cursor
+from apps.timeline import older, outbox, pull, replica
+from apps.timeline.cache import HOME, SHORT_OUTBOXES
+from apps.timeline.rebuild import rebuild_home
+from tools.bench.measure import Spread, compare
+from tools.bench.report import Line
+
+AUTHORS, POSTS_EACH, DAYS = 2_000, 200, 50
+FIRST = 1_000_001  # user ids far from those of other parts
+FEW, MANY = FIRST + AUTHORS, FIRST + AUTHORS + 1  # readers: of the first 500 authors, of all
+FOLLOWED = {FEW: 500, MANY: AUTHORS}
+PAGE, ROUNDS, COLD_ROUNDS, WORST_MS = 21, 15, 5, 25.0
+
+# What source 001 begins with, and gives up: it sorts all that the followees ever wrote.
+NAIVE = """
+SELECT id FROM posts_post
+WHERE author_id IN (SELECT followee_id FROM graph_followee WHERE owner_id = %(reader)s) AND deleted_at IS NULL
+  AND visibility IN ('public', 'unlisted') AND id < %(newest)s
+ORDER BY created_at DESC, id DESC LIMIT %(count)s
+"""
+
+# Posts at random seconds, so that neighbours in the table are not neighbours in a timeline.
+_POPULATE = """
+INSERT INTO accounts_user (id, password, is_superuser, handle, display_name, bio, avatar, interface_language, theme,
+    text_size, is_staff, is_active, suspension_reason, created_at)
+SELECT n, '!', false, 'bench_' || n, '', '', '', '', 'auto', 'normal', false, true, '', now()
+FROM generate_series(%(first)s, %(last)s) n;
+INSERT INTO accounts_usercounts (user_id, followers, following, posts, last_post_id, outbox_revision)
+SELECT n, 0, 0, 0, 0, 1 FROM generate_series(%(first)s, %(last)s) n;
+INSERT INTO posts_post (id, author_id, kind, body, content_warning, language, visibility, thread_id, version, created_at)
+SELECT (second << 32) | (author << 4), author, 'text', repeat('x', 140), '', 'en', 'public', 0, 1,
+    to_timestamp(second + %(epoch)s)
+FROM (
+    SELECT author, (%(now)s - random() * %(seconds)s)::bigint AS second
+    FROM generate_series(1, %(each)s), generate_series(%(first)s, %(authors)s) author
+) written ON CONFLICT DO NOTHING;
+"""
+_FOLLOW = """
+INSERT INTO graph_followee (owner_id, followee_id, created_at)
+SELECT %(reader)s, n, now() FROM generate_series(%(first)s, %(last)s) n
+"""
+
+
+def run(_directory: Path) -> list[Line]:
+    """Rebuilds of one window; then pages below it."""
+    _populate()
+    gc.freeze()  # as a web process does: what earlier parts left is not looked through again
+    return [
+        _warm(),
+        *(_cold(reader) for reader in FOLLOWED),
+        *(_deep(reader) for reader in FOLLOWED),
+    ]
+
+
+def _warm() -> Line:
+    rebuild(MANY)
+    ways: dict[str, Callable[[], object]] = {
+        "ours": lambda: rebuild(MANY),
+        "merged in plain Python": lambda: _plain(MANY),
+    }
+    ways |= {
+        f"naive SQL, {number} followees, no window": _naive(reader, HOME.length)
+        for reader, number in FOLLOWED.items()
+    }
+    found = _milliseconds(compare(ways, rounds=ROUNDS))
+    ours = found.pop("ours")
+    return Line(
+        f"rebuild of a home window, {AUTHORS:,} followees of {POSTS_EACH} posts, warm vectors",
+        "ms",
+        ours,
+        found,
+        f"at most {WORST_MS:.0f}",
+        ours.median <= WORST_MS,
+    )
+
+
+def _cold(reader: int) -> Line:
+    number = FOLLOWED[reader]
+    while replica.newest(reader, [FIRST], Cursor(since_id=_present(days=DAYS)), 1) is None:
+        replica.tend()
+    limits = outbox.EN_MASSE
+
+    def from_posts() -> None:
+        outbox.EN_MASSE = AUTHORS * 2
+        rebuild(reader)
+
+    def from_replica() -> None:
+        outbox.EN_MASSE = min(number, limits)
+        rebuild(reader)
+
+    taken = {"vectors": _cold_each(number, from_posts), "replica": _cold_each(number, from_replica)}
+    outbox.EN_MASSE = limits
+    return Line(
+        f"the same without any vector, {number:,} followees",
+        "ms",
+        taken["vectors"],
+        {"from the replicas on one shard": taken["replica"]}
+        | _milliseconds(compare({"naive SQL": _naive(reader, HOME.length)}, rounds=COLD_ROUNDS)),
+        note="vectors are made again",
+    )
+
+
+def _cold_each(number: int, way: Callable[[], None]) -> Spread:
+    taken = []
+    for _round in range(COLD_ROUNDS):
+        for start in range(FIRST, FIRST + number, 500):
+            SHORT_OUTBOXES.delete_many(range(start, start + 500))
+        begin = time.perf_counter()
+        way()
+        taken.append((time.perf_counter() - begin) * 1e3)
+    return Spread.of(taken)
+
+
+def _deep(reader: int) -> Line:
+    rebuild(reader)
+    below = Cursor(max_id=HOME.ids(reader)[-1])
+    older.home_ids(reader, below, PAGE)
+    ways = {
+        "ours": lambda: older.home_ids(reader, below, PAGE),
+        "pulled from the outboxes": lambda: outbox.of_followees(reader, below, PAGE),
+        "pulled by one scan per followee": lambda: pull.home_ids(reader, below, PAGE),
+        "naive SQL": _naive(reader, PAGE, below.max_id),
+    }
+    found = _milliseconds(compare(ways, rounds=ROUNDS))
+    what = f"a page below the window, from the second level, {FOLLOWED[reader]:,} followees"
+    return Line(what, "ms", found.pop("ours"), found)
+
+
+def rebuild(reader: int) -> None:
+    """Throw a window away and make it anew."""
+    HOME.drop(reader)
+    if not rebuild_home(reader):
+        raise RuntimeError("there is no window")
+
+
+def _naive(reader: int, count: int, newest: int | None = None) -> Callable[[], object]:
+    values = {"reader": reader, "count": count, "newest": newest or _present()}
+
+    def read() -> object:
+        with connection.cursor() as sql:
+            sql.execute(NAIVE, values)
+            return sql.fetchall()
+
+    return read
+
+
+def _plain(reader: int) -> list[int]:
+    """The same vectors as lists, merged by heapq."""
+    authors = range(FIRST, FIRST + FOLLOWED[reader])
+    lists: list[list[int]] = []
+    for start in range(0, len(authors), 500):
+        vectors = SHORT_OUTBOXES.peek_many(authors[start : start + 500])
+        lists += [vector.ids.tolist() for vector in vectors.values()]
+    merged = heapq.merge(*lists, reverse=True)
+    return [one for one, _same in islice(groupby(merged), HOME.length)]
+
+
+def _milliseconds(found: dict[str, Spread]) -> dict[str, Spread]:
+    return {
+        name: Spread(one.median / 1e3, one.low / 1e3, one.high / 1e3) for name, one in found.items()
+    }
+
+
+def _present(*, days: int = 0) -> int:
+    return first_id_at(int(time.time()) - days * 24 * 3600)
+
+
+def _populate() -> None:
+    values = {
+        "first": FIRST,
+        "authors": FIRST + AUTHORS - 1,
+        "last": MANY,
+        "each": POSTS_EACH,
+        "epoch": EPOCH,
+        "now": int(time.time()) - EPOCH - 3600,
+        "seconds": (DAYS - 1) * 24 * 3600,
+    }
+    with connection.cursor() as sql:
+        sql.execute("SET statement_timeout = 0")
+        for statement in _POPULATE.split(";\n"):
+            if statement.strip():
+                sql.execute(statement, values)
+        for reader, number in FOLLOWED.items():
+            sql.execute(_FOLLOW, {"reader": reader, "first": FIRST, "last": FIRST + number - 1})
+        sql.execute("VACUUM ANALYZE posts_post, graph_followee, accounts_usercounts")

@@ -1,0 +1,47 @@
+"""Real Celery workers on the benchmark's own servers, ended with it."""
+
+import os
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+
+from apps.timeline.delivery.fanout import BULK
+from runner.checkout import ROOT
+from runner.processes import spawn
+from runner.processes import wait_until as started
+
+START_SECONDS, STOP_SECONDS, WAIT_SECONDS, LOOK_SECONDS = 60, 10, 120, 0.02
+YIELDS = ("nice", "-n", "10")  # a worker for large deliveries alone, as in docker-compose.yml
+
+
+@contextmanager
+def workers(directory: Path, queues: str, *, processes: int = 1) -> Iterator[None]:
+    """One worker for these queues, with so many processes."""
+    name = queues.replace(",", "-")
+    command = [
+        *(YIELDS if queues == BULK else ()), sys.executable, "-m", "celery", "-A", "feedsite", "worker", "-Q", queues,
+        "-n", f"{name}@%h", "--concurrency", str(processes), "--without-gossip", "--without-mingle", "-l", "INFO",
+    ]  # fmt: skip
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    child = spawn("a worker", command, log=directory / f"{name}.log", environment=environment)
+    try:
+        started(partial(_is_ready, child.log), child, seconds=START_SECONDS)
+        yield
+    finally:
+        child.stop(STOP_SECONDS)
+
+
+def _is_ready(log: Path) -> bool:
+    return " ready." in log.read_text()
+
+
+def wait_until(condition: Callable[[], bool], *, seconds: float = WAIT_SECONDS) -> None:
+    """Wait for something; RuntimeError when it takes too long."""
+    deadline = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > deadline:
+            raise RuntimeError("a benchmark waited in vain")
+        time.sleep(LOOK_SECONDS)

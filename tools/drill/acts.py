@@ -1,0 +1,291 @@
+"""What the people of a drill do, through HTTP, and how the answers are noted in the history."""
+
+import random
+import re
+from collections import defaultdict
+from collections.abc import Callable
+from typing import Any
+
+from tools.drill.history import FAIL, OK, UNKNOWN, History, Operation
+from tools.drill.known import KnownPosts, Published
+from tools.drill.wire import Answer, NoAnswerError, Wire
+from tools.drill.world import Person, World
+
+PUBLISH_TRIES = 4
+WALK_PAGES = 8
+WORDS = ("river", "window", "lamp", "paper", "cloud", "garden", "bridge", "letter", "stone")
+ANCHOR = re.compile(rb'<article [^>]*id="p(\d+)"')
+LIKELY = 0.8
+UNDOES = {
+    "follow": "unfollow", "unfollow": "follow", "block": "unblock", "unblock": "follow", "mute": "unmute",
+    "unmute": "mute",
+}  # fmt: skip
+NEXT = re.compile(r'[?&]max_id=(\d+)[^>]*>; rel="next"')
+DEGRADED = "x-feed-degraded"  # what is missing from a page, if anything
+
+
+class Acts:
+    """The operations of one client thread; each returns when it is noted."""
+
+    def __init__(
+        self, world: World, known: KnownPosts, wire: Wire, history: History, chance: random.Random
+    ) -> None:
+        self._world = world
+        self._known = known
+        self._wire = wire
+        self._history = history
+        self._chance = chance
+        # (person, verb) -> to whom it could be done: whoever is followed can be left, blocked and muted
+        self._stands: dict[tuple[int, str], list[int]] = defaultdict(list)
+        people = {one.id for one in world.people}
+        for follower, followee in sorted(world.follows):
+            if follower in people:
+                for verb in ("unfollow", "block", "mute"):
+                    self._stands[follower, verb].append(followee)
+
+    # --- writing -------------------------------------------------------------------------------
+
+    def publish(self, person: Person, visibility: str = "public") -> None:
+        """A new post; an answer that got lost is asked for again with the same Idempotency-Key."""
+        named = self._somebody(person) if visibility == "direct" else None
+        circle = self._world.circles.get(person.id) if visibility == "circle" else None
+        if visibility == "circle" and circle is None:
+            visibility = "private"
+        self._send_post(person, visibility, named=named.id if named else None, circle=circle)
+
+    def answer(self, person: Person) -> None:
+        """A reply to a public post."""
+        parent = self._known.any_open(self._chance)
+        if parent is not None:
+            self._send_post(person, "public", reply_to=parent.id)
+
+    def _send_post(self, person: Person, visibility: str, **about: Any) -> None:
+        operation = self._history.invoke(person.id, "publish", visibility=visibility, **about)
+        text = f"n{operation.number} " + " ".join(self._chance.choices(WORDS, k=6))
+        if about.get("named"):
+            text += f" @{self._handle(about['named'])}"
+        body = {"status": text, "visibility": visibility}
+        if about.get("circle"):
+            body["circle_id"] = str(about["circle"])
+        if about.get("reply_to"):
+            body["in_reply_to_id"] = str(about["reply_to"])
+        headers = {**bearer(person), "Idempotency-Key": f"drill-{operation.number}"}
+        answer = self._post_stubbornly(headers, body)
+        post_id = int(answer.json()["id"]) if answer is not None and answer.status == 200 else None
+        self._finish(operation, answer, found=post_id)
+        if post_id is not None:
+            self._known.add(Published(post_id, person.id, visibility))
+
+    def _post_stubbornly(self, headers: dict[str, str], body: dict[str, Any]) -> Answer | None:
+        answer = None
+        for _try in range(PUBLISH_TRIES):
+            try:
+                answer = self._wire.write("POST", "/api/v1/statuses", headers, body)
+            except NoAnswerError:
+                answer = None
+                continue
+            if answer.status < 500:
+                break
+        return answer
+
+    def edit(self, person: Person) -> None:
+        """Another text for an open post of one's own."""
+        post = self._known.own_open(person.id, self._chance)
+        if post is None:
+            return
+        text = f"edited {' '.join(self._chance.choices(WORDS, k=5))}"
+        path = f"/api/v1/statuses/{post.id}"
+        self._write(person, "edit", "PUT", path, {"status": text}, post=post.id)
+
+    def delete(self, person: Person) -> None:
+        """Delete a post of one's own; then somebody looks for it at once."""
+        post = self._known.take_own(person.id, self._chance)
+        if post is None:
+            return
+        path = f"/api/v1/statuses/{post.id}"
+        if self._write(person, "delete", "DELETE", path, post=post.id):
+            self.show(self._somebody(person), post.id)
+            self.home(person)
+
+    def repost(self, person: Person) -> None:
+        """Share an open post."""
+        post = self._known.any_open(self._chance)
+        if post is None:
+            return
+        operation = self._history.invoke(person.id, "repost", source=post.id)
+        path = f"/api/v1/statuses/{post.id}/reblog"
+        answer = self._answered(person, "POST", path)
+        made = int(answer.json()["id"]) if answer is not None and answer.status == 200 else None
+        self._finish(operation, answer, found=made)
+
+    def mark(self, person: Person, verb: str) -> None:
+        """Like or bookmark a post, or take it back."""
+        post = self._known.any_open(self._chance)
+        if post is not None:
+            path = f"/api/v1/statuses/{post.id}/{verb}"
+            self._write(person, verb, "POST", path, post=post.id)
+
+    def relate(self, person: Person, verb: str) -> None:
+        """Follow, block, mute somebody, or the opposite; then look at one's home, which must know."""
+        other = self._whom(person, verb)
+        path = f"/api/v1/accounts/{other}/{verb}"
+        if self._write(person, verb, "POST", path, other=other):
+            self._stands[person.id, UNDOES[verb]].append(other)
+            self.home(person)
+
+    def _whom(self, person: Person, verb: str) -> int:
+        """Somebody to whom the verb makes a difference, most of the time."""
+        standing = self._stands[person.id, verb]
+        if standing and self._chance.random() < LIKELY:
+            return standing.pop(self._chance.randrange(len(standing)))
+        return self._somebody(person).id
+
+    # --- reading -------------------------------------------------------------------------------
+
+    def home(self, person: Person) -> None:
+        """The newest page of one's home, by the API."""
+        self._page(person, "home", "/api/v1/timelines/home?limit=20")
+
+    def home_html(self, person: Person) -> None:
+        """The same as a browser sees it."""
+        operation = self._history.invoke(person.id, "home_html")
+        answer = self._got(operation, "/", {"Cookie": f"sessionid={person.session}"})
+        if answer is not None and answer.status == 200:
+            ids = [int(found) for found in ANCHOR.findall(answer.body)]
+            found = {"ids": ids, "degraded": _degraded(answer), "next": None}
+            self._history.complete(operation, OK, status=200, found=found)
+
+    def profile(self, person: Person) -> None:
+        """Somebody's posts."""
+        other = self._somebody(person)
+        path = f"/api/v1/accounts/{other.id}/statuses?limit=20"
+        self._page(person, "profile", path, other=other.id)
+
+    def public(self, person: Person) -> None:
+        """What everybody says."""
+        self._page(person, "public", "/api/v1/timelines/public?limit=20")
+
+    def show(self, person: Person, post_id: int) -> None:
+        """One post."""
+        operation = self._history.invoke(person.id, "show", post=post_id)
+        answer = self._got(operation, f"/api/v1/statuses/{post_id}", bearer(person))
+        if answer is not None:
+            ids = [int(answer.json()["id"])] if answer.status == 200 else []
+            found = {"ids": ids, "degraded": False, "next": None}
+            self._history.complete(operation, OK, status=answer.status, found=found)
+
+    def walk(self, person: Person) -> None:
+        """Home, page by page."""
+        walk = self._history.invoke(person.id, "walk").number
+        cursor: int | None = None
+        for _page in range(self._chance.randint(2, WALK_PAGES)):
+            path = "/api/v1/timelines/home?limit=20" + (f"&max_id={cursor}" if cursor else "")
+            cursor = self._page(person, "home", path, walk=walk, max_id=cursor)
+            if cursor is None:
+                break
+
+    def _page(self, person: Person, name: str, path: str, **args: Any) -> int | None:
+        """Read a page; the `max_id` of the next one, None at the end."""
+        operation = self._history.invoke(person.id, name, **args)
+        answer = self._got(operation, path, bearer(person))
+        if answer is None:
+            return None
+        following = NEXT.search(answer.headers.get("link", ""))
+        cursor = int(following[1]) if following else None
+        ids = [int(one["id"]) for one in answer.json()] if answer.status == 200 else []
+        found = {"ids": ids, "degraded": _degraded(answer), "next": cursor}
+        outcome = OK if answer.status == 200 else FAIL
+        self._history.complete(operation, outcome, status=answer.status, found=found)
+        return cursor
+
+    def _got(self, operation: Operation, path: str, headers: dict[str, str]) -> Answer | None:
+        """The answer to a read; None when there was none, or a failure, which is then noted."""
+        try:
+            answer = self._wire.read(path, headers)
+        except NoAnswerError:
+            self._history.complete(operation, UNKNOWN)
+            return None
+        if answer.status >= 500:
+            self._history.complete(operation, FAIL, status=answer.status)
+            return None
+        return answer
+
+    # --- both ----------------------------------------------------------------------------------
+
+    def _write(
+        self,
+        person: Person,
+        name: str,
+        method: str,
+        path: str,
+        body: dict[str, Any] | None = None,
+        **args: Any,
+    ) -> bool:
+        operation = self._history.invoke(person.id, name, **args)
+        answer = self._answered(person, method, path, body)
+        self._finish(operation, answer)
+        return answer is not None and answer.status == 200
+
+    def _answered(
+        self, person: Person, method: str, path: str, body: dict[str, Any] | None = None
+    ) -> Answer | None:
+        try:
+            return self._wire.write(method, path, bearer(person), body)
+        except NoAnswerError:
+            return None
+
+    def _finish(self, operation: Operation, answer: Answer | None, *, found: Any = None) -> None:
+        """A failure of the server says nothing about what it did before it failed."""
+        if answer is None or answer.status >= 500:
+            status = answer.status if answer else 0
+            self._history.complete(operation, UNKNOWN, status=status)
+        else:
+            outcome = OK if answer.status == 200 else FAIL
+            self._history.complete(operation, outcome, status=answer.status, found=found)
+
+    def _somebody(self, person: Person) -> Person:
+        while True:
+            other = self._chance.choice(self._world.people)
+            if other.id != person.id:
+                return other
+
+    def _handle(self, user_id: int) -> str:
+        return next(one.handle for one in self._world.people if one.id == user_id)
+
+
+def repertoire(acts: Acts) -> list[tuple[Callable[[Person], None], int, bool]]:
+    """(act, weight, whether active writers do it more often)."""
+    return [
+        (acts.publish, 64, True),
+        (lambda one: acts.publish(one, "private"), 6, True),
+        (lambda one: acts.publish(one, "direct"), 3, True),
+        (lambda one: acts.publish(one, "circle"), 3, True),
+        (lambda one: acts.publish(one, "unlisted"), 3, True),
+        (acts.answer, 4, False),
+        (acts.edit, 3, True),
+        (acts.delete, 4, True),
+        (acts.repost, 4, False),
+        (lambda one: acts.mark(one, "favourite"), 4, False),
+        (lambda one: acts.mark(one, "unfavourite"), 1, False),
+        (lambda one: acts.mark(one, "bookmark"), 1, False),
+        (lambda one: acts.relate(one, "follow"), 2, False),
+        (lambda one: acts.relate(one, "unfollow"), 1, False),
+        (lambda one: acts.relate(one, "block"), 1, False),
+        (lambda one: acts.relate(one, "unblock"), 1, False),
+        (lambda one: acts.relate(one, "mute"), 1, False),
+        (lambda one: acts.relate(one, "unmute"), 1, False),
+        (acts.home, 8, False),
+        (acts.home_html, 3, False),
+        (acts.walk, 1, False),
+        (acts.profile, 2, False),
+        (acts.public, 1, False),
+    ]
+
+
+def bearer(person: Person) -> dict[str, str]:
+    """The header that says who asks."""
+    return {"Authorization": f"Bearer {person.token}"}
+
+
+def _degraded(answer: Answer) -> bool:
+    return DEGRADED in answer.headers

@@ -1,0 +1,269 @@
+"""Deliberate breaks: each switches one mechanism off, to see that the drill or a test notices (docs/drill.md).
+
+They live here only. A broken process finds `tools/drill/entry` on its path, and patches the named module right after its import;
+so the same switch works for the processes of a drill and for pytest (`python -m tools.drill.breaks NAME -- pytest ...`).
+"""
+
+import importlib.abc
+import importlib.machinery
+import importlib.util
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from runner.checkout import ROOT
+from runner.problems import LaunchError
+
+SWITCH = "FEEDSITE_DRILL_BREAK"
+ENTRY = Path(__file__).resolve().parent / "entry"
+
+
+@dataclass(frozen=True, slots=True)
+class Break:
+    """What is switched off, in which module, and how."""
+
+    about: str
+    module: str
+    apply: Callable[[Any], None]
+
+
+def _reword(module: Any, name: str, old: str, new: str) -> None:
+    """A piece of a script is another. LookupError when it is not there: then the break breaks nothing any more."""
+    text = getattr(module, name)
+    if old not in text:
+        raise LookupError(f"{module.__name__}.{name} has no {old!r}")
+    setattr(module, name, text.replace(old, new))
+
+
+def _replaced(name: str, old: str, new: str) -> Callable[[Any], None]:
+    """A break of a script."""
+    return lambda module: _reword(module, name, old, new)
+
+
+def _nothing(*names: str) -> Callable[[Any], None]:
+    """A break of functions: they do nothing."""
+
+    def apply(module: Any) -> None:
+        for name in names:
+            getattr(module, name)  # a name that is gone is an error, not a break
+            setattr(module, name, lambda *_args, **_options: None)
+
+    return apply
+
+
+def _id_cursor(module: Any) -> None:
+    """Rows of work are found by "id above the last one seen" instead of by their state."""
+    original = module.claim
+    seen: dict[Any, int] = {}
+
+    def claim(model: Any, *, limit: int, only: list[int] | None = None) -> list[Any]:
+        rows = original(model, limit=limit, only=only)
+        rows = [row for row in rows if row.pk > seen.get(model, 0)]
+        seen[model] = max([seen.get(model, 0), *(row.pk for row in rows)])
+        return rows
+
+    module.claim = claim
+
+
+def _no_sweep(module: Any) -> None:
+    """The sweep of events looks at nothing; the task itself is Celery's already."""
+    module.SWEEP_LIMIT, module.SWEEP_SECONDS = 0, 0.0
+
+
+def _no_lease(module: Any) -> None:
+    """Claimed rows are due at once for everybody else."""
+    module.LEASE = module.timedelta(0)
+
+
+def _half_built(module: Any) -> None:
+    """A window is put live when its first entries are there, and filled up afterwards."""
+    original = module.Windows.swap
+
+    def swap(self: Any, reader_id: int, token: str, post_ids: Sequence[int], **_end: bool) -> bool:
+        done: bool = original(self, reader_id, token, post_ids[:3], complete=True)
+        time.sleep(0.3)
+        self.push([reader_id], list(post_ids[3:]))
+        return done
+
+    module.Windows.swap = swap
+
+
+def _wrong_sentinel(module: Any) -> None:
+    """Every rebuilt window says that nothing older exists."""
+    original = module.Windows.swap
+
+    def swap(self: Any, reader_id: int, token: str, post_ids: Sequence[int], **_end: bool) -> bool:
+        done: bool = original(self, reader_id, token, post_ids[: self.length // 4], complete=True)
+        return done
+
+    module.Windows.swap = swap
+
+
+def _no_building_key(module: Any) -> None:
+    """A rebuild is not registered: what is pushed while its snapshot is read is lost."""
+    _reword(module, "BEGIN", "redis.call('ZADD', KEYS[2], 0, '~~')", "")
+    _reword(module, "SWAP", " or redis.call('EXISTS', KEYS[2]) == 0", "")
+    _reword(module, "SWAP", "local cut = ", "redis.call('DEL', KEYS[2])\nlocal cut = nil and ")
+
+
+def _exists_then_add(module: Any) -> None:
+    """A push does not look whether there is a window, as if that had been asked in a command before."""
+    _reword(module, "PUSH", "if there == 0 then return 0 end", "")
+    _reword(
+        module,
+        "PUSH",
+        " or not last[1] then return 0 end",
+        " then return 0 end\nlast[1] = last[1] or '~'",
+    )
+
+
+def _no_relation_fence(module: Any) -> None:
+    """Relations in Redis are believed whatever their revision."""
+    module._fence = lambda *_revision: -1  # noqa: SLF001 -- what a break is about
+
+
+def _no_outbox_fence(module: Any) -> None:
+    """Vectors are believed whatever their revision."""
+    original = module.ReadThrough.get_many
+
+    def get_many(self: Any, keys: Any, load: Any, **options: Any) -> Any:
+        options.pop("accept", None)
+        return original(self, keys, load, **options)
+
+    module.ReadThrough.get_many = get_many
+
+
+def _no_generation(module: Any) -> None:
+    """A Memcached node that returns is trusted with the memory it has."""
+    module.Suspicion.miss_write = lambda _self: None
+    module.Suspicion.wanted = lambda _self, stamp: (stamp or 1, 0)
+
+
+def _before_commit(module: Any) -> None:
+    """Caches are written inside the transaction."""
+    module.transaction = _AtOnce(module.transaction)
+
+
+class _AtOnce:
+    """Django's `transaction` with an `on_commit` that does not wait."""
+
+    def __init__(self, original: Any) -> None:
+        self._original = original
+
+    def on_commit(self, act: Callable[[], object], **_options: object) -> None:
+        act()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._original, name)
+
+
+SCRIPTS, LEASES = "apps.caches.structures.windowscripts", "apps.events.leases"
+BREAKS: dict[str, Break] = {
+    "no-tombstone": Break(
+        "late deliveries of deleted posts are not stopped",
+        SCRIPTS,
+        _replaced("PUSH", "redis.call('EXISTS', KEYS[m]) == 0", "true"),
+    ),
+    "no-building-key": Break("rebuild without a building key", SCRIPTS, _no_building_key),
+    "half-built": Break(
+        "a window is live before it is whole", "apps.caches.structures.window", _half_built
+    ),
+    "wrong-sentinel": Break(
+        "windows end too early", "apps.caches.structures.window", _wrong_sentinel
+    ),
+    "exists-then-add": Break("pushes make windows", SCRIPTS, _exists_then_add),
+    "no-hole-guard": Break(
+        "ids below the end of a window are added",
+        SCRIPTS,
+        _replaced(
+            "PUSH",
+            "if last[1] ~= '~' and last[1] ~= '~~' and member > last[1] then return 1 end",
+            "",
+        ),
+    ),
+    "id-cursor": Break("work by id instead of by state", LEASES, _id_cursor),
+    "no-lease": Break("claims without a lease", LEASES, _no_lease),
+    "no-event-sweeper": Break(
+        "what the doorbell of events missed stays", "apps.events.tasks", _no_sweep
+    ),
+    "no-own-push": Break(
+        "authors wait for the workers", "apps.timeline.publishing", _nothing("_show_to_author")
+    ),
+    "no-backfill": Break(
+        "follows change no window", "apps.timeline.delivery.fanout", _nothing("follow_changed")
+    ),
+    "no-relation-fence": Break(
+        "relations without a fence", "apps.caches.structures.longset", _no_relation_fence
+    ),
+    "no-outbox-fence": Break(
+        "vectors without a fence", "apps.caches.readthrough", _no_outbox_fence
+    ),
+    "no-generation": Break(
+        "returned nodes are trusted", "apps.caches.memcached.suspicion", _no_generation
+    ),
+    "before-commit": Break("caches before the commit", "apps.posts.upkeep", _before_commit),
+}
+
+
+APPLIED: list[str] = []  # the breaks of this process that have found what they break
+
+
+class _AfterImport(importlib.abc.MetaPathFinder):
+    """Lets one module be imported as ever, then breaks it."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._broken = BREAKS[name]
+        self._is_looking = False
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> importlib.machinery.ModuleSpec | None:
+        if fullname != self._broken.module or self._is_looking:
+            return None
+        self._is_looking = True
+        try:
+            spec = importlib.util.find_spec(fullname)
+        finally:
+            self._is_looking = False
+        if spec is not None and spec.loader is not None:
+            loader: Any = spec.loader
+            execute = loader.exec_module
+
+            def exec_module(module: ModuleType) -> None:
+                execute(module)
+                self._broken.apply(module)
+                APPLIED.append(self._name)
+
+            loader.exec_module = exec_module
+        return spec
+
+
+def install(name: str) -> None:
+    """Break this process, before it imports what is to be broken."""
+    sys.meta_path.insert(0, _AfterImport(name))
+
+
+def switched_on(environment: Mapping[str, str], name: str) -> dict[str, str]:
+    """The environment of a process that is broken. LaunchError when there is no such break."""
+    if name not in BREAKS:
+        raise LaunchError(f"there is no break {name!r}; choose from {', '.join(BREAKS)}")
+    path = os.pathsep.join([str(ENTRY), environment.get("PYTHONPATH", str(ROOT))])
+    return {**environment, SWITCH: name, "PYTHONPATH": path}
+
+
+def main(command_line: list[str]) -> int:
+    """`python -m tools.drill.breaks NAME -- COMMAND ...`: run a Python module broken, such as pytest."""
+    name, _, *command = command_line
+    environment = switched_on({**os.environ, "PYTHONPATH": str(ROOT)}, name)
+    return subprocess.run([sys.executable, "-m", *command], env=environment, check=False).returncode  # noqa: S603 -- a developer's own
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,76 @@
+"""One run from the first server to the last line: set up, load and faults, heal, check, report."""
+
+import os
+import shutil
+import tempfile
+from contextlib import ExitStack
+from pathlib import Path
+
+import django
+from django.core.management import call_command
+from rich.console import Console
+
+from runner.problems import LaunchError
+from tools.drill.breaks import switched_on
+from tools.drill.history import History
+from tools.drill.options import Options
+from tools.drill.processes import Processes
+from tools.drill.proxy import Proxy
+from tools.drill.servers import Servers, servers_behind
+
+
+def conduct(options: Options, console: Console) -> int:
+    """Run a drill; 1 when an invariant was violated, 2 when it could not be run."""
+    place = Path(tempfile.mkdtemp(prefix="feedsite-drill-"))
+    try:
+        failed = _run(options, console, place)
+        if options.keep is not None or failed:
+            kept = _keep(place, options)
+            console.print(f"history and logs: {kept}", highlight=False, soft_wrap=True)
+    except LaunchError as error:
+        console.print(f"The drill cannot run: {error}")
+        return 2
+    finally:
+        shutil.rmtree(place, ignore_errors=True)
+    return 1 if failed else 0
+
+
+def _run(options: Options, console: Console, place: Path) -> bool:
+    with ExitStack() as stack:
+        proxy = stack.enter_context(Proxy())
+        servers = stack.enter_context(servers_behind(proxy, place / "site"))
+        if not servers.memcached:
+            console.print("There is no Memcached here: its faults are left out.")
+        _set_up_django(servers)
+        history = History(place / "history.jsonl")
+        stack.callback(history.close)
+        processes = Processes(
+            servers.data.log, servers.data.beat, _environment(servers, options), proxy
+        )
+        stack.callback(processes.stop)
+        from tools.drill.run import Drill  # noqa: PLC0415 -- Django, whose models it imports, stands only now
+
+        return Drill(options, console, servers, processes, history).run()
+
+
+def _environment(servers: Servers, options: Options) -> dict[str, str]:
+    environment = servers.proxied_environment()
+    if options.broken:
+        environment = switched_on(environment, options.broken)
+    return environment
+
+
+def _set_up_django(servers: Servers) -> None:
+    """This process looks at the servers directly: no fault may reach the checks."""
+    os.environ.update({**servers.environment(), "CACHE_TOPOLOGY_LISTENS": "0"})
+    django.setup()
+    call_command("migrate", verbosity=0)
+    call_command("collectstatic", interactive=False, verbosity=0)
+
+
+def _keep(place: Path, options: Options) -> Path:
+    kept = options.keep or Path(tempfile.mkdtemp(prefix=f"feedsite-drill-seed{options.seed}-"))
+    kept.mkdir(parents=True, exist_ok=True)
+    shutil.copy(place / "history.jsonl", kept)
+    shutil.copytree(place / "site" / "log", kept / "log", dirs_exist_ok=True)
+    return kept

@@ -1,0 +1,76 @@
+"""After healing: every home is what the tables say, kept or built anew, and so is every count."""
+
+from collections.abc import Sequence
+
+from apps.audit.oracle import Oracle
+from apps.engagement import reconcile
+from apps.engagement.truth import SUBJECTS
+from apps.timeline.cache import HOME, INBOX
+from tools.drill.reader import Reader, newest
+from tools.drill.verdict import Verdicts
+from tools.drill.world import World
+
+WALKED_TO_THE_END = 12  # readers; the others are read for some pages
+SOME = 80
+POSTS_COUNTED = 100
+
+
+def homes(verdicts: Verdicts, world: World, oracle: Oracle, reader: Reader) -> None:
+    """I1, by the readers: what HTTP shows is what the tables say."""
+    every = max(1, len(world.people) // WALKED_TO_THE_END)
+    for number, person in enumerate(world.people):
+        most = None if number % every == 0 else SOME
+        found, wanted = reader.home(person, most=most), oracle.home(person.id)
+        wanted = wanted if most is None or len(found) < most else wanted[: len(found)]
+        verdicts["I1"].checked += len(wanted)
+        _compare(verdicts, "I1", f"the home of {person.id}", found, wanted)
+
+
+def rebuilt(verdicts: Verdicts, readers: Sequence[int], oracle: Oracle) -> None:
+    """I21: the windows of every reader, as they were kept and as they are built anew, give the same pages."""
+    for reader in readers:
+        verdicts["I21"].checked += 1
+        kept = newest(reader, HOME.length)
+        HOME.drop(reader)
+        INBOX.drop(reader)
+        built = newest(reader, HOME.length)
+        _compare(verdicts, "I21", f"the kept home of {reader}", kept, built)
+        wanted = oracle.home(reader)[: HOME.length]
+        _compare(verdicts, "I21", f"the rebuilt home of {reader}", built, wanted)
+
+
+def counts(verdicts: Verdicts, world: World, oracle: Oracle, reader: Reader) -> None:
+    """I4: after a reconciliation the counts that pages show are those of the rows."""
+    for subject in SUBJECTS:
+        after: int | None = -1
+        while after is not None:
+            after = reconcile.step(subject, after, reconcile.Report(), fix=True)
+    verdict = verdicts["I4"]
+    for person in world.people:
+        verdict.checked += 1
+        shown, right = reader.user_counts(person), oracle.user_counts(person.id)
+        if shown != right:
+            verdict.violate(f"account {person.id} shows {shown} and has {right}")
+    viewer = world.people[0]
+    for post_id in oracle.home(viewer.id)[:POSTS_COUNTED]:
+        if oracle.posts[post_id]["kind"] == "repost":
+            continue
+        verdict.checked += 1
+        shown, right = reader.post_counts(viewer, post_id), oracle.counts(post_id)
+        if shown != right:
+            verdict.violate(f"post {post_id} shows {shown} and has {right}")
+
+
+def _compare(
+    verdicts: Verdicts, name: str, what: str, found: Sequence[int], wanted: Sequence[int]
+) -> None:
+    if list(found) == list(wanted):
+        return
+    missing, extra = sorted(set(wanted) - set(found)), sorted(set(found) - set(wanted))
+    if missing:
+        told = f"{what} lacks {len(missing)} posts: {missing[:5]}"
+        verdicts[name].violate(told, lost=len(missing))
+    if extra:
+        verdicts["I2"].violate(f"{what} shows {len(extra)} posts too many: {extra[:5]}")
+    if not missing and not extra:
+        verdicts["I3"].violate(f"{what} is in another order, or shows something twice")

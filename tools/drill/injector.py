@@ -1,0 +1,203 @@
+"""Carries out a plan of faults, heals them, and starts what ended by itself. Runs in the main thread, in small steps."""
+
+import heapq
+import signal
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import count
+from typing import Any
+
+from runner.problems import LaunchError
+from runner.services.redis import ask
+from tools.drill.faults import BEAT, BROKER, POSTGRES, TIMELINES, WORKER, Fault, Kind
+from tools.drill.history import History
+from tools.drill.processes import Processes
+from tools.drill.relay import Mode
+from tools.drill.servers import Servers
+
+DELAY_SECONDS = {TIMELINES: 0.05, BROKER: 0.1, POSTGRES: 0.01}
+MEMCACHED_DELAY_SECONDS = 0.15  # beyond the site's patience
+START_TRIES, START_PAUSE_SECONDS = 40, 0.25
+FLUSHES = {TIMELINES: b"FLUSHALL\r\n", BROKER: b"FLUSHALL\r\n"}
+MODES = {
+    Kind.CUT: Mode.CUT,
+    Kind.HOLE: Mode.HOLE,
+    Kind.HALF_OPEN: Mode.HALF_OPEN,
+    Kind.DELAY: Mode.DELAY,
+}
+
+
+GIVES_UP_SECONDS = 10.0  # after the loss of a child, or of the broker
+CONSUMERS = (BEAT, WORKER)
+
+
+@dataclass(order=True)
+class _Due:
+    at: float
+    number: int
+    act: Callable[[], None] = field(compare=False)
+
+
+class Injector:
+    """Does what a plan says. `counts` has how often each (kind, target) was done."""
+
+    def __init__(self, servers: Servers, processes: Processes, history: History) -> None:
+        self.counts: Counter[tuple[str, str]] = Counter()
+        self.deaths: list[str] = []  # processes that ended although nobody killed them
+        self.given_up: list[str] = []  # those who ended over a fault, and were started again
+        self._shaken: dict[str, float] = {}  # when what a process cannot always outlive was done
+        self.last_heal = 0.0
+        self.away: list[
+            tuple[float, float]
+        ] = []  # when writers could not reach the timelines' Redis
+        self._servers = servers
+        self._processes = processes
+        self._history = history
+        self._due: list[_Due] = []
+        self._numbers = count()
+        self._down: set[str] = set()
+
+    def load(self, plan: Sequence[Fault], *, start: float) -> None:
+        """Take over a plan whose times count from `start` (monotonic)."""
+        for fault in plan:
+            self._later(start + fault.at, partial(self._begin, fault))
+
+    def step(self) -> None:
+        """Do what is due, and start again what has ended."""
+        while self._due and self._due[0].at <= time.monotonic():
+            heapq.heappop(self._due).act()
+        for process in self._processes.by_name.values():
+            if process.name not in self._down and not process.running():
+                self._note_death(process.name)
+                process.kill()
+                process.start()
+
+    def _note_death(self, name: str) -> None:
+        # Who loses a child twice within seconds, or the broker in the middle of closing the connection to it, gives up and
+        # is started again by its supervisor: I20 allows for that. Whoever ends at other times has a fault of its own.
+        since = time.monotonic() - self._shaken.get(name, -GIVES_UP_SECONDS)
+        is_ours = since < GIVES_UP_SECONDS
+        self._history.note(event="gave up" if is_ours else "death", target=name)
+        (self.given_up if is_ours else self.deaths).append(name)
+
+    def heal_all(self) -> None:
+        """End every fault that has begun, now; the rest of the plan is dropped."""
+        due, self._due = self._due, []
+        for one in sorted(due):
+            if getattr(one.act, "heals", False):
+                one.act()
+        self.last_heal = time.monotonic()
+
+    def _later(self, at: float, act: Callable[[], None]) -> None:
+        heapq.heappush(self._due, _Due(at, next(self._numbers), act))
+
+    def _begin(self, fault: Fault) -> None:
+        if fault.target in self._down:
+            return
+        self.counts[fault.kind, fault.target] += 1
+        self._history.note(
+            event="fault", kind=fault.kind, target=fault.target, seconds=fault.seconds
+        )
+        if fault.target == TIMELINES and fault.kind not in (Kind.FLUSH, Kind.DELAY):
+            now = time.time()
+            self.away.append((now, now + fault.seconds))
+        if fault.target == BROKER:
+            over = time.monotonic() + fault.seconds
+            self._shaken |= dict.fromkeys(CONSUMERS, over)
+        undo = self._do(fault)
+        if undo is not None:
+            self._later(time.monotonic() + fault.seconds, Healing(self, fault, undo))
+
+    def healed(self, fault: Fault) -> None:
+        """Note that a fault is over."""
+        self.last_heal = time.monotonic()
+        self._history.note(event="heal", kind=fault.kind, target=fault.target)
+
+    def _do(self, fault: Fault) -> Callable[[], None] | None:
+        name = fault.target
+        if fault.kind in MODES:
+            return self._on_link(fault)
+        if fault.kind is Kind.RESET:
+            self._servers.proxy.links[name].reset()
+            return None
+        if fault.kind is Kind.FLUSH:
+            self._flush(name)
+            return None
+        if name in self._processes.by_name:
+            return self._on_process(fault)
+        return self._on_server(fault)
+
+    def _on_link(self, fault: Fault) -> Callable[[], None]:
+        link = self._servers.proxy.links[fault.target]
+        seconds = DELAY_SECONDS.get(fault.target, MEMCACHED_DELAY_SECONDS)
+        link.set(MODES[fault.kind], seconds=seconds)
+        return lambda: link.set(Mode.PASS)
+
+    def _on_process(self, fault: Fault) -> Callable[[], None] | None:
+        process = self._processes.by_name[fault.target]
+        if fault.kind is Kind.KILL_CHILD:
+            self._shaken[process.name] = time.monotonic()
+            process.kill_child()
+            return None
+        if fault.kind is Kind.FREEZE:
+            process.send(signal.SIGSTOP)
+            return lambda: process.send(signal.SIGCONT)
+        self._down.add(process.name)
+        process.kill()
+
+        def start() -> None:
+            process.start()
+            self._down.discard(process.name)
+
+        return start
+
+    def _on_server(self, fault: Fault) -> Callable[[], None]:
+        service: Any = self._servers.by_name[fault.target]
+        child = service.child
+        if fault.kind is Kind.FREEZE:
+            child.popen.send_signal(signal.SIGSTOP)
+            return lambda: child.popen.send_signal(signal.SIGCONT)
+        self._down.add(fault.target)
+        child.kill()
+        service.child = None
+
+        def start() -> None:
+            _start_stubbornly(service)
+            self._down.discard(fault.target)
+
+        return start
+
+    def _flush(self, name: str) -> None:
+        service: Any = self._servers.by_name[name]
+        ask(service.socket, FLUSHES.get(name, b"flush_all\r\n"))
+
+
+class Healing:
+    """The end of a fault, as something to be done later."""
+
+    heals = True
+
+    def __init__(self, injector: Injector, fault: Fault, undo: Callable[[], None]) -> None:
+        self._injector = injector
+        self._fault = fault
+        self._undo = undo
+
+    def __call__(self) -> None:
+        self._undo()
+        self._injector.healed(self._fault)
+
+
+def _start_stubbornly(service: Any) -> None:
+    """PostgreSQL refuses to start while children of the killed server are still ending."""
+    for left in reversed(range(START_TRIES)):
+        try:
+            service.start()
+        except LaunchError:
+            if not left:
+                raise
+            time.sleep(START_PAUSE_SECONDS)
+        else:
+            return

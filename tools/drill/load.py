@@ -1,0 +1,84 @@
+"""The clients: threads that act, each for people of its own, so that one person's operations follow one another."""
+
+import random
+import threading
+import time
+from collections.abc import Sequence
+
+from tools.drill.acts import Acts, repertoire
+from tools.drill.history import History
+from tools.drill.known import KnownPosts
+from tools.drill.wire import Wire
+from tools.drill.world import World
+
+THREADS = 12
+JOIN_SECONDS = 60.0
+
+
+class Load:
+    """All client threads. `errors` are failures of the drill itself."""
+
+    def __init__(
+        self,
+        world: World,
+        addresses: Sequence[str],
+        history: History,
+        *,
+        seed: int,
+        per_second: float,
+    ) -> None:
+        self.errors: list[str] = []
+        self._stop = threading.Event()
+        self._may_act = threading.Event()
+        self._may_act.set()
+        known = KnownPosts()
+        self._threads = [
+            threading.Thread(
+                target=self._run,
+                args=(number, world, known, Wire(addresses, first=number), history, seed),
+                name=f"client-{number}",
+                daemon=True,
+            )
+            for number in range(THREADS)
+        ]
+        self._pause = THREADS / per_second  # between two acts of a thread
+
+    def start(self) -> None:
+        """Begin to act."""
+        for thread in self._threads:
+            thread.start()
+
+    def ease(self, *, is_behind: bool) -> None:
+        """Rest while the workers are behind: what is drilled is not overload."""
+        if is_behind:
+            self._may_act.clear()
+        else:
+            self._may_act.set()
+
+    def stop(self) -> None:
+        """Let every thread finish what it is doing."""
+        self._stop.set()
+        self._may_act.set()
+        for thread in self._threads:
+            thread.join(JOIN_SECONDS)
+            if thread.is_alive():
+                self.errors.append(f"{thread.name} does not end")
+
+    def _run(
+        self, number: int, world: World, known: KnownPosts, wire: Wire, history: History, seed: int
+    ) -> None:
+        chance = random.Random(f"{seed}/client/{number}")  # noqa: S311 -- can be repeated
+        acts = repertoire(Acts(world, known, wire, history, chance))
+        weights = [weight for _, weight, _ in acts]
+        people, often = world.people[number::THREADS], world.weights[number::THREADS]
+        due = time.monotonic() + chance.uniform(0, self._pause)
+        try:
+            while not self._stop.wait(max(0.0, due - time.monotonic())):
+                self._may_act.wait()
+                act, _, active = chance.choices(acts, weights)[0]
+                act(chance.choices(people, often)[0] if active else chance.choice(people))
+                due = max(due + self._pause, time.monotonic() - self._pause)
+        except Exception as error:  # noqa: BLE001 -- told at the end; the other threads go on
+            self.errors.append(f"client-{number}: {type(error).__name__}: {error}")
+        finally:
+            wire.close()

@@ -1,0 +1,113 @@
+"""The site's own processes under test: web servers, the worker with its pool, beat. They are started again when they end."""
+
+import contextlib
+import os
+import signal
+import socket
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+
+from runner import programs
+from runner.processes import Child, spawn
+from tools.drill.faults import BEAT, WORKER
+from tools.drill.proxy import Link, Proxy
+
+WEB_SERVERS = 2
+WORKER_PROCESSES = 8  # most of their time they wait for the proxy
+STOP_SECONDS = 8.0
+
+
+class Process:
+    """One process group that can be killed, frozen and started again."""
+
+    def __init__(
+        self, name: str, command: list[str], log: Path, environment: Mapping[str, str]
+    ) -> None:
+        self.name = name
+        self.child: Child | None = None
+        self._command = command
+        self._log = log
+        self._environment = environment
+
+    def start(self) -> None:
+        """Start it; returns at once."""
+        self.child = spawn(self.name, self._command, log=self._log, environment=self._environment)
+
+    def running(self) -> bool:
+        """Whether it has not ended."""
+        return self.child is not None and self.child.running()
+
+    def kill(self) -> None:
+        """kill -9 of the whole group."""
+        if self.child is not None:
+            self.child.kill()
+            self.child = None
+
+    def kill_child(self) -> None:
+        """kill -9 of one of the processes it started itself; it stays. (A worker that loses all of its pool gives up.)"""
+        for pid in children_of(self.child.pid)[:1] if self.child else []:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+
+    def send(self, number: int) -> None:
+        """A signal to the whole group, such as SIGSTOP and SIGCONT."""
+        if self.child is not None:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(self.child.pid, number)
+
+    def stop(self) -> None:
+        """End it for good."""
+        if self.child is not None:
+            self.send(signal.SIGCONT)
+            self.child.stop(STOP_SECONDS)
+            self.child = None
+
+
+class Processes:
+    """All of them, and the links in front of the web servers."""
+
+    def __init__(self, log: Path, beat: Path, environment: Mapping[str, str], proxy: Proxy) -> None:
+        self.links: list[Link] = []
+        self.by_name: dict[str, Process] = {}
+        commands = {
+            BEAT: programs.beat(schedule=beat / "schedule"),
+            WORKER: programs.worker(concurrency=WORKER_PROCESSES),
+        }
+        for number in range(WEB_SERVERS):
+            port = free_port()
+            commands[f"web{number}"] = programs.web(host="127.0.0.1", port=port)
+            self.links.append(proxy.link(f"web{number}", f"127.0.0.1:{port}"))
+        for name, command in commands.items():
+            self.by_name[name] = Process(name, command, log / f"{name}.log", environment)
+
+    @property
+    def web(self) -> list[str]:
+        """The names of the web servers."""
+        return [link.name for link in self.links]
+
+    def start(self) -> None:
+        """Start all."""
+        for process in self.by_name.values():
+            process.start()
+
+    def stop(self) -> None:
+        """Stop all: web first, beat last."""
+        for process in reversed(self.by_name.values()):
+            process.stop()
+
+
+def free_port() -> int:
+    """A loopback port that nobody listens on now."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        found: int = probe.getsockname()[1]
+    return found
+
+
+def children_of(pid: int) -> list[int]:
+    """The processes that a process has started."""
+    command = ["ps", "-A", "-o", "pid=,ppid="]
+    listed = subprocess.run(command, capture_output=True, text=True, check=True).stdout  # noqa: S603 -- constant
+    pairs = (line.split() for line in listed.splitlines())
+    return [int(child) for child, parent in pairs if int(parent) == pid]

@@ -1,0 +1,104 @@
+"""A proxy between clients and servers that can be told to misbehave: delay, lose, refuse, half open, reset.
+
+Servers are TCP or Unix addresses; clients find a link on a loopback port that stays the same whatever happens behind it. The
+bytes are carried by a process of its own (`tools.drill.relay`); this is what gives it orders.
+"""
+
+import socket
+import subprocess
+import sys
+import threading
+from multiprocessing.connection import Connection
+from types import TracebackType
+from typing import Self
+
+from runner.checkout import ROOT
+from tools.drill.relay import Behave, Mode, Open, Order, Reset
+
+CONTROL_SECONDS = 10.0
+# Not `-m`: orders are pickled, and have to be of the same classes there.
+RELAY = "import sys; from tools.drill.relay import main; main(int(sys.argv[1]))"
+
+
+class Proxy:
+    """Links through one relay. A context manager: `stop` ends its process and all connections."""
+
+    def __init__(self) -> None:
+        self.links: dict[str, Link] = {}
+        self._turn = threading.Lock()
+        self._orders: Connection | None = None
+        self._relay: subprocess.Popen[bytes] | None = None
+
+    def __enter__(self) -> Self:
+        ours, theirs = socket.socketpair()
+        with theirs:
+            self._relay = subprocess.Popen(  # noqa: S603 -- our own module
+                [sys.executable, "-P", "-c", RELAY, str(theirs.fileno())],
+                pass_fds=[theirs.fileno()],
+                cwd=ROOT,
+                env={"PYTHONPATH": str(ROOT)},
+                start_new_session=True,  # Ctrl-C ends the drill first, which needs its links
+            )
+        self._orders = Connection(ours.detach())
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.stop()
+
+    def link(self, name: str, target: str) -> "Link":
+        """Open a link to a server: `host:port`, or `unix:` and a path. The server need not be there yet."""
+        link = self.links[name] = Link(self, name, self.order(Open(name, target)))
+        return link
+
+    def order(self, order: Order) -> int:
+        """Have something done, from any thread. The port of the link; OSError when that failed or nobody answers."""
+        if self._orders is None:
+            raise OSError("the proxy is not running")
+        with self._turn:
+            self._orders.send(order)
+            if not self._orders.poll(CONTROL_SECONDS):
+                raise TimeoutError(f"the relay does not answer {order}")
+            answer: int | Exception = self._orders.recv()
+        if isinstance(answer, Exception):
+            raise OSError(f"{order}: {answer}") from answer
+        return answer
+
+    def stop(self) -> None:
+        """Close every link and end the relay."""
+        if self._orders is not None:
+            self._orders.close()
+            self._orders = None
+        if self._relay is not None:
+            try:
+                self._relay.wait(CONTROL_SECONDS)
+            except subprocess.TimeoutExpired:
+                self._relay.kill()
+                self._relay.wait()
+            self._relay = None
+
+
+class Link:
+    """One address in front of one server."""
+
+    def __init__(self, proxy: Proxy, name: str, port: int) -> None:
+        self.name = name
+        self.port = port
+        self._proxy = proxy
+
+    @property
+    def address(self) -> str:
+        """Where clients connect: `127.0.0.1:port`."""
+        return f"127.0.0.1:{self.port}"
+
+    def set(self, mode: Mode, *, seconds: float = 0.0) -> None:
+        """Misbehave from now on, or behave again; `seconds` is the delay in each direction. From any thread."""
+        self._proxy.order(Behave(self.name, mode, seconds))
+
+    def reset(self) -> None:
+        """Break the connections there are; new ones work. From any thread."""
+        self._proxy.order(Reset(self.name))

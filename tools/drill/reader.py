@@ -1,0 +1,60 @@
+"""Reading after the run: homes and counts by HTTP, and homes by the read path itself, beside the windows they come from."""
+
+from apps.accounts.models import User
+from apps.paging import Cursor
+from apps.timeline.home import home_timeline
+from tools.drill.acts import NEXT, bearer
+from tools.drill.wire import Wire
+from tools.drill.world import Person
+
+LIMIT = 40
+PAGES = 1000
+
+
+class Reader:
+    """A patient client: everything is healed, so whatever fails now is an error of the drill or of the site."""
+
+    def __init__(self, wire: Wire) -> None:
+        self._wire = wire
+
+    def publish(self, person: Person, text: str) -> int:
+        """A public post; its id."""
+        body = {"status": text, "visibility": "public"}
+        answer = self._wire.write("POST", "/api/v1/statuses", bearer(person), body)
+        return int(answer.json()["id"])
+
+    def home(self, person: Person, *, most: int | None = None) -> list[int]:
+        """The ids of a home, page after page, `most` of them or all."""
+        ids: list[int] = []
+        cursor = ""
+        for _page in range(PAGES):
+            path = f"/api/v1/timelines/home?limit={LIMIT}{cursor}"
+            answer = self._wire.read(path, bearer(person))
+            ids += [int(one["id"]) for one in answer.json()]
+            following = NEXT.search(answer.headers.get("link", ""))
+            if following is None or (most is not None and len(ids) >= most):
+                break
+            cursor = f"&max_id={following[1]}"
+        return ids
+
+    def user_counts(self, person: Person) -> tuple[int, int, int]:
+        """(followers, following, posts) as the API shows them."""
+        shown = self._wire.read(f"/api/v1/accounts/{person.id}", bearer(person)).json()
+        return shown["followers_count"], shown["following_count"], shown["statuses_count"]
+
+    def post_counts(self, person: Person, post_id: int) -> tuple[int, int, int]:
+        """(replies, reposts, likes) as the API shows them."""
+        shown = self._wire.read(f"/api/v1/statuses/{post_id}", bearer(person)).json()
+        return shown["replies_count"], shown["reblogs_count"], shown["favourites_count"]
+
+
+def newest(reader_id: int, number: int) -> list[int]:
+    """The newest ids of a home by the read path of this very process."""
+    viewer = User.objects.get(pk=reader_id)
+    ids: list[int] = []
+    cursor: Cursor | None = Cursor(limit=LIMIT)
+    while cursor is not None and len(ids) < number:
+        page = home_timeline(viewer, cursor)
+        ids += [item.id for item in page.items]
+        cursor = None if page.older is None else Cursor(max_id=page.older, limit=LIMIT)
+    return ids[:number]

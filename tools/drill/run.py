@@ -1,0 +1,174 @@
+"""The run itself, once the servers stand and Django is set up: people, load and faults, healing, checks."""
+
+import time
+from collections import Counter
+from collections.abc import Callable
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+from apps.audit.oracle import Oracle
+from runner.problems import LaunchError
+from runner.processes import telling_line
+from tools.drill import faults, homes, report, work
+from tools.drill.facts import Facts
+from tools.drill.history import History
+from tools.drill.injector import Injector
+from tools.drill.load import Load
+from tools.drill.options import Options
+from tools.drill.pages import Pages
+from tools.drill.processes import Processes
+from tools.drill.reader import Reader
+from tools.drill.servers import Servers
+from tools.drill.verdict import Verdicts
+from tools.drill.wire import NoAnswerError, Wire
+from tools.drill.world import World, make_world
+
+READY_SECONDS = 90.0
+STEP_SECONDS = 0.02
+FEWEST_PEOPLE, MOST_PEOPLE, PEOPLE_A_MINUTE = 60, 150, 60
+CROWD = 1500  # followers of the most active, who never come: their posts are several chunks
+CROWD_LOOKED_AT = 20
+MOST_OWED = 10_000  # rows of work, seven a post; beyond, clients wait for the workers
+LOOK_SECONDS = 1.0
+
+
+class Drill:
+    """One run."""
+
+    def __init__(
+        self,
+        options: Options,
+        console: Console,
+        servers: Servers,
+        processes: Processes,
+        history: History,
+    ) -> None:
+        self._options = options
+        self._console = console
+        self._servers = servers
+        self._processes = processes
+        self._history = history
+        self._injector = Injector(servers, processes, history)
+        self._addresses = [link.address for link in processes.links]
+        self._verdicts = Verdicts()
+
+    def run(self) -> bool:
+        """Play, heal, check and report; whether something was violated."""
+        people = round(self._options.minutes * PEOPLE_A_MINUTE)
+        world = make_world(
+            self._options.seed, people=max(FEWEST_PEOPLE, min(MOST_PEOPLE, people)), crowd=CROWD
+        )
+        self._processes.start()
+        self._wait_for_web()
+        with self._progress() as progress:
+            self._play(world, progress)
+            self._check(world, progress)
+        self._report()
+        return self._verdicts.violations > 0
+
+    def _wait_for_web(self) -> None:
+        deadline = time.monotonic() + READY_SECONDS
+        waiting = list(self._addresses)
+        while waiting:
+            waiting = [one for one in waiting if not _is_alive(one)]
+            if time.monotonic() > deadline:
+                log = self._servers.data.log / "web0.log"
+                raise LaunchError(f"the web servers do not answer: {telling_line(log)}")
+
+    def _play(self, world: World, progress: Progress) -> None:
+        options, seconds = self._options, self._options.minutes * 60
+        plan = faults.plan(
+            options.seed,
+            seconds=seconds,
+            choices=faults.possible(
+                memcached=self._servers.memcached,
+                web=self._processes.web,
+                with_postgres=options.with_postgres,
+            ),
+        )
+        bar = progress.add_task(f"Load and {len(plan)} faults", total=seconds)
+        load = Load(
+            world, self._addresses, self._history, seed=options.seed, per_second=options.per_second
+        )
+        start = time.monotonic()
+        self._injector.load(plan, start=start)
+        load.start()
+        look_at = start
+        while time.monotonic() - start < seconds:
+            self._injector.step()
+            if time.monotonic() > look_at:
+                look_at = time.monotonic() + LOOK_SECONDS
+                load.ease(is_behind=work.pending() > MOST_OWED)
+            progress.update(bar, completed=time.monotonic() - start)
+            time.sleep(STEP_SECONDS)
+        self._injector.heal_all()
+        load.stop()
+        self._injector.step()
+        if load.errors:
+            raise LaunchError("; ".join(load.errors))
+
+    def _check(self, world: World, progress: Progress) -> None:
+        verdicts, history = self._verdicts, self._history
+        for name in self._injector.deaths:
+            verdicts["I20"].violate(f"{name} ended although nobody killed it")
+        reader = Reader(Wire(self._addresses))
+        readers = [one.id for one in world.people] + world.crowd[:CROWD_LOOKED_AT]
+        self._step(progress, "Draining", self._drain)
+        self._step(progress, "Canary", lambda: work.canary(verdicts, world, reader, history))
+        facts = Facts(history.operations, world)
+        delivered, oracle = work.settled(), Oracle()
+        for name, check in (
+            ("Dead letters", lambda: work.dead_letters(verdicts)),
+            ("Ledger", lambda: work.ledger(verdicts, facts, delivered)),
+            ("Published once", lambda: work.published_once(verdicts)),
+            (
+                "Pages",
+                lambda: Pages(
+                    facts, oracle.posts, delivered, verdicts, away=self._injector.away
+                ).judge(history.operations),
+            ),
+            ("Homes", lambda: homes.homes(verdicts, world, oracle, reader)),
+            ("Work done twice", lambda: work.twice(verdicts, readers)),
+            ("Rebuilt timelines", lambda: homes.rebuilt(verdicts, readers, oracle)),
+            ("Counts", lambda: homes.counts(verdicts, world, oracle, reader)),
+        ):
+            self._step(progress, name, check)
+
+    def _drain(self) -> None:
+        work.drain(self._verdicts, self._injector.last_heal, self._history)
+
+    def _step(self, progress: Progress, name: str, check: Callable[[], None]) -> None:
+        task = progress.add_task(name, total=1)
+        check()
+        progress.update(task, completed=1)
+
+    def _report(self) -> None:
+        counts: Counter[tuple[str, str]] = self._injector.counts
+        run = report.figures(
+            self._history.operations,
+            counts,
+            seed=self._options.seed,
+            minutes=self._options.minutes,
+            deaths=self._injector.deaths,
+            given_up=self._injector.given_up,
+        )
+        report.show(self._console, run, self._verdicts, counts)
+        if self._options.json:
+            report.write(self._options.json, run, self._verdicts, counts)
+
+    def _progress(self) -> Progress:
+        return Progress(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            TimeRemainingColumn(),
+            console=self._console,
+        )
+
+
+def _is_alive(address: str) -> bool:
+    try:
+        answer = Wire([address]).send("GET", "/healthz/live", {})
+    except NoAnswerError:
+        return False
+    return answer.status == 200

@@ -1,0 +1,66 @@
+"""Entry point of `./run fuzz`."""
+
+import argparse
+import sys
+
+from rich.console import Console
+
+from runner.problems import LaunchError
+
+EXAMPLES = """\
+examples:
+  ./run fuzz                           2,000 requests, about a minute
+  ./run fuzz --requests 100000         the long one: every operation and form hundreds of times
+  ./run fuzz --seed 7                  other requests; the same seed asks the same
+  ./run fuzz --processes 4             more web processes, where there are more cores
+"""
+
+
+def main(command_line: list[str]) -> int:
+    """Fuzz a site; 1 when an answer was a failure or a process died, 2 when it could not be run."""
+    options = _parser().parse_args(command_line)
+    from tools.fuzz.site import fuzzed_site  # noqa: PLC0415 -- --help needs no Django
+
+    console = Console()
+    try:
+        with fuzzed_site(options.processes) as site:
+            from tools.fuzz.run import Fuzz, Options  # noqa: PLC0415 -- Django, whose models they import, stands only now
+
+            chosen = Options(options.requests, options.seed, options.processes)
+            return 1 if Fuzz(chosen, site, console).run() else 0
+    except LaunchError as error:
+        console.print(f"The fuzzer cannot run: {error}")
+        return 2
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="./run fuzz",
+        description="A site of its own is asked for everything: by the OpenAPI document and against it, and by every form"
+        " on every page, with tokens, sessions, neither and nonsense. An answer of 500 or more is a failure, except 503 that"
+        " says when to come again. Exit status 1 when there was one, or when a process died.",
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument(
+        "--requests", type=_positive, default=2000, metavar="N", help="to send (default: 2000)"
+    )
+    parser.add_argument(
+        "--seed", type=int, default=1, metavar="S", help="of what is asked (default: 1)"
+    )
+    parser.add_argument(
+        "--processes", type=_positive, default=2, metavar="N", help="web processes (default: 2)"
+    )
+    return parser
+
+
+def _positive(text: str) -> int:
+    value = int(text)
+    if value < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number above zero")
+    return value
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

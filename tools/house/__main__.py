@@ -1,0 +1,60 @@
+"""`./run house`."""
+
+import argparse
+import json
+import sys
+from collections.abc import Mapping
+from importlib import import_module
+
+from rich.console import Console
+
+from runner.checkout import ROOT
+from tools.house.report import show, survey
+from tools.house.trace import Trace
+
+DESCRIPTION = """\
+How large the site's own code is, which words its modules are named with, and how far one has to read to
+follow a home page and a publication; the last column says what it should be at most."""
+EXAMPLES = """\
+examples:
+  ./run house                      everything, in about a minute
+  ./run house --no-trace           without servers, in a few seconds
+  ./run house --json | jq .bars    for programs
+"""
+
+
+def main(command_line: list[str]) -> int:
+    """Measure and print. Exit status 0 whatever the figures say: they are for people to judge."""
+    options = _parser().parse_args(command_line)
+    house = survey(ROOT, {} if options.no_trace else _traces())
+    if options.json:
+        sys.stdout.write(json.dumps(house.as_json(), indent=2) + "\n")
+    else:
+        show(house, Console(highlight=False))
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="./run house",
+        description=DESCRIPTION,
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.add_argument(
+        "--no-trace", action="store_true", help="start no servers; leave the two traces out"
+    )
+    return parser
+
+
+def _traces() -> Mapping[str, Trace]:
+    servers = import_module("tools.bench.servers")
+    with servers.site_servers():
+        # imports models, which need the settings that were made just now
+        traces: Mapping[str, Trace] = import_module("tools.house.walks").home_and_publish()
+        return traces
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,36 @@
+"""A warm home page of the demo and a publication on it; imported once Django is set up."""
+
+from functools import partial
+
+from apps.accounts.models import User
+from apps.accounts.queries import user_by_handle
+from apps.demo.actions import seed
+from apps.paging import Cursor
+from apps.posts.actions import publish_post
+from apps.posts.drafts import Draft
+from apps.timeline.home import home_timeline
+from runner.checkout import ROOT
+from tools.house.trace import Trace, trace
+
+READER, WARM = "alice", 3
+OWN = ("apps", "feedsite", "feedcache")
+
+
+def home_and_publish() -> dict[str, Trace]:
+    """Both traces, by the name of the function."""
+    seed(size="small", seed_number=1, advance=lambda _what, _number: None)
+    found = {}
+    for _warm in range(WARM):  # the last ones count
+        found = {
+            "home_timeline": _trace_home(user_by_handle(READER)),
+            "publish_post": _trace_publication(user_by_handle(READER)),
+        }
+    return found
+
+
+def _trace_home(viewer: User) -> Trace:
+    return trace(partial(home_timeline, viewer, Cursor(limit=20)), ROOT, OWN)
+
+
+def _trace_publication(author: User) -> Trace:
+    return trace(partial(publish_post, author, Draft(body="One more.")), ROOT, OWN)

@@ -1,0 +1,190 @@
+"""Entry point of `./run vitals`."""
+
+import argparse
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from playwright.sync_api import Error
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from runner.checkout import ROOT
+from runner.problems import LaunchError
+from tools.vitals import report, warm
+from tools.vitals.browser import MISSING, PROGRAM, version
+from tools.vitals.budgets import Line, line_of_presses, line_of_warmth, lines_of, lines_of_times
+from tools.vitals.look import Look
+from tools.vitals.notes import Notes
+from tools.vitals.pages import PAGES, Page, named
+from tools.vitals.shots import SHOWN, shoot
+from tools.vitals.site import CAST, demo_site
+from tools.vitals.speed import presses, times
+from tools.vitals.stage import Scene, prepare
+from tools.vitals.survey import LANGUAGES, WIDTHS, survey
+
+TIMED = ("home", "ranked", "local", "profile", "thread", "notifications", "explain", "landing")
+HOME = "home"
+EXAMPLES = """\
+examples:
+  ./run vitals                                  every page and budget, some ten minutes; writes docs/bench/
+  ./run vitals --only home --only 'settings-*'  these pages, to look at while working on them
+  ./run vitals --resume                         go on where a run was stopped; pages with findings are looked at anew
+  ./run vitals --pages                          the names of all pages
+  ./run vitals --site http://127.0.0.1:8000     a site that runs already with the demo people
+  ./run vitals --shots docs/img                 pictures of the ten pages that are shown, and nothing else
+"""
+
+
+def main(command_line: list[str]) -> int:
+    """Measure; 1 when a budget is missed, 2 when nothing can be measured, 130 when stopped."""
+    options = _parser().parse_args(command_line)
+    console = Console()
+    if options.pages:
+        for page in options.only or PAGES:
+            console.print(f"{page.name:24}{page.address}", highlight=False, markup=False)
+        return 0
+    if PROGRAM is None:
+        console.print(MISSING)
+        return 2
+    try:
+        with _site(options.site, console) as site:
+            return _run(options, console, site)
+    except (LaunchError, Error, RuntimeError) as error:
+        console.print(str(error), markup=False)
+        return 2
+    except KeyboardInterrupt:
+        console.print("Stopped. --resume goes on from here.")
+        return 130
+
+
+def _run(options: argparse.Namespace, console: Console, site: str) -> int:
+    began = time.monotonic()
+    scene = prepare(site, CAST)
+    if options.shots:
+        pages = options.only or named(SHOWN)
+        with _progress(console, "Taking pictures", len(pages) * len(WIDTHS)) as advance:
+            made = shoot(scene, pages, options.shots, done=advance)
+        console.print(f"{len(made)} pictures in {options.shots}")
+        return 0
+    pages = options.only or list(PAGES)
+    looks = _look(options, console, scene, pages)
+    lines = [*lines_of(looks), *_time(console, scene, pages)]
+    report.show_findings(console, looks)
+    report.show(console, lines)
+    minutes = (time.monotonic() - began) / 60
+    console.print(f"{len(looks)} looks, {minutes:.1f} minutes")
+    if options.write and not options.only:
+        for place in report.write(
+            options.directory, lines, looks, minutes=minutes, browser=version()
+        ):
+            console.print(f"wrote {place}")
+    return 0 if all(line.kept for line in lines) else 1
+
+
+def _look(
+    options: argparse.Namespace, console: Console, scene: Scene, pages: list[Page]
+) -> list[Look]:
+    notes = Notes(options.directory)
+    if not options.resume:
+        notes.clear()
+    known = [look for look in notes.read(pages) if not report.findings(look)]
+    missing = len(pages) * len(LANGUAGES) * len(WIDTHS) - len(known)
+    with _progress(console, "Looking at pages", missing) as advance:
+
+        def note(look: Look) -> None:
+            notes.add(look)
+            advance()
+
+        looks = survey(scene, pages, known=known, done=note)
+    notes.clear()
+    return looks
+
+
+def _time(console: Console, scene: Scene, pages: list[Page]) -> list[Line]:
+    """The lines of speed, as far as their pages are among those asked for."""
+    lines: list[Line] = []
+    timed = [page for page in pages if page.name in TIMED]
+    if timed:
+        with _progress(console, "Timing", len(timed)) as advance:
+            lines += lines_of_times(times(scene, timed, done=advance))
+    for home in (page for page in pages if page.name == HOME):
+        with console.status("Pressing buttons"):
+            lines.append(line_of_presses(presses(scene, home)))
+        with console.status("Counting what a warm home page asks"):
+            lines.append(line_of_warmth(*warm.misses()))
+    return lines
+
+
+@contextmanager
+def _progress(console: Console, what: str, total: int) -> Iterator[Callable[[], None]]:
+    """A bar on a terminal; elsewhere a line for every tenth."""
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())  # fmt: skip
+    with Progress(*columns, console=console, transient=True) as progress:
+        bar = progress.add_task(what, total=total)
+
+        def advance() -> None:
+            progress.advance(bar)
+            done = round(progress.tasks[0].completed)
+            if not console.is_terminal and done * 10 // total > (done - 1) * 10 // total:
+                console.print(f"{what}: {done} of {total}", highlight=False)
+
+        yield advance
+
+
+@contextmanager
+def _site(given: str | None, console: Console) -> Iterator[str]:
+    if given:
+        yield given.rstrip("/")
+        return
+    with console.status("Starting a site with demo people"):
+        started = demo_site()
+        address = started.__enter__()
+    try:
+        yield address
+    finally:
+        started.__exit__(None, None, None)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="./run vitals",
+        description="Opens every page in Chromium, in light and dark, narrow and wide, in both languages, and compares what"
+        " it finds with the budgets: accessibility (axe-core), weight, layout shift, speed. Exit status 1 when one is missed.",
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument(
+        "--only", action="extend", type=_fitting, metavar="PAGE", default=[],
+        help="a page, or a pattern of names; may be given again",
+    )  # fmt: skip
+    parser.add_argument("--pages", action="store_true", help="list the pages and stop")
+    parser.add_argument(
+        "--resume", action="store_true", help="keep the clean looks of a run that was stopped"
+    )
+    parser.add_argument(
+        "--site", metavar="URL", help="a running site with demo people (default: one of its own)"
+    )
+    parser.add_argument(
+        "--shots", type=Path, metavar="DIR", help="take pictures of ten pages instead"
+    )
+    parser.add_argument(
+        "--directory", type=Path, default=ROOT / "docs" / "bench", metavar="DIR",
+        help="where JSON, table and plot go (default: docs/bench)",
+    )  # fmt: skip
+    parser.add_argument("--no-write", dest="write", action="store_false", help="only print")
+    return parser
+
+
+def _fitting(pattern: str) -> list[Page]:
+    try:
+        return named([pattern])
+    except KeyError:
+        raise argparse.ArgumentTypeError(f"no page fits {pattern!r}; --pages lists them") from None
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,99 @@
+"""What the pages may cost, and what was found: one line per budget."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from tools.bench.measure import Spread
+from tools.vitals.look import Look
+from tools.vitals.speed import Times
+
+KILOBYTE = 1024
+SCRIPT_KB, STYLE_KB, HTML_KB = 30.0, 8.0, 60.0
+REQUESTS = 12
+COLD_MS, WARM_MS, FIRST_BYTE_MS, PRESS_MS = 1000.0, 300.0, 100.0, 50.0
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One budget. `limit` None: nothing of it is allowed. `worst`: where the figure was found, or what is wrong."""
+
+    what: str
+    unit: str
+    found: float
+    limit: float | None
+    worst: str = ""
+
+    @property
+    def kept(self) -> bool:
+        """Whether the figure is inside: below the limit, or zero where there is none."""
+        return self.found < self.limit if self.limit is not None else self.found == 0
+
+
+def lines_of(looks: Sequence[Look]) -> list[Line]:
+    """The budgets that a survey shows."""
+    return [
+        _total("axe-core violations, all rules", looks, lambda look: list(map(str, look.violations))),
+        _total("pages that scroll sideways, at 320 px too", looks, lambda look: look.wide),
+        _total("complaints in the console", looks, lambda look: look.complaints),
+        _total("pages of an unexpected status", looks, _wrong_status),
+        _total("pages that allow inline code", looks, _unsafe),
+        _most("layout shift (CLS)", "", looks, lambda look: look.shift, None),
+        _most("scripts of a page", "KB gzip", looks, lambda look: look.script / KILOBYTE, SCRIPT_KB),
+        _most("style sheets of a page", "KB gzip", looks, lambda look: look.style / KILOBYTE, STYLE_KB),
+        _most("HTML of a page", "KB gzip", looks, lambda look: look.html / KILOBYTE, HTML_KB),
+        _most("requests of a page, besides people's pictures", "", looks, _own_requests, REQUESTS),
+    ]  # fmt: skip
+
+
+def lines_of_times(times: Mapping[str, Times]) -> list[Line]:
+    """The budgets of speed: the slowest page's median, and the 95th percentile of all first bytes."""
+    bytes_ = sorted(one for page in times.values() for one in page.first_bytes)
+    return [
+        _slowest("largest paint (LCP), cold", {name: one.cold for name, one in times.items()}, COLD_MS),
+        _slowest("largest paint (LCP), warm", {name: one.warm for name, one in times.items()}, WARM_MS),
+        Line("first byte, 95th percentile", "ms", round(bytes_[int(len(bytes_) * 0.95)]), FIRST_BYTE_MS),
+    ]  # fmt: skip
+
+
+def line_of_presses(press: Spread) -> Line:
+    """The budget of a press, as far as the browser tells it: in steps of 8 ms."""
+    return Line("press of a like, to the next paint", "ms", round(press.median), PRESS_MS)
+
+
+def line_of_warmth(missed: int, said: str) -> Line:
+    """What the tests say that count a warm home page's SQL statements (0) and round trips (3 at most)."""
+    return Line("tests of a warm home: 0 SQL, 3 round trips at most", "failed", missed, None, said)
+
+
+def _slowest(what: str, spreads: Mapping[str, Spread], limit: float) -> Line:
+    page, spread = max(spreads.items(), key=lambda pair: pair[1].median)
+    return Line(what, "ms", round(spread.median), limit, page)
+
+
+def _total(what: str, looks: Sequence[Look], wrong: Callable[[Look], list[str]]) -> Line:
+    found = [f"{look.where}: {one}" for look in looks for one in wrong(look)]
+    return Line(what, "", len(found), None, found[0] if found else "")
+
+
+def _most(
+    what: str,
+    unit: str,
+    looks: Sequence[Look],
+    figure: Callable[[Look], float],
+    limit: float | None,
+) -> Line:
+    worst = max(looks, key=figure)
+    return Line(what, unit, round(figure(worst), 4), limit, worst.where if figure(worst) else "")
+
+
+def _wrong_status(look: Look) -> list[str]:
+    return [] if look.status == look.page.status else [f"{look.status}"]
+
+
+def _unsafe(look: Look) -> list[str]:
+    safe = "script-src" in look.policy and "unsafe-inline" not in look.policy
+    return [] if safe else [look.policy or "no policy at all"]
+
+
+def _own_requests(look: Look) -> float:
+    return look.requests - look.pictures

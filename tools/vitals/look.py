@@ -1,0 +1,176 @@
+"""One look at one page: what axe-core finds in light and dark, how wide it is, what moved, what was loaded."""
+
+import gzip
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from axe_playwright_python.base import AXE_SCRIPT
+from playwright.sync_api import BrowserContext, ConsoleMessage, Error, Response
+from playwright.sync_api import Page as Tab
+
+from tools.vitals.pages import Page
+
+NARROW = 320  # CSS pixels: WCAG 2.2, 1.4.10 Reflow
+SETTLE_MS = 150  # what moves late still counts
+PRESS_MS = 5_000  # until there is something to press
+# Collected before the page's own scripts begin. A paint is counted again when something larger is painted.
+OBSERVE = """
+window.__shift = 0; window.__paint = 0; window.__press = 0;
+new PerformanceObserver(list => { for (const one of list.getEntries()) if (!one.hadRecentInput) window.__shift += one.value; })
+  .observe({type: "layout-shift", buffered: true});
+new PerformanceObserver(list => { for (const one of list.getEntries()) window.__paint = one.startTime; })
+  .observe({type: "largest-contentful-paint", buffered: true});
+new PerformanceObserver(list => { for (const one of list.getEntries()) window.__press = Math.max(window.__press, one.duration); })
+  .observe({type: "event", durationThreshold: 16, buffered: true});
+"""
+OVERFLOW = """width => [...document.querySelectorAll("body *")]
+  .filter(one => one.getBoundingClientRect().right > width + 1 || one.getBoundingClientRect().left < -1)
+  .filter(one => !one.closest(".sr, .skip, [popover], .tabs, table"))
+  .slice(0, 3).map(one => one.tagName.toLowerCase() + "." + one.getAttribute("class"))"""
+# Every rule there is, also those that axe-core leaves switched off (target-size) or calls experimental. Not those that it
+# no longer maintains, and not level AAA, which nobody promises here.
+AXE = """() => {
+  const left = ["deprecated", "wcag2aaa", "wcag21aaa", "wcag22aaa"];
+  const rules = axe.getRules().filter(rule => !rule.tags.some(tag => left.includes(tag))).map(rule => rule.ruleId);
+  return axe.run(document, {runOnly: {type: "rule", values: rules}, resultTypes: ["violations"]})
+    .then(found => found.violations.map(one => [one.id, one.nodes.map(node => node.target.join(" "))]));
+}"""
+KINDS = {"script": "script", "stylesheet": "style", "document": "html"}
+BLANK = "about:blank"
+
+Sizes = dict[str, int]  # address of a script or style sheet -> bytes after gzip
+
+
+@dataclass(frozen=True, slots=True)
+class Violation:
+    """A rule of axe-core that some elements break."""
+
+    rule: str
+    theme: str
+    targets: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return f"{self.rule} ({self.theme}): {', '.join(self.targets[:3])}"
+
+
+@dataclass(slots=True)
+class Look:
+    """What was seen. Sizes are bytes after gzip; `shift` is the CLS; `wide` the pages' widths that scroll sideways."""
+
+    page: Page
+    language: str
+    width: int
+    status: int = 0
+    violations: list[Violation] = field(default_factory=list)
+    shift: float = 0.0
+    wide: list[str] = field(default_factory=list)
+    requests: int = 0
+    pictures: int = 0  # of the requests, those that people uploaded
+    script: int = 0
+    style: int = 0
+    html: int = 0
+    complaints: list[str] = field(default_factory=list)
+    policy: str = ""
+
+    @property
+    def where(self) -> str:
+        """The page and how it was looked at."""
+        return f"{self.page.name} {self.language} {self.width}"
+
+
+def tab_in(context: BrowserContext) -> Tab:
+    """A tab that pages are looked at in, one after another."""
+    tab = context.new_page()
+    tab.add_init_script(OBSERVE)
+    return tab
+
+
+def look_at(tab: Tab, page: Page, address: str, *, language: str, sizes: Sizes) -> Look:
+    """Open a page once, and look at it in both themes. `sizes` is kept from look to look.
+
+    What the browser itself fails at is a complaint about the page, not an error of the run.
+    """
+    width = tab.viewport_size["width"] if tab.viewport_size else 0
+    look = Look(page, language, width)
+    loaded: list[Response] = []
+
+    def hear(message: ConsoleMessage) -> None:
+        if message.type in {"error", "warning"} and str(page.status) not in message.text:
+            look.complaints.append(f"{message.text} ({message.location['url']})")
+
+    heard: dict[str, Callable[[Any], None]] = {
+        "response": lambda response: loaded.append(response),
+        "console": hear,
+        "pageerror": lambda error: look.complaints.append(str(error)),
+    }
+    for event, listener in heard.items():
+        tab.on(event, listener)  # type: ignore[call-overload]  # which wants to read the name
+    try:
+        _look(tab, look, address, loaded, sizes)
+    except Error as error:
+        look.complaints.append(f"could not be looked at: {str(error).splitlines()[0]}")
+    finally:
+        for event, listener in heard.items():
+            tab.remove_listener(event, listener)
+        tab.goto(BLANK)  # what is still under way ends here, and belongs to no other page
+    return look
+
+
+def _look(tab: Tab, look: Look, address: str, loaded: list[Response], sizes: Sizes) -> None:
+    tab.emulate_media(color_scheme="light")
+    answer = tab.goto(address, wait_until="load")
+    tab.wait_for_timeout(SETTLE_MS)
+    look.status = answer.status if answer else 0
+    look.policy = (answer.headers.get("content-security-policy") or "") if answer else ""
+    look.shift = round(float(tab.evaluate("window.__shift")), 3)  # as it is reported everywhere
+    _weigh(loaded, look, sizes)
+    _press(tab, look.page)
+    _measure(tab, look, look.width)
+    tab.evaluate(AXE_SCRIPT)
+    for theme in ("light", "dark"):
+        tab.emulate_media(color_scheme=theme)
+        look.violations += _violations(tab, theme)
+    if look.width > NARROW and tab.viewport_size:
+        wide = tab.viewport_size
+        tab.set_viewport_size({"width": NARROW, "height": wide["height"]})
+        _measure(tab, look, NARROW)
+        tab.set_viewport_size(wide)
+
+
+def _weigh(loaded: list[Response], look: Look, sizes: Sizes) -> None:
+    look.requests = len(loaded)
+    for response in loaded:
+        look.pictures += "/media/" in response.url
+        kind = KINDS.get(response.request.resource_type)
+        if kind and response.request.redirected_to is None:  # which has no body
+            setattr(look, kind, getattr(look, kind) + _size(response, kind, sizes))
+
+
+def _size(response: Response, kind: str, sizes: Sizes) -> int:
+    """Bytes after gzip. A script's address names its content, so it is weighed once."""
+    if kind == "html" or response.url not in sizes:
+        sizes[response.url] = len(gzip.compress(response.body(), 9))
+    return sizes[response.url]
+
+
+def _press(tab: Tab, page: Page) -> None:
+    """Do what the page is to be seen after."""
+    if page.press:
+        tab.locator(page.press).first.click(timeout=PRESS_MS)
+    if page.keys:
+        tab.keyboard.press(page.keys)
+    if page.press or page.keys:
+        tab.wait_for_timeout(SETTLE_MS)
+        tab.wait_for_load_state("networkidle")  # a page that a form leads to, a dialog's content
+
+
+def _measure(tab: Tab, look: Look, width: int) -> None:
+    """Whether the page scrolls sideways, and what is to blame."""
+    found = tab.evaluate("document.documentElement.scrollWidth")
+    if found > width:
+        look.wide.append(f"{width}: {found} px, {', '.join(tab.evaluate(OVERFLOW, width))}")
+
+
+def _violations(tab: Tab, theme: str) -> list[Violation]:
+    return [Violation(rule, theme, tuple(targets)) for rule, targets in tab.evaluate(AXE)]

@@ -1,0 +1,144 @@
+"""Every page of the site that people see. `tests/vitals` fails for a template that is missing here."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+
+VISITOR, MEMBER, NEWCOMER = "visitor", "member", "newcomer"
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """One address. Names in braces are replaced by what the stage has made (`tools.vitals.stage`).
+
+    `press` is clicked and `keys` are pressed before axe-core looks: a menu, a dialog, what a form leads to.
+    """
+
+    name: str
+    template: str
+    address: str
+    who: str = MEMBER
+    status: int = 200
+    press: str = ""
+    keys: str = ""
+
+
+PAGES = (
+    Page("home", "timeline/home.html", "/"),
+    Page("home-menu", "timeline/home.html", "/", press="#feed .more-menu"),
+    Page("home-picture", "timeline/home.html", "/", press="#feed .media a"),
+    Page("home-help", "timeline/home.html", "/", keys="?"),
+    Page("home-empty", "timeline/home.html", "/", NEWCOMER),
+    Page("ranked", "ranking/ranked.html", "/ranked?why=1"),
+    Page("ranked-empty", "ranking/ranked.html", "/ranked", NEWCOMER),
+    Page("landing", "timeline/landing.html", "/", VISITOR),
+    Page("local", "timeline/public.html", "/public"),
+    Page("local-visitor", "timeline/public.html", "/public", VISITOR),
+    Page("profile", "timeline/profile.html", "/@{author}"),
+    Page("profile-own", "timeline/profile.html", "/@{viewer}"),
+    Page("profile-visitor", "timeline/profile.html", "/@{author}", VISITOR),
+    Page("profile-replies", "timeline/profile.html", "/@{author}/with_replies"),
+    Page("profile-pictures", "timeline/profile.html", "/@{author}/media"),
+    Page("thread", "timeline/thread.html", "/@{author}/{post}"),
+    Page("thread-own", "timeline/thread.html", "/@{viewer}/{own_post}"),
+    Page("thread-visitor", "timeline/thread.html", "/@{author}/{post}", VISITOR),
+    Page("compose", "timeline/compose.html", "/compose"),
+    Page("reply", "timeline/compose.html", "/compose?reply_to={post}"),
+    Page("quote", "timeline/compose.html", "/compose?quote={post}"),
+    Page("edit", "timeline/edit.html", "/posts/{own_post}/edit"),
+    Page("delete", "timeline/delete.html", "/posts/{own_post}/delete"),
+    Page("scheduled", "timeline/scheduled.html", "/scheduled"),
+    Page("history", "timeline/history.html", "/@{viewer}/{own_post}/history"),
+    Page("reactions", "timeline/reactions.html", "/@{author}/{post}/likes"),
+    Page("reposts", "timeline/reactions.html", "/@{author}/{post}/reposts"),
+    Page("quotes", "timeline/reactions.html", "/@{author}/{post}/quotes"),
+    Page("embed", "timeline/embed.html", "/@{author}/{post}/embed", VISITOR),
+    Page("likes", "timeline/likes.html", "/likes"),
+    Page("conversations", "conversations/list.html", "/conversations"),
+    Page("conversations-empty", "conversations/list.html", "/conversations", NEWCOMER),
+    Page("notifications", "notifications/list.html", "/notifications"),
+    Page("mentions", "notifications/list.html", "/notifications/mentions"),
+    Page("held-back", "notifications/requests.html", "/notifications/requests"),
+    Page("notifications-empty", "notifications/list.html", "/notifications", NEWCOMER),
+    Page("bookmarks", "timeline/bookmarks.html", "/bookmarks"),
+    Page("bookmarks-empty", "timeline/bookmarks.html", "/bookmarks", NEWCOMER),
+    Page("lists", "lists/index.html", "/lists"),
+    Page("lists-empty", "lists/index.html", "/lists", NEWCOMER),
+    Page("list", "timeline/list.html", "/lists/{list}"),
+    Page("list-edit", "lists/edit.html", "/lists/{list}/edit"),
+    Page("list-delete", "lists/delete.html", "/lists/{list}/delete"),
+    Page("search", "search/search.html", "/search?q={word}"),
+    Page("search-start", "search/search.html", "/search"),
+    Page("search-nothing", "search/search.html", "/search?q=qqqzzzqqq"),
+    Page("explore", "search/explore.html", "/explore"),
+    Page("explore-visitor", "search/explore.html", "/explore", VISITOR),
+    Page("explore-tags", "search/explore.html", "/explore/tags"),
+    Page("explore-people", "search/explore.html", "/explore/people"),
+    Page("tags", "tags/index.html", "/tags"),
+    Page("tag", "timeline/tag.html", "/tags/{tag}"),
+    Page("followers", "graph/people.html", "/@{author}/followers"),
+    Page("following", "graph/people.html", "/@{author}/following"),
+    Page("block", "graph/block.html", "/@{author}/block"),
+    Page("mute", "graph/mute.html", "/@{author}/mute"),
+    Page("languages", "graph/languages.html", "/@{author}/languages"),
+    Page("report", "moderation/report.html", "/@{author}/report?post={post}"),
+    Page("requests", "graph/requests.html", "/follow_requests"),
+    Page("settings-profile", "accounts/settings_profile.html", "/settings/profile"),
+    Page("settings-account", "accounts/settings_account.html", "/settings/account"),
+    Page("settings-appearance", "accounts/settings_appearance.html", "/settings/appearance"),
+    Page("settings-reading", "accounts/settings_reading.html", "/settings/reading"),
+    Page("settings-notifications", "notifications/settings.html", "/settings/notifications"),
+    Page("settings-writing", "accounts/settings_writing.html", "/settings/writing"),
+    Page("settings-privacy", "graph/privacy.html", "/settings/privacy"),
+    Page("settings-blocks", "graph/severed.html", "/settings/blocks"),
+    Page("settings-mutes", "graph/severed.html", "/settings/mutes"),
+    Page("settings-circles", "graph/circles.html", "/settings/circles"),
+    Page("circle", "graph/circle.html", "/settings/circles/{circle}"),
+    Page("circle-delete", "graph/circle_delete.html", "/settings/circles/{circle}/delete"),
+    Page("settings-filters", "filters/index.html", "/settings/filters"),
+    Page("filter", "filters/edit.html", "/settings/filters/{filter}"),
+    Page("filter-delete", "filters/delete.html", "/settings/filters/{filter}/delete"),
+    Page("settings-applications", "oauth/applications.html", "/settings/applications"),
+    Page("export", "personal/export.html", "/settings/export"),
+    Page("account-delete", "personal/delete.html", "/settings/delete"),
+    Page("settings-security", "accounts/security.html", "/settings/security"),
+    Page("security-app", "accounts/security_act.html", "/settings/security/app"),
+    Page("security-passkey", "accounts/security_passkey.html", "/settings/security/passkeys"),
+    Page("password-change", "accounts/password_change.html", "/password/change"),
+    Page("consent", "oauth/authorize.html", "/oauth/authorize?{consent}"),
+    Page("consent-code", "oauth/code.html", "/oauth/authorize?{consent}", press="button[name=allow]"),
+    Page("consent-wrong", "oauth/refused.html", "/oauth/authorize?client_id=0", status=400),
+    Page("explain", "audit/home.html", "/explain"),
+    Page("explain-missing", "audit/home.html", "/explain?post={post}"),
+    Page("explain-empty", "audit/home.html", "/explain", NEWCOMER),
+    Page("explain-post", "audit/explain.html", "/explain/{post}"),
+    Page("about-api", "about_api.html", "/about/api", VISITOR),
+    Page("privacy", "privacy.html", "/privacy", VISITOR),
+    Page("rules", "rules.html", "/rules", VISITOR),
+    Page("status", "status.html", "/status", VISITOR),
+    Page("shortcuts", "shortcuts.html", "/about/shortcuts", VISITOR),
+    Page("about", "about.html", "/about", VISITOR),
+    Page("login", "accounts/login.html", "/login", VISITOR),
+    Page("join", "accounts/join.html", "/join", VISITOR),
+    Page("password-reset", "accounts/password_reset.html", "/password/reset", VISITOR),
+    Page("password-new", "accounts/password_reset_confirm.html", "/password/reset/MQ/no-token", VISITOR),
+    Page("missing", "error.html", "/nobody/here", status=404),
+    Page("wrong-method", "error.html", "/posts", status=405),
+)  # fmt: skip
+# What no address of its own leads to.
+ELSEWHERE = {
+    "bare.html", "base.html", "fragment.html", "confirm.html", "accounts/entry.html", "accounts/settings.html",  # the frames of others
+    "accounts/email_pending.html", "accounts/email_confirm.html",  # there while a mail is on its way
+    "accounts/code.html", "accounts/security_app.html", "accounts/security_codes.html",  # there for five minutes, or shown once
+}  # fmt: skip
+
+
+def named(names: Sequence[str]) -> list[Page]:
+    """The pages of these names or patterns (`settings-*`), all of them for none; KeyError for what fits no page."""
+    found: dict[str, Page] = {}
+    for name in names or ["*"]:
+        fitting = {page.name: page for page in PAGES if fnmatchcase(page.name, name)}
+        if not fitting:
+            raise KeyError(name)
+        found |= fitting
+    return list(found.values())

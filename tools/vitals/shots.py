@@ -1,0 +1,52 @@
+"""Pictures of the pages, for the README and for looking at them with a critical eye."""
+
+from collections.abc import Callable, Sequence
+from io import BytesIO
+from pathlib import Path
+
+from PIL import Image
+from playwright.sync_api import BrowserContext
+
+from tools.vitals.browser import chromium
+from tools.vitals.pages import Page
+from tools.vitals.stage import Scene
+
+SHOWN = (
+    "home", "thread", "profile", "notifications", "search", "compose", "explain", "settings-appearance", "landing", "login",
+)  # fmt: skip
+
+
+def shoot(
+    scene: Scene,
+    pages: Sequence[Page],
+    directory: Path,
+    *,
+    done: Callable[[], None] = lambda: None,
+) -> list[Path]:
+    """`<page>-<theme>-<width>.png` of each page; where they are. `done` hears of every page and width."""
+    directory.mkdir(parents=True, exist_ok=True)
+    made = []
+    with chromium() as browser:
+        for width in (390, 1280):
+            who = {page.who for page in pages}
+            with scene.windows(browser, who, width=width) as people:
+                for page in pages:
+                    made += _shots(people[page.who], page, scene.address(page), directory, width)
+                    done()
+    return made
+
+
+def _shots(
+    context: BrowserContext, page: Page, address: str, directory: Path, width: int
+) -> list[Path]:
+    places = []
+    tab = context.new_page()
+    tab.goto(address, wait_until="networkidle")
+    for theme in ("light", "dark"):
+        tab.emulate_media(color_scheme=theme)
+        place = directory / f"{page.name}-{theme}-{width}.png"
+        with Image.open(BytesIO(tab.screenshot())) as picture:
+            picture.convert("RGB").save(place, optimize=True)  # a third less than as it comes
+        places.append(place)
+    tab.close()
+    return places

@@ -1,0 +1,52 @@
+"""A site of its own with demo people, as `./run` starts it; everything goes away with the run."""
+
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+from runner.checkout import ROOT
+from runner.ports import answers, free_port
+from runner.problems import LaunchError
+from tools.vitals.stage import Cast
+
+CAST = Cast("alice", "rill-demo", author="theo", tag="hybridfeeds", word="timeline")
+FIRST_PORT = 8700
+START_SECONDS = 240
+STOP_SECONDS = 30
+
+
+@contextmanager
+def demo_site(settings: Mapping[str, str] | None = None) -> Iterator[str]:
+    """The address of a started site. LaunchError when it does not start."""
+    port = free_port("127.0.0.1", FIRST_PORT)
+    with tempfile.TemporaryDirectory(prefix="feedsite-vitals-") as place:
+        log = Path(place) / "log"
+        command = [sys.executable, "-P", "-m", "runner", "--demo", "small", "--workers", "1",
+                   "--port", str(port), "--data-dir", f"{place}/data"]  # fmt: skip
+        environment = {**os.environ, **(settings or {}), "PYTHONPATH": str(ROOT)}
+        with log.open("wb") as output:
+            site = subprocess.Popen(  # noqa: S603 -- our own launcher
+                command, cwd=ROOT, env=environment, stdin=subprocess.DEVNULL, stdout=output,
+                stderr=subprocess.STDOUT, start_new_session=True,
+            )  # fmt: skip
+        try:
+            address = f"http://127.0.0.1:{port}"
+            _wait(site, port, log)
+            yield address
+        finally:
+            site.send_signal(signal.SIGINT)
+            site.wait(STOP_SECONDS)
+
+
+def _wait(site: "subprocess.Popen[bytes]", port: int, log: Path) -> None:
+    deadline = time.monotonic() + START_SECONDS
+    while not answers("127.0.0.1", port, allowed_hosts="127.0.0.1"):
+        if site.poll() is not None or time.monotonic() > deadline:
+            raise LaunchError(f"The site did not start:\n{log.read_text()[-2000:]}")
+        time.sleep(0.2)

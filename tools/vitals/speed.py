@@ -1,0 +1,102 @@
+"""How soon the largest part of a page is painted (LCP), how soon its first byte comes, how soon a press is seen."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from playwright.sync_api import Browser, BrowserContext
+from playwright.sync_api import Page as Tab
+
+from tools.bench.measure import Spread
+from tools.vitals.browser import chromium, window
+from tools.vitals.look import tab_in
+from tools.vitals.pages import Page
+from tools.vitals.stage import Scene
+
+ROUNDS = 7
+SETTLE_MS = 250  # a later, larger paint would still count
+FINEST_MS = 16  # shorter ones are not told by the browser
+FIRST_BYTE = 'performance.getEntriesByType("navigation")[0].responseStart'
+TOGGLE = "#feed form.toggle:has(button.like)"
+BEFORE = "/about"  # where a reader comes from: a page of the site, in the same tab
+
+
+@dataclass(frozen=True, slots=True)
+class Times:
+    """Milliseconds after a page was asked for.
+
+    `cold`: by a browser without a cache, in a tab that shows nothing yet; `warm`: by one that had the page before, from another
+    page of the site; `first_bytes`: of all of them.
+    """
+
+    cold: Spread
+    warm: Spread
+    first_bytes: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Load:
+    painted: float
+    first_byte: float
+
+
+def times(
+    scene: Scene,
+    pages: Sequence[Page],
+    *,
+    rounds: int = ROUNDS,
+    done: Callable[[], None] = lambda: None,
+) -> dict[str, Times]:
+    """Of each page, by name. The server is warm: each page was asked for once before. RuntimeError if nothing was painted."""
+    found: dict[str, Times] = {}
+    with chromium() as browser, scene.windows(browser, {page.who for page in pages}) as people:
+        for page in pages:
+            found[page.name] = _times(browser, people[page.who], scene, page, rounds)
+            done()
+    return found
+
+
+def presses(scene: Scene, page: Page, *, rounds: int = ROUNDS) -> Spread:
+    """Milliseconds from the press of a like to the next thing painted, as the browser counts them (Event Timing)."""
+    with chromium() as browser, scene.windows(browser, [page.who]) as people:
+        tab = tab_in(people[page.who])
+        tab.goto(scene.address(page), wait_until="load")
+        return Spread.of([_press(tab) for _round in range(2 * rounds)])  # and taken back again
+
+
+def _press(tab: Tab) -> float:
+    tab.evaluate("window.__press = 0")
+    with tab.expect_response("**/posts/*/*like"):
+        tab.locator(TOGGLE).first.locator("button").click()
+    tab.wait_for_timeout(SETTLE_MS)
+    return max(float(tab.evaluate("window.__press")), FINEST_MS)
+
+
+def _times(browser: Browser, known: BrowserContext, scene: Scene, page: Page, rounds: int) -> Times:
+    address = scene.address(page)
+    tab = tab_in(known)
+    warm = []
+    for _round in range(rounds + 1):
+        tab.goto(scene.site + BEFORE, wait_until="networkidle")
+        warm.append(_load(tab, address))
+    tab.close()
+    cookies = known.storage_state()["cookies"]
+    cold = []
+    for _round in range(rounds):
+        fresh = window(browser, scene.site)
+        fresh.add_cookies(cookies)  # type: ignore[arg-type]  # what was read may be written
+        cold.append(_load(tab_in(fresh), address))
+        fresh.close()
+    return Times(
+        Spread.of([load.painted for load in cold]),
+        Spread.of([load.painted for load in warm[1:]]),
+        tuple(load.first_byte for load in (*cold, *warm[1:])),
+    )
+
+
+def _load(tab: Tab, address: str) -> _Load:
+    tab.goto(address, wait_until="load")
+    tab.wait_for_timeout(SETTLE_MS)
+    load = _Load(float(tab.evaluate("window.__paint")), float(tab.evaluate(FIRST_BYTE)))
+    if not load.painted:
+        raise RuntimeError(f"{address}: the browser told of no largest paint")
+    return load

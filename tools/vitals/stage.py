@@ -1,0 +1,177 @@
+"""What the pages need to have something to show: made through the API, as the person who looks."""
+
+import re
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from urllib.parse import urlencode
+
+from playwright.sync_api import APIResponse, Browser, BrowserContext
+
+from tools.vitals.browser import chromium, log_in, window
+from tools.vitals.pages import MEMBER, NEWCOMER, VISITOR, Page
+
+OUT_OF_BAND = "urn:ietf:wg:oauth:2.0:oob"
+SCOPES = ["read", "write", "follow"]
+APPLICATION = {"client_name": "A reader", "redirect_uris": OUT_OF_BAND, "scopes": "read write"}
+FILTER = {"title": "Endings", "context[]": "home", "filter_action": "warn",
+          "keywords_attributes[0][keyword]": "spoiler"}  # fmt: skip
+NEWCOMERS_HANDLE, NEWCOMERS_PASSWORD = "newcomer", "a long enough passphrase"
+LATER = timedelta(days=30)
+
+
+@dataclass(frozen=True, slots=True)
+class Cast:
+    """Who looks, and whose pages are looked at: a followed author; a tag and a word of posts that are there."""
+
+    viewer: str
+    password: str
+    author: str
+    tag: str
+    word: str
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """A site with everything on it that the pages show. `names`: what the braces in addresses stand for."""
+
+    site: str
+    cast: Cast
+    names: dict[str, str]
+
+    def address(self, page: Page) -> str:
+        """Where a page is."""
+        return page.address.format_map(self.names)
+
+    @contextmanager
+    def windows(
+        self,
+        browser: Browser,
+        who: Collection[str] = (VISITOR, MEMBER),
+        *,
+        width: int = 1280,
+        language: str = "en",
+    ) -> Iterator[dict[str, BrowserContext]]:
+        """A window for each of those who look."""
+        people = {
+            one: window(browser, self.site, width=width, language=language) for one in set(who)
+        }
+        for one, handle, password in (
+            (MEMBER, self.cast.viewer, self.cast.password),
+            (NEWCOMER, NEWCOMERS_HANDLE, NEWCOMERS_PASSWORD),
+        ):
+            if one in people:
+                tab = people[one].new_page()
+                log_in(tab, handle, password)
+                tab.close()
+        yield people
+        for context in people.values():
+            context.close()
+
+
+def prepare(site: str, cast: Cast) -> Scene:
+    """Log the viewer in, and lay the stage. RuntimeError when the site refuses something."""
+    with chromium() as browser:
+        context = window(browser, site)
+        log_in(context.new_page(), cast.viewer, cast.password)
+        _join(window(browser, site))
+        return Scene(site, cast, _lay(context, cast))
+
+
+def _join(context: BrowserContext) -> None:
+    """Somebody who has nothing yet. Who joined in an earlier run still has nothing."""
+    with suppress(RuntimeError):
+        wish = {"handle": NEWCOMERS_HANDLE, "password": NEWCOMERS_PASSWORD}
+        submit(context, "/join", wish)
+
+
+def _lay(context: BrowserContext, cast: Cast) -> dict[str, str]:
+    """A list, a filter, a circle, a post for later and an application; those that are there already are taken."""
+    api = _Api(context, _token(context))
+    author = api.get(f"/api/v1/accounts/lookup?acct={cast.author}")
+    if not api.get("/api/v1/circles"):
+        submit(context, "/settings/circles", {"name": "Choir"})
+    if not api.get("/api/v1/scheduled_statuses"):
+        later = (datetime.now(UTC) + LATER).isoformat()
+        api.post("/api/v1/statuses", {"status": "Later.", "scheduled_at": later})
+    application = api.post("/api/v1/apps", APPLICATION)
+    asked = {"client_id": application["client_id"], "redirect_uri": OUT_OF_BAND,
+             "response_type": "code", "scope": APPLICATION["scopes"]}  # fmt: skip
+    return {
+        "viewer": cast.viewer,
+        "author": cast.author,
+        "word": cast.word,
+        "post": _richest_post(api, cast.author),
+        "own_post": _richest_post(api, cast.viewer),
+        "tag": cast.tag,
+        "list": _list(api, author["id"]),
+        "filter": _first(api, "/api/v2/filters", FILTER),
+        "circle": api.get("/api/v1/circles")[0]["id"],
+        "consent": urlencode(asked),
+    }
+
+
+def _richest_post(api: "_Api", handle: str) -> str:
+    """One with pictures, and with as many answers as possible."""
+    person = api.get(f"/api/v1/accounts/lookup?acct={handle}")
+    posts = api.get(f"/api/v1/accounts/{person['id']}/statuses?exclude_reblogs=true&limit=40")
+    best = max(posts, key=lambda post: (bool(post["media_attachments"]), post["replies_count"]))
+    return str(best["id"])
+
+
+def _list(api: "_Api", member: str) -> str:
+    made = _first(api, "/api/v1/lists", {"title": "Close by"})
+    people = f"/api/v1/lists/{made}/accounts"
+    if not api.get(people):
+        api.post(people, {"account_ids[]": member})
+    return made
+
+
+def _first(api: "_Api", address: str, fields: dict[str, str]) -> str:
+    found: list[dict[str, str]] = api.get(address)
+    return found[0]["id"] if found else str(api.post(address, fields)["id"])
+
+
+def submit(
+    context: BrowserContext, address: str, fields: dict[str, Any], *, to: str = ""
+) -> APIResponse:
+    """Send a form of a page as a browser without scripts does, `to` another address when it says so."""
+    shown = _checked(context.request.get(address))
+    secret = re.search(r'name="csrfmiddlewaretoken" value="([^"]+)"', shown.text())
+    if secret is None:
+        raise RuntimeError(f"{address} has no form")
+    values = {"csrfmiddlewaretoken": secret[1], **fields}
+    body = urlencode(values, doseq=True)
+    headers = {"Referer": shown.url, "Content-Type": "application/x-www-form-urlencoded"}
+    return _checked(context.request.post(to or address, data=body, headers=headers))
+
+
+def _token(context: BrowserContext) -> str:
+    wish = {"name": "vitals", "scopes": SCOPES}
+    shown = submit(context, "/settings/account", wish, to="/settings/tokens")
+    found = re.search(r'class="token">([^<]+)<', shown.text())
+    if found is None:
+        raise RuntimeError("no access token was shown")
+    return found[1]
+
+
+class _Api:
+    """The API, asked with a token."""
+
+    def __init__(self, context: BrowserContext, token: str) -> None:
+        self._ask = context.request
+        self._headers = {"Authorization": f"Bearer {token}"}
+
+    def get(self, address: str) -> Any:
+        return _checked(self._ask.get(address, headers=self._headers)).json()
+
+    def post(self, address: str, fields: dict[str, str]) -> Any:
+        return _checked(self._ask.post(address, headers=self._headers, form=dict(fields))).json()
+
+
+def _checked(response: APIResponse) -> APIResponse:
+    if not response.ok:
+        raise RuntimeError(f"{response.url} answered {response.status}: {response.text()[:200]}")
+    return response
