@@ -1,7 +1,6 @@
 """How refusals and failures are shown: pages for people, problem JSON (RFC 9457 members and `error`) for programs."""
 
 import logging
-from http import HTTPStatus
 from typing import Any
 
 from django.conf import settings
@@ -20,6 +19,7 @@ from rest_framework import exceptions as drf
 from rest_framework.response import Response
 from rest_framework.views import exception_handler, set_rollback
 
+from apps.entities import ProblemJson, problem_json
 from apps.refusals import Invalid, Refusal, TooMany, Unavailable
 from feedsite.requestid import current_request_id
 
@@ -70,19 +70,16 @@ def refusal_response(request: HttpRequest, refusal: Refusal) -> HttpResponse:
 
 def problem(
     request: HttpRequest, status: int, code: str, message: str, errors: dict[str, str]
-) -> dict[str, Any]:
-    """One body that Mastodon clients (`error`) and strict clients (RFC 9457) both read."""
-    return {
-        "error": message,
-        "type": "about:blank",
-        "title": HTTPStatus(status).phrase,  # as RFC 9457 has it beside about:blank
-        "status": status,
-        "code": code,
-        "detail": message,
-        "instance": request.path,
-        "request_id": current_request_id(),
-        "errors": [{"field": name, "detail": text} for name, text in errors.items()],
-    }
+) -> ProblemJson:
+    """The body of a refusal of this request."""
+    return problem_json(
+        status=status,
+        code=code,
+        message=message,
+        path=request.path,
+        request_id=current_request_id(),
+        errors=errors,
+    )
 
 
 def error_page(request: HttpRequest, status: int, message: str) -> HttpResponse:
@@ -119,11 +116,10 @@ def api_exception(exception: Exception, context: dict[str, Any]) -> Response | N
             else exception.message
         )
         body = problem(request, exception.status, exception.code, message, exception.errors)
-        body |= exception.extensions
         headers = None
         if isinstance(exception, TooMany | Unavailable):
             headers = {"Retry-After": str(exception.retry_after)}
-        return Response(body, status=exception.status, headers=headers)
+        return Response({**body, **exception.extensions}, status=exception.status, headers=headers)
     response = exception_handler(exception, context)
     if response is not None:
         if isinstance(exception, drf.ValidationError):

@@ -8,8 +8,8 @@ from django.http import HttpRequest, HttpResponseBase
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from apps.accounts.serializers import timestamp
 from apps.accounts.visitors import client_address
+from apps.entities import timestamp
 from apps.refusals import TooMany, Unavailable
 from feedsite.errors import refusal_response
 from feedsite.quota import NOTE, count_request
