@@ -74,8 +74,8 @@ def problem_json(
 
 def timestamp(moment: datetime) -> DateTime:
     """ISO 8601 in UTC with milliseconds, the form every client reads."""
-    utc = moment.astimezone(UTC)
-    return f"{utc:%Y-%m-%dT%H:%M:%S}.{utc.microsecond // 1000:03d}Z"
+    utc = moment.astimezone(UTC).isoformat(timespec="milliseconds")
+    return f"{utc.removesuffix('+00:00')}Z"
 
 
 def optional_timestamp(moment: datetime | None) -> DateTime | None:

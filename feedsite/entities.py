@@ -298,7 +298,6 @@ def instance_v1_json(people: int, posts: int) -> InstanceV1Json:
 
 
 def nodeinfo_json(people: int, posts: int) -> NodeinfoJson:
-    """The site, in the form that directories of sites read."""
     return {
         "version": "2.0",
         "software": {"name": "feedsite", "version": VERSION},
@@ -311,7 +310,6 @@ def nodeinfo_json(people: int, posts: int) -> NodeinfoJson:
 
 
 def nodeinfo_links_json() -> NodeinfoLinksJson:
-    """Where the site says what software it is."""
     return {"links": [{"rel": NODEINFO, "href": absolute("/nodeinfo/2.0")}]}
 
 

@@ -63,7 +63,6 @@ class CacheTopologyJson(TypedDict):
 
 
 def cache_node_json(one: Standing) -> CacheNodeJson:
-    """A Memcached where it stands."""
     node, health = one.node, one.health
     return {
         "place": str(one.place),
@@ -84,12 +83,10 @@ def cache_node_json(one: Standing) -> CacheNodeJson:
 
 
 def process_json(one: Report) -> ProcessJson:
-    """A process and the version that it runs."""
     return {"name": one.name, "role": one.role, "version": one.version}
 
 
 def hit_rate_json(one: Rate) -> HitRateJson:
-    """How much was there of what was asked for."""
     return {"name": one.name, "answered": one.answered, "asked": one.asked}
 
 

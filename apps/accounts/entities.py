@@ -1,9 +1,9 @@
 """Accounts as JSON, in the Mastodon shape."""
 
 from datetime import UTC, datetime
-from functools import lru_cache
 from typing import Annotated, TypedDict
 
+from django.conf import settings
 from django.utils.html import linebreaks, urlize
 
 from apps.accounts.models import PRIVACY, User
@@ -17,8 +17,6 @@ from apps.entities import (
     timestamp,
 )
 from apps.ids import second_of
-
-KEPT_TEXTS = 4096  # bios and lines of profiles
 
 
 class FieldJson(TypedDict):
@@ -60,10 +58,24 @@ class AccountJson(TypedDict):
 
 
 def account_json(user: User) -> AccountJson:
-    """An account as others see it; the user's counts must be loaded."""
-    address, counts = absolute(user.url), user.counts
-    picture = absolute(user.avatar_url) if user.avatar_url else picture_address("img/avatar.svg")
-    banner = absolute(user.header_url) if user.header_url else picture_address("img/banner.svg")
+    """An account as others see it; the user's counts must be loaded. What a card says is written once a card."""
+    if user.derived is None:
+        return _account_json(user)
+    key = "json", settings.SITE_URL
+    known: AccountJson = user.derived.get(key) or user.derived.setdefault(key, _account_json(user))
+    counts = user.counts
+    return {
+        **known,
+        "followers_count": counts.followers,
+        "following_count": counts.following,
+        "statuses_count": counts.posts,
+    }
+
+
+def _account_json(user: User) -> AccountJson:
+    address, picture, banner = absolute(user.url), user.avatar_url, user.header_url
+    picture = absolute(picture) if picture else picture_address("img/avatar.svg")
+    banner = absolute(banner) if banner else picture_address("img/banner.svg")
     return {
         "id": str(user.pk),
         "username": user.handle,
@@ -76,17 +88,17 @@ def account_json(user: User) -> AccountJson:
         "indexable": user.is_indexable,
         "noindex": not user.is_indexable,
         "created_at": timestamp(user.created_at),
-        "note": _paragraphs(user.bio),
+        "note": linebreaks(_linked(user.bio)) if user.bio else "",
         "url": address,
         "uri": address,
         "avatar": picture,
         "avatar_static": picture,
         "header": banner,
         "header_static": banner,
-        "followers_count": counts.followers,
-        "following_count": counts.following,
-        "statuses_count": counts.posts,
-        "last_status_at": _day_of(counts.last_open_post_id),
+        "followers_count": user.counts.followers,
+        "following_count": user.counts.following,
+        "statuses_count": user.counts.posts,
+        "last_status_at": _day_of(user.counts.last_open_post_id),
         "emojis": [],
         "roles": [],
         "fields": [
@@ -161,7 +173,6 @@ PreferencesJson.__doc__ = "How somebody wants to write and read."
 
 
 def preferences_json(user: User) -> PreferencesJson:
-    """How a user wants to write and read, under the names that clients know."""
     return {
         "posting:default:visibility": PRIVACY[user.post_visibility],
         "posting:default:sensitive": user.post_sensitive,
@@ -172,14 +183,8 @@ def preferences_json(user: User) -> PreferencesJson:
     }
 
 
-@lru_cache(KEPT_TEXTS)
 def _linked(text: str) -> str:
     return urlize(text, nofollow=True, autoescape=True)
-
-
-@lru_cache(KEPT_TEXTS)
-def _paragraphs(text: str) -> str:
-    return linebreaks(_linked(text)) if text else ""
 
 
 def _day_of(post_id: int | None) -> Date | None:

@@ -35,7 +35,6 @@ class AnnouncementJson(TypedDict):
 
 
 def announcement_json(shown: Shown) -> AnnouncementJson:
-    """One announcement as a viewer sees it."""
     row = shown.announcement
     return {
         "id": str(row.pk),

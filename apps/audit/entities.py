@@ -26,7 +26,6 @@ class ExplanationJson(TypedDict):
 
 
 def explanation_json(found: Explanation) -> ExplanationJson:
-    """One explanation."""
     delivery: DeliveryJson = {
         "policy": found.policy,
         "chunk": str(found.chunk),

@@ -17,7 +17,6 @@ class ConversationJson(TypedDict):
 
 
 def conversation_json(talk: Talk) -> ConversationJson:
-    """One conversation with what was said last."""
     return {
         "id": str(talk.id),
         "unread": talk.is_unread,

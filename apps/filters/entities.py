@@ -17,7 +17,6 @@ class FilterKeywordJson(TypedDict):
 
 
 def keyword_json(row: FilterKeyword) -> FilterKeywordJson:
-    """A word that a filter looks for."""
     return {"id": str(row.pk), "keyword": row.keyword, "whole_word": row.whole_word}
 
 
@@ -29,7 +28,6 @@ class FilterStatusJson(TypedDict):
 
 
 def filter_post_json(row: FilterPost) -> FilterStatusJson:
-    """A post that a filter names."""
     return {"id": str(row.pk), "status_id": str(row.post_id)}
 
 
@@ -51,7 +49,6 @@ class FilterJson(FilterSummaryJson):
 
 
 def filter_json(row: Filter) -> FilterJson:
-    """A filter with what it looks for."""
     return {
         "id": str(row.pk),
         "title": row.title,
@@ -75,7 +72,6 @@ class FilterV1Json(TypedDict):
 
 
 def filter_v1_json(row: FilterKeyword) -> FilterV1Json:
-    """A keyword as a filter of the first version."""
     return {
         "id": str(row.pk),
         "phrase": row.keyword,
@@ -95,7 +91,6 @@ class FilterResultJson(TypedDict):
 
 
 def filter_results_json(found: Iterable[Caught], post_id: int) -> list[FilterResultJson]:
-    """What filters have found in a post."""
     return [_result(one, post_id) for one in found]
 
 

@@ -61,7 +61,6 @@ class MutedAccountJson(AccountJson):
 
 
 def muted_json(user: User, ends_at: datetime | None) -> MutedAccountJson:
-    """An account in the list of muted ones, and until when."""
     return {**account_json(user), "mute_expires_at": optional_timestamp(ends_at)}
 
 
@@ -73,7 +72,6 @@ class FamiliarFollowersJson(TypedDict):
 
 
 def familiar_json(user_id: int, familiar: Familiar) -> FamiliarFollowersJson:
-    """Whom the viewer follows, of those who follow an account."""
     return {"id": str(user_id), "accounts": [account_json(user) for user in familiar.people]}
 
 
@@ -87,7 +85,6 @@ class CircleJson(TypedDict):
 
 
 def circle_json(circle: CircleChoice) -> CircleJson:
-    """A circle that the viewer may post to."""
     return {
         "id": str(circle.id),
         "title": circle.name,

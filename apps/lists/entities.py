@@ -15,7 +15,6 @@ class ListJson(TypedDict):
 
 
 def list_json(user_list: UserList) -> ListJson:
-    """A list as its owner sees it."""
     return {
         "id": str(user_list.pk),
         "title": user_list.title,

@@ -25,7 +25,6 @@ class ReportJson(TypedDict):
 
 
 def report_json(report: Report, target: User, post_ids: Collection[int]) -> ReportJson:
-    """A report as its writer sees it."""
     return {
         "id": str(report.pk),
         "action_taken": report.resolved_at is not None,

@@ -73,7 +73,6 @@ class PartialAccountJson(TypedDict):
 
 
 def partial_account_json(person: User) -> PartialAccountJson:
-    """As much of an account as a picture of it needs."""
     whole = account_json(person)
     return {
         "id": whole["id"],
@@ -166,7 +165,6 @@ class NotificationPolicyJson(TypedDict):
 
 
 def policy_json(policy: NotificationPolicy, held: Sequence[HeldBack]) -> NotificationPolicyJson:
-    """A policy, and how much it holds back."""
     return {
         "for_not_following": policy.for_not_following,
         "for_not_followers": policy.for_not_followers,
@@ -192,7 +190,6 @@ class NotificationRequestJson(TypedDict):
 
 
 def held_back_json(held: HeldBack) -> NotificationRequestJson:
-    """What one account did that is held back."""
     newest, oldest = held.items[0], held.items[-1]
     return {
         "id": str(held.actor.pk),
@@ -232,7 +229,6 @@ class MarkersJson(TypedDict, total=False):
 
 
 def marker_json(marker: ReadMarker) -> MarkerJson:
-    """One read marker."""
     return {
         "last_read_id": str(marker.last_read_id),
         "version": marker.version,

@@ -26,7 +26,6 @@ class ApplicationJson(TypedDict):
 
 
 def application_json(application: Application) -> ApplicationJson:
-    """An application as it sees itself."""
     addresses = application.redirect_uris.split()
     return {
         "id": str(application.pk or 0),
@@ -121,7 +120,6 @@ class OAuthServerJson(TypedDict):
 
 
 def server_json() -> OAuthServerJson:
-    """How to ask for tokens here."""
     return {
         "issuer": settings.SITE_URL,
         "service_documentation": absolute("/api/docs"),

@@ -27,7 +27,6 @@ class TagJson(TypedDict):
 
 
 def tag_json(known: KnownTag) -> TagJson:
-    """A tag as a viewer sees it."""
     return {
         "id": str(known.tag.pk) if known.is_in_use else None,
         "name": known.tag.name,

@@ -71,7 +71,6 @@ class MediaAttachmentJson(TypedDict):
 
 
 def media_json(picture: Picture) -> MediaAttachmentJson:
-    """A picture as a media attachment."""
     return {
         "id": str(picture.id),
         "type": "image",
@@ -378,7 +377,6 @@ class StatusEditJson(TypedDict):
 
 
 def version_json(post: PostContent, author: User) -> StatusEditJson:
-    """A post as it was in one of its versions."""
     return {
         "content": post.absolute_html,
         "spoiler_text": post.content_warning,
@@ -450,7 +448,6 @@ class ScheduledStatusJson(TypedDict):
 
 
 def scheduled_json(row: ScheduledPost) -> ScheduledStatusJson:
-    """A post that waits for its time."""
     draft = Draft.restored(row.draft)
     params: ScheduledParamsJson = {
         "text": draft.body,
@@ -497,7 +494,6 @@ class SitePolicyJson(TypedDict):
 
 
 def site_policy_json(row: SitePolicy) -> SitePolicyJson:
-    """How posts are delivered where their author has no policy."""
     return {
         "policy": row.policy,
         "mode": row.mode,
@@ -520,7 +516,6 @@ class AuthorPolicyJson(TypedDict):
 
 
 def author_policy_json(row: AuthorPolicy) -> AuthorPolicyJson:
-    """How the posts of an author are delivered."""
     return {
         "account_id": str(row.author_id),
         "policy": row.policy,
