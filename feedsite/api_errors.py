@@ -22,11 +22,10 @@ def api_exception(exception: Exception, context: dict[str, Any]) -> Response | N
             else exception.message
         )
         body = problem(request, exception.status, exception.code, message, exception.errors)
-        body |= exception.extensions
         headers = None
         if isinstance(exception, TooMany | Unavailable):
             headers = {"Retry-After": str(exception.retry_after)}
-        return Response(body, status=exception.status, headers=headers)
+        return Response({**body, **exception.extensions}, status=exception.status, headers=headers)
     response = exception_handler(exception, context)
     if response is not None:
         if isinstance(exception, drf.ValidationError):

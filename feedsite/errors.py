@@ -1,8 +1,6 @@
 """How refusals and failures are shown: pages for people, problem JSON (RFC 9457 members and `error`) for programs."""
 
 import logging
-from http import HTTPStatus
-from typing import Any
 
 from django.conf import settings
 from django.http import (
@@ -14,6 +12,7 @@ from django.template.loader import render_to_string
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from apps.entities import ProblemJson, problem_json
 from apps.refusals import Invalid, Refusal, TooMany, Unavailable
 from feedsite.middleware.request_id import current_request_id
 
@@ -42,19 +41,16 @@ def refusal_response(request: HttpRequest, refusal: Refusal) -> HttpResponse:
 
 def problem(
     request: HttpRequest, status: int, code: str, message: str, errors: dict[str, str]
-) -> dict[str, Any]:
-    """One body that Mastodon clients (`error`) and strict clients (RFC 9457) both read."""
-    return {
-        "error": message,
-        "type": "about:blank",
-        "title": HTTPStatus(status).phrase,  # as RFC 9457 has it beside about:blank
-        "status": status,
-        "code": code,
-        "detail": message,
-        "instance": request.path,
-        "request_id": current_request_id(),
-        "errors": [{"field": name, "detail": text} for name, text in errors.items()],
-    }
+) -> ProblemJson:
+    """The body of a refusal of this request."""
+    return problem_json(
+        status=status,
+        code=code,
+        message=message,
+        path=request.path,
+        request_id=current_request_id(),
+        errors=errors,
+    )
 
 
 def error_page(request: HttpRequest, status: int, message: str) -> HttpResponse:

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-_SCHEMA = {"schema": {"$ref": "#/components/schemas/ProblemSchema"}}
+_SCHEMA = {"schema": {"$ref": "#/components/schemas/Problem"}}
 PROBLEM = {"content": {"application/json": _SCHEMA, "application/problem+json": _SCHEMA}}
 EVERYWHERE = {
     "400": "The request cannot be understood.",
@@ -20,7 +20,7 @@ METHODS = ("get", "post", "put", "patch", "delete")
 
 def add_common_answers(result: dict[str, Any], **_more: Any) -> dict[str, Any]:
     """A hook of drf-spectacular: refusals that may come from any endpoint, where it has not said more itself."""
-    if "ProblemSchema" not in result.get("components", {}).get("schemas", {}):
+    if "Problem" not in result.get("components", {}).get("schemas", {}):
         return result
     for path, operations in result["paths"].items():
         for method in METHODS:

@@ -3,64 +3,91 @@
 It is changed in the admin only: every change wants to be looked at before.
 """
 
-from typing import Any
+from typing import Annotated, TypedDict
 
 from drf_spectacular.utils import extend_schema
-from rest_framework import serializers
 from rest_framework.decorators import api_view
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from apps.accounts.api import staff_of
-from apps.accounts.schema import problems
 from apps.caches.listener import Report
+from apps.openapi import Entity, problems
 from apps.scopes import scopes
 from apps.topology.queries import Rate, Standing, fleet, rates, standings, topology_in_force
 
 
-class NodeSchema(serializers.Serializer[Any]):
+class CacheNodeJson(TypedDict):
     """A Memcached where it stands. `error` is empty when set, get and delete worked just now; sizes in bytes."""
 
-    place = serializers.CharField(help_text="Pool, group and slot.")
-    name = serializers.CharField()
-    url = serializers.CharField()
-    state = serializers.CharField()
-    megabytes = serializers.IntegerField()
-    error = serializers.CharField()
-    milliseconds = serializers.FloatField()
-    hits = serializers.IntegerField()
-    misses = serializers.IntegerField()
-    bytes_used = serializers.IntegerField()
-    bytes_most = serializers.IntegerField()
-    evictions = serializers.IntegerField()
-    items = serializers.IntegerField()
-    uptime_seconds = serializers.IntegerField()
+    place: Annotated[str, "Pool, group and slot."]
+    name: str
+    url: str
+    state: str
+    megabytes: int
+    error: str
+    milliseconds: float
+    hits: int
+    misses: int
+    bytes_used: int
+    bytes_most: int
+    evictions: int
+    items: int
+    uptime_seconds: int
 
 
-class RateSchema(serializers.Serializer[Any]):
+class HitRateJson(TypedDict):
     """Of what was asked for within the last hour, how much was there."""
 
-    name = serializers.CharField()
-    answered = serializers.IntegerField()
-    asked = serializers.IntegerField()
+    name: str
+    answered: int
+    asked: int
 
 
-class ProcessSchema(serializers.Serializer[Any]):
+class ProcessJson(TypedDict):
     """A process and the version that it runs."""
 
-    name = serializers.CharField()
-    role = serializers.CharField()
-    version = serializers.IntegerField()
+    name: str
+    role: str
+    version: int
 
 
-class TopologySchema(serializers.Serializer[Any]):
+class CacheTopologyJson(TypedDict):
     """Everything. `processes` is none while Redis does not tell."""
 
-    version = serializers.IntegerField()
-    nodes = NodeSchema(many=True)
-    classes = RateSchema(many=True)
-    tiers = RateSchema(many=True)
-    processes = ProcessSchema(many=True, allow_null=True)
+    version: int
+    nodes: list[CacheNodeJson]
+    classes: list[HitRateJson]
+    tiers: list[HitRateJson]
+    processes: list[ProcessJson] | None
+
+
+def cache_node_json(one: Standing) -> CacheNodeJson:
+    node, health = one.node, one.health
+    return {
+        "place": str(one.place),
+        "name": node.name,
+        "url": node.url,
+        "state": node.state.value,
+        "megabytes": node.megabytes,
+        "error": health.error,
+        "milliseconds": health.milliseconds,
+        "hits": health.hits,
+        "misses": health.misses,
+        "bytes_used": health.bytes_used,
+        "bytes_most": health.bytes_most,
+        "evictions": health.evictions,
+        "items": health.items,
+        "uptime_seconds": health.uptime_seconds,
+    }
+
+
+def process_json(one: Report) -> ProcessJson:
+    return {"name": one.name, "role": one.role, "version": one.version}
+
+
+def hit_rate_json(one: Rate) -> HitRateJson:
+    return {"name": one.name, "answered": one.answered, "asked": one.asked}
 
 
 @scopes(GET="read")
@@ -68,7 +95,7 @@ class TopologySchema(serializers.Serializer[Any]):
     operation_id="topology",
     tags=["operations"],
     summary="The cache topology in force, the health of its nodes, and who runs it (staff)",
-    responses={200: TopologySchema, **problems(401, 403)},
+    responses={200: Entity(CacheTopologyJson), **problems(401, 403)},
 )
 @api_view(["GET"])
 def topology(request: Request) -> Response:
@@ -77,41 +104,11 @@ def topology(request: Request) -> Response:
     now = topology_in_force()
     classes, tiers = rates()
     processes = fleet(now).processes
-    body = {
+    body: CacheTopologyJson = {
         "version": now.version,
-        "nodes": [_node(one) for one in standings(now)],
-        "classes": [_rate(one) for one in classes],
-        "tiers": [_rate(one) for one in tiers],
-        "processes": None if processes is None else [_process(one) for one in processes],
+        "nodes": [cache_node_json(one) for one in standings(now)],
+        "classes": [hit_rate_json(one) for one in classes],
+        "tiers": [hit_rate_json(one) for one in tiers],
+        "processes": None if processes is None else [process_json(one) for one in processes],
     }
     return Response(body)
-
-
-def _node(one: Standing) -> dict[str, Any]:
-    health = (
-        "error",
-        "milliseconds",
-        "hits",
-        "misses",
-        "bytes_used",
-        "bytes_most",
-        "evictions",
-        "items",
-        "uptime_seconds",
-    )
-    return {
-        "place": str(one.place),
-        "name": one.node.name,
-        "url": one.node.url,
-        "state": one.node.state.value,
-        "megabytes": one.node.megabytes,
-        **{name: getattr(one.health, name) for name in health},
-    }
-
-
-def _process(one: Report) -> dict[str, Any]:
-    return {"name": one.name, "role": one.role, "version": one.version}
-
-
-def _rate(one: Rate) -> dict[str, Any]:
-    return {"name": one.name, "answered": one.answered, "asked": one.asked}

@@ -10,13 +10,13 @@ from rest_framework.response import Response
 
 from apps.accounts import visitors
 from apps.accounts.emails import send_confirmation
+from apps.accounts.entities import AccountJson, PreferencesJson, account_json, preferences_json
 from apps.accounts.models import User
 from apps.accounts.queries import user_by_handle, user_by_id
-from apps.accounts.schema import AccountSchema, PreferencesSchema, problems
-from apps.accounts.serializers import account_json, preferences_json
 from apps.accounts.staff import is_permitted
 from apps.accounts.verification import may_act_as_staff
 from apps.ids import parse_id
+from apps.openapi import NOTHING, Entity, problems
 from apps.refusals import BadRequest, NotAllowed
 from apps.scopes import scopes
 
@@ -53,7 +53,7 @@ def asked_ids(request: Request, *, most: int) -> list[int]:
     operation_id="preferences",
     tags=["accounts"],
     summary="How you want to write and read",
-    responses={200: PreferencesSchema, **problems(401)},
+    responses={200: Entity(PreferencesJson), **problems(401)},
 )
 @api_view(["GET"])
 def preferences(request: Request) -> Response:
@@ -68,7 +68,7 @@ def preferences(request: Request) -> Response:
     summary="Send the link once more that confirms your e-mail address",
     description="An address cannot be given here: where a new password goes is changed with the password only.",
     request=None,
-    responses={200: OpenApiTypes.OBJECT, **problems(401, 403, 429)},
+    responses={200: NOTHING, **problems(401, 403, 429)},
 )
 @api_view(["POST"])
 def resend_confirmation(request: Request) -> Response:
@@ -96,7 +96,7 @@ def check_confirmation(request: Request) -> Response:
     tags=["accounts"],
     summary="An account by its handle",
     parameters=[OpenApiParameter("acct", str, required=True)],
-    responses={200: AccountSchema, **problems(400, 404)},
+    responses={200: Entity(AccountJson), **problems(400, 404)},
 )
 @api_view(["GET"])
 @permission_classes([AllowAny])
@@ -113,7 +113,7 @@ def lookup(request: Request) -> Response:
     operation_id="show_account",
     tags=["accounts"],
     summary="An account by its id",
-    responses={200: AccountSchema, **problems(404)},
+    responses={200: Entity(AccountJson), **problems(404)},
 )
 @api_view(["GET"])
 @permission_classes([AllowAny])

@@ -1,123 +1,88 @@
-"""Accounts as JSON, in the Mastodon shape."""
+"""What the API takes for accounts."""
 
-from datetime import UTC, datetime
-from functools import cache
 from typing import Any
 
-from django.conf import settings
-from django.templatetags.static import static
-from django.utils.html import linebreaks, urlize
+from django.utils.translation import gettext as _
+from drf_spectacular.utils import extend_schema_field
+from rest_framework import serializers
 
-from apps.accounts.models import PRIVACY, User
-from apps.ids import second_of
+from apps.accounts.models import PRIVACY
 
-Json = dict[str, Any]
-NO_ROLE = {"id": "0", "name": "", "color": "", "permissions": "0", "highlighted": False}
+LANGUAGE = r"\A[a-zA-Z]{2,3}(-[a-zA-Z]{2,4})?\Z"  # of a post: zh, pt-BR
 
 
-def timestamp(moment: datetime) -> str:
-    """ISO 8601 in UTC with milliseconds, the form every client reads."""
-    utc = moment.astimezone(UTC)
-    return f"{utc:%Y-%m-%dT%H:%M:%S}.{utc.microsecond // 1000:03d}Z"
+class LineInput(serializers.Serializer[Any]):
+    """A line of a profile."""
+
+    name = serializers.CharField(allow_blank=True, default="")
+    value = serializers.CharField(allow_blank=True, default="")
 
 
-def absolute(path: str) -> str:
-    """An address of this site with scheme and host."""
-    return path if path.startswith(("http://", "https://")) else f"{settings.SITE_URL}{path}"
+@extend_schema_field(LineInput(many=True))
+class LinesField(serializers.Field[Any, Any, Any, Any]):
+    """Lines as a list, or as an object with numbers for names."""
+
+    def to_internal_value(self, data: Any) -> list[tuple[str, str]]:
+        """Pairs of a name and a value."""
+        rows = LineInput(data=list(data.values()) if isinstance(data, dict) else data, many=True)
+        if not rows.is_valid():
+            raise serializers.ValidationError(_("A line has a name and a value."))
+        return [(row["name"], row["value"]) for row in rows.validated_data]
+
+    def to_representation(self, value: Any) -> Any:
+        """As they are."""
+        return value
 
 
-@cache
-def picture_address(name: str) -> str:
-    """A picture of the site's own; its address does not change while a process lives."""
-    return absolute(static(name))
+class OnlyField(serializers.ChoiceField):
+    """A setting of Mastodon's that has one value here: asking for another one is refused, not ignored."""
+
+    def __init__(self, only: str | bool, **options: Any) -> None:  # noqa: FBT001 -- the value itself
+        super().__init__([only], **options)
+        self.only = only
+
+    def to_internal_value(self, data: Any) -> Any:
+        """The one value."""
+        if str(data).lower() != str(self.only).lower():
+            raise serializers.ValidationError(_("This site has no such setting."))
+        return self.only
 
 
-def account_json(user: User) -> Json:
-    """An account as others see it; the user's counts must be loaded."""
-    shared = user.derived
-    if shared is None:
-        return _account_json(user)
-    key = "json", settings.SITE_URL
-    known = shared.get(key) or shared.setdefault(key, _account_json(user))
-    counts = user.counts
-    return {
-        **known,
-        "followers_count": counts.followers,
-        "following_count": counts.following,
-        "statuses_count": counts.posts,
-    }
+class PostingInput(serializers.Serializer[Any]):
+    """The defaults of new posts."""
+
+    privacy = serializers.ChoiceField(list(PRIVACY.values()), required=False)
+    sensitive = serializers.BooleanField(required=False)
+    language = serializers.RegexField(LANGUAGE, required=False, allow_blank=True, allow_null=True)
+    quote_policy = OnlyField("public", required=False)
 
 
-def _account_json(user: User) -> Json:
-    address = absolute(user.url)
-    picture = absolute(user.avatar_url) if user.avatar_url else picture_address("img/avatar.svg")
-    banner = absolute(user.header_url) if user.header_url else picture_address("img/banner.svg")
-    return {
-        "id": str(user.pk),
-        "username": user.handle,
-        "acct": user.handle,
-        "display_name": user.name,
-        "locked": user.is_locked,
-        "bot": user.is_bot,
-        "group": False,
-        "discoverable": user.is_discoverable,
-        "indexable": user.is_indexable,
-        "noindex": not user.is_indexable,
-        "created_at": timestamp(user.created_at),
-        "note": linebreaks(_linked(user.bio)) if user.bio else "",
-        "url": address,
-        "uri": address,
-        "avatar": picture,
-        "avatar_static": picture,
-        "header": banner,
-        "header_static": banner,
-        "followers_count": user.counts.followers,
-        "following_count": user.counts.following,
-        "statuses_count": user.counts.posts,
-        "last_status_at": _last_status_at(user),
-        "emojis": [],
-        "roles": [],
-        "fields": [
-            {"name": name, "value": _linked(value), "verified_at": None}
-            for name, value in user.lines
-        ],
-    }
+class ProfileInput(serializers.Serializer[Any]):
+    """What may be changed of a profile. Validated, it has the names that `update_profile` has."""
 
+    display_name = serializers.CharField(required=False, allow_blank=True)
+    note = serializers.CharField(
+        required=False, allow_blank=True, source="bio", trim_whitespace=False
+    )
+    locked = serializers.BooleanField(required=False, source="is_locked")
+    bot = serializers.BooleanField(required=False, source="is_bot")
+    discoverable = serializers.BooleanField(required=False, source="is_discoverable")
+    indexable = serializers.BooleanField(required=False, source="is_indexable")
+    avatar = serializers.FileField(required=False, allow_empty_file=True)
+    header = serializers.FileField(required=False, allow_empty_file=True)
+    fields_attributes = LinesField(required=False, source="lines")
+    hide_collections = OnlyField(False, required=False)  # noqa: FBT003 -- the value itself
+    source = PostingInput(required=False)  # type: ignore[assignment]  # the entity's own name for it
 
-def credential_json(user: User, *, requests: int) -> Json:
-    """One's own account, with what can be edited and how many ask to follow."""
-    source = {
-        "privacy": PRIVACY[user.post_visibility],
-        "sensitive": user.post_sensitive,
-        "language": user.post_language or None,
-        "note": user.bio,
-        "fields": [
-            {"name": name, "value": value, "verified_at": None} for name, value in user.lines
-        ],
-        "discoverable": user.is_discoverable,
-        "indexable": user.is_indexable,
-        "hide_collections": False,
-        "follow_requests_count": requests,
-    }
-    return {**account_json(user), "source": source, "role": NO_ROLE}
-
-
-def preferences_json(user: User) -> Json:
-    """How a user wants to write and read, under the names that clients know."""
-    return {
-        "posting:default:visibility": PRIVACY[user.post_visibility],
-        "posting:default:sensitive": user.post_sensitive,
-        "posting:default:language": user.post_language or None,
-        "reading:expand:media": "default",
-        "reading:expand:spoilers": False,
-        "reading:autoplay:gifs": True,
-    }
-
-
-def _linked(text: str) -> str:
-    return urlize(text, nofollow=True, autoescape=True)
-
-
-def _last_status_at(user: User) -> str | None:
-    last_id = user.counts.last_open_post_id
-    return datetime.fromtimestamp(second_of(last_id), UTC).date().isoformat() if last_id else None
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        """The defaults of posts under names of our own."""
+        attrs.pop("hide_collections", None)
+        posting = attrs.pop("source", {})
+        if "privacy" in posting:
+            named = {name: visibility for visibility, name in PRIVACY.items()}
+            attrs["post_visibility"] = named[posting["privacy"]]
+        if "sensitive" in posting:
+            attrs["post_sensitive"] = posting["sensitive"]
+        if "language" in posting:
+            attrs["post_language"] = posting["language"] or ""
+        return attrs

@@ -1,20 +1,16 @@
 """The API's announcements."""
 
-from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
+from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework.decorators import api_view
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from apps.accounts.api import viewer_of
-from apps.accounts.schema import problems
 from apps.announcements.actions import dismiss_announcement, react, take_back
+from apps.announcements.entities import AnnouncementJson, announcement_json
 from apps.announcements.queries import announcements_for, current_announcement
-from apps.announcements.schema import AnnouncementSchema
-from apps.announcements.serializers import announcement_json
+from apps.openapi import NOTHING, Entity, problems
 from apps.scopes import scopes
-
-NOTHING = OpenApiResponse(OpenApiTypes.OBJECT, description="An empty object.")
 
 
 @scopes(GET="read:accounts")
@@ -25,7 +21,7 @@ NOTHING = OpenApiResponse(OpenApiTypes.OBJECT, description="An empty object.")
     parameters=[
         OpenApiParameter("with_dismissed", bool, description="Those you have read, too."),
     ],
-    responses={200: AnnouncementSchema(many=True), **problems(401)},
+    responses={200: Entity(AnnouncementJson, many=True), **problems(401)},
 )
 @api_view(["GET"])
 def announcements(request: Request) -> Response:

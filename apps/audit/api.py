@@ -6,11 +6,10 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from apps.accounts.api import viewer_of
-from apps.accounts.schema import problems
+from apps.audit.entities import ExplanationJson, explanation_json
 from apps.audit.explain import explain, explain_home
-from apps.audit.schema import ExplanationSchema
-from apps.audit.serializers import explanation_json
 from apps.graph.api import CURSOR_PARAMETERS, paged
+from apps.openapi import Entity, problems
 from apps.paging import Cursor
 from apps.scopes import scopes
 
@@ -20,7 +19,7 @@ from apps.scopes import scopes
     operation_id="explain_status",
     tags=["explain"],
     summary="Why a status is on your home timeline, or why not",
-    responses={200: ExplanationSchema, **problems(401, 404)},
+    responses={200: Entity(ExplanationJson), **problems(401, 404)},
 )
 @api_view(["GET"])
 def status(request: Request, status_id: int) -> Response:
@@ -34,7 +33,7 @@ def status(request: Request, status_id: int) -> Response:
     tags=["explain"],
     summary="Your home timeline, each status with why it is there",
     parameters=CURSOR_PARAMETERS,
-    responses={200: ExplanationSchema(many=True), **problems(400, 401)},
+    responses={200: Entity(ExplanationJson, many=True), **problems(400, 401)},
 )
 @api_view(["GET"])
 def home(request: Request) -> Response:

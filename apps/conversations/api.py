@@ -1,18 +1,16 @@
 """The API's conversations."""
 
-from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import OpenApiResponse, extend_schema
+from drf_spectacular.utils import extend_schema
 from rest_framework.decorators import api_view
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from apps.accounts.api import viewer_of
-from apps.accounts.schema import problems
 from apps.conversations.actions import mark_read, remove_conversation
+from apps.conversations.entities import ConversationJson, conversation_json
 from apps.conversations.queries import conversations_page, one_conversation
-from apps.conversations.schema import ConversationSchema
-from apps.conversations.serializers import conversation_json
 from apps.graph.api import CURSOR_PARAMETERS, paged
+from apps.openapi import NOTHING, Entity, problems
 from apps.paging import Cursor
 from apps.scopes import scopes
 
@@ -24,7 +22,7 @@ from apps.scopes import scopes
     summary="Your talk with mentioned people, one entry for each thread",
     description="The cursor is the id of the last status of a conversation.",
     parameters=CURSOR_PARAMETERS,
-    responses={200: ConversationSchema(many=True), **problems(400, 401)},
+    responses={200: Entity(ConversationJson, many=True), **problems(400, 401)},
 )
 @api_view(["GET"])
 def conversations(request: Request) -> Response:
@@ -40,7 +38,7 @@ def conversations(request: Request) -> Response:
     summary="Take a conversation off your list",
     description="What is said in it next brings it back.",
     responses={
-        200: OpenApiResponse(OpenApiTypes.OBJECT, description="An empty object."),
+        200: NOTHING,
         **problems(401, 404),
     },
 )
@@ -57,7 +55,7 @@ def one(request: Request, conversation_id: int) -> Response:
     tags=["timelines"],
     summary="Mark a conversation as read",
     request=None,
-    responses={200: ConversationSchema, **problems(401, 404)},
+    responses={200: Entity(ConversationJson), **problems(401, 404)},
 )
 @api_view(["POST"])
 def read(request: Request, conversation_id: int) -> Response:

@@ -9,9 +9,18 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from apps.accounts.api import viewer_of
-from apps.accounts.schema import problems
 from apps.filters import actions
 from apps.filters.actions import FilterChange, KeywordChange
+from apps.filters.entities import (
+    FilterJson,
+    FilterKeywordJson,
+    FilterStatusJson,
+    FilterV1Json,
+    filter_json,
+    filter_post_json,
+    filter_v1_json,
+    keyword_json,
+)
 from apps.filters.models import TITLE_MAX_CHARACTERS, Act, FilterKeyword
 from apps.filters.queries import (
     filters_of,
@@ -19,24 +28,14 @@ from apps.filters.queries import (
     own_filter_post,
     own_keyword,
 )
-from apps.filters.schema import (
-    FilterDeletedSchema,
+from apps.filters.serializers import (
     FilterInput,
-    FilterKeywordSchema,
-    FilterSchema,
     FilterStatusInput,
-    FilterStatusSchema,
     KeywordChangeInput,
     KeywordInput,
     OldFilterInput,
-    OldFilterSchema,
 )
-from apps.filters.serializers import (
-    filter_json,
-    filter_post_json,
-    keyword_json,
-    old_filter_json,
-)
+from apps.openapi import NOTHING, Entity, problems
 from apps.scopes import scopes
 
 View = TypeVar("View", bound=Callable[..., Any])
@@ -60,8 +59,8 @@ def _described(
 
 
 @scopes(GET=READ, POST=WRITE)
-@_described("GET", "filters", "Your filters", FilterSchema(many=True))
-@_described("POST", "create_filter", "Make a filter", FilterSchema, FilterInput)
+@_described("GET", "filters", "Your filters", Entity(FilterJson, many=True))
+@_described("POST", "create_filter", "Make a filter", Entity(FilterJson), FilterInput)
 @api_view(["GET", "POST"])
 def filters(request: Request) -> Response:
     """One's filters, at most 50; or a new one."""
@@ -72,9 +71,9 @@ def filters(request: Request) -> Response:
 
 
 @scopes(GET=READ, PUT=WRITE, DELETE=WRITE)
-@_described("GET", "show_filter", "One of your filters", FilterSchema)
-@_described("PUT", "change_filter", "Change a filter", FilterSchema, FilterInput)
-@_described("DELETE", "delete_filter", "Delete a filter", FilterDeletedSchema)
+@_described("GET", "show_filter", "One of your filters", Entity(FilterJson))
+@_described("PUT", "change_filter", "Change a filter", Entity(FilterJson), FilterInput)
+@_described("DELETE", "delete_filter", "Delete a filter", NOTHING)
 @api_view(["GET", "PUT", "DELETE"])
 def one(request: Request, filter_id: int) -> Response:
     """Show, change or delete a filter."""
@@ -89,8 +88,12 @@ def one(request: Request, filter_id: int) -> Response:
 
 
 @scopes(GET=READ, POST=WRITE)
-@_described("GET", "filter_keywords", "What a filter looks for", FilterKeywordSchema(many=True))
-@_described("POST", "add_keyword", "Look for one more word", FilterKeywordSchema, KeywordInput)
+@_described(
+    "GET", "filter_keywords", "What a filter looks for", Entity(FilterKeywordJson, many=True)
+)
+@_described(
+    "POST", "add_keyword", "Look for one more word", Entity(FilterKeywordJson), KeywordInput
+)
 @api_view(["GET", "POST"])
 def keywords(request: Request, filter_id: int) -> Response:
     """The keywords of a filter."""
@@ -103,9 +106,11 @@ def keywords(request: Request, filter_id: int) -> Response:
 
 
 @scopes(GET=READ, PUT=WRITE, DELETE=WRITE)
-@_described("GET", "show_keyword", "A keyword of a filter", FilterKeywordSchema)
-@_described("PUT", "change_keyword", "Change a keyword", FilterKeywordSchema, KeywordChangeInput)
-@_described("DELETE", "delete_keyword", "Delete a keyword", FilterDeletedSchema)
+@_described("GET", "show_keyword", "A keyword of a filter", Entity(FilterKeywordJson))
+@_described(
+    "PUT", "change_keyword", "Change a keyword", Entity(FilterKeywordJson), KeywordChangeInput
+)
+@_described("DELETE", "delete_keyword", "Delete a keyword", NOTHING)
 @api_view(["GET", "PUT", "DELETE"])
 def keyword(request: Request, keyword_id: int) -> Response:
     """Show, change or delete a keyword."""
@@ -122,8 +127,8 @@ def keyword(request: Request, keyword_id: int) -> Response:
 
 
 @scopes(GET=READ, POST=WRITE)
-@_described("GET", "filter_statuses", "Posts a filter names", FilterStatusSchema(many=True))
-@_described("POST", "filter_status", "Let a filter name a post", FilterStatusSchema, FilterStatusInput)  # fmt: skip
+@_described("GET", "filter_statuses", "Posts a filter names", Entity(FilterStatusJson, many=True))
+@_described("POST", "filter_status", "Let a filter name a post", Entity(FilterStatusJson), FilterStatusInput)  # fmt: skip
 @api_view(["GET", "POST"])
 def statuses(request: Request, filter_id: int) -> Response:
     """The posts that a filter names."""
@@ -136,8 +141,8 @@ def statuses(request: Request, filter_id: int) -> Response:
 
 
 @scopes(GET=READ, DELETE=WRITE)
-@_described("GET", "show_filter_status", "A post that a filter names", FilterStatusSchema)
-@_described("DELETE", "unfilter_status", "A filter names a post no more", FilterDeletedSchema)
+@_described("GET", "show_filter_status", "A post that a filter names", Entity(FilterStatusJson))
+@_described("DELETE", "unfilter_status", "A filter names a post no more", NOTHING)
 @api_view(["GET", "DELETE"])
 def status(request: Request, row_id: int) -> Response:
     """Show or drop a post that a filter names, by the id of the entry."""
@@ -149,24 +154,26 @@ def status(request: Request, row_id: int) -> Response:
 
 
 @scopes(GET=READ, POST=WRITE)
-@_described("GET", "old_filters", "Your keywords, in the older form", OldFilterSchema(many=True))
-@_described("POST", "create_old_filter", "Make a filter of one keyword", OldFilterSchema, OldFilterInput)  # fmt: skip
+@_described(
+    "GET", "old_filters", "Your keywords, in the older form", Entity(FilterV1Json, many=True)
+)
+@_described("POST", "create_old_filter", "Make a filter of one keyword", Entity(FilterV1Json), OldFilterInput)  # fmt: skip
 @api_view(["GET", "POST"])
 def old_filters(request: Request) -> Response:
     """Every keyword as a filter of its own; or a new one."""
     viewer = viewer_of(request)
     if request.method == "GET":
         found = filters_of(viewer)
-        return Response([old_filter_json(word) for row in found for word in row.keywords.all()])
+        return Response([filter_v1_json(word) for row in found for word in row.keywords.all()])
     wanted = _old_change(_valid(OldFilterInput(data=request.data)))
     made = actions.create_filter(viewer, wanted)
-    return Response(old_filter_json(made.keywords.all()[0]))
+    return Response(filter_v1_json(made.keywords.all()[0]))
 
 
 @scopes(GET=READ, PUT=WRITE, DELETE=WRITE)
-@_described("GET", "old_filter", "A keyword, in the older form", OldFilterSchema)
-@_described("PUT", "change_old_filter", "Change a filter of one keyword", OldFilterSchema, OldFilterInput)  # fmt: skip
-@_described("DELETE", "delete_old_filter", "Delete a keyword, in the older form", FilterDeletedSchema)  # fmt: skip
+@_described("GET", "old_filter", "A keyword, in the older form", Entity(FilterV1Json))
+@_described("PUT", "change_old_filter", "Change a filter of one keyword", Entity(FilterV1Json), OldFilterInput)  # fmt: skip
+@_described("DELETE", "delete_old_filter", "Delete a keyword, in the older form", NOTHING)  # fmt: skip
 @api_view(["GET", "PUT", "DELETE"])
 def old_filter(request: Request, keyword_id: int) -> Response:
     """Show, change or delete a keyword as a filter of its own; a filter with nothing left to look for goes with its last one."""
@@ -179,7 +186,7 @@ def old_filter(request: Request, keyword_id: int) -> Response:
         fields = _valid(OldFilterInput(data=request.data, partial=True))
         actions.change_only_keyword(viewer, keyword_id, _old_change(fields, word))
         word = own_keyword(viewer, keyword_id)
-    return Response(old_filter_json(word))
+    return Response(filter_v1_json(word))
 
 
 def _old_change(fields: dict[str, Any], word: FilterKeyword | None = None) -> FilterChange:

@@ -1,66 +1,75 @@
-"""Filters as JSON, in the Mastodon shape."""
+"""What the API takes for filters."""
 
-from collections.abc import Iterable
 from typing import Any
 
-from apps.accounts.serializers import timestamp
-from apps.filters.matching import Caught
-from apps.filters.models import Act, Filter, FilterContext, FilterKeyword, FilterPost
+from rest_framework import serializers
 
-Json = dict[str, Any]
+from apps.filters.actions import MOST_KEYWORDS, MOST_SECONDS
+from apps.filters.models import KEYWORD_MAX_CHARACTERS, TITLE_MAX_CHARACTERS, Act, FilterContext
 
-
-def filter_json(row: Filter) -> Json:
-    """A filter with what it looks for."""
-    return {
-        "id": str(row.pk),
-        "title": row.title,
-        "context": row.places,
-        "expires_at": timestamp(row.expires_at) if row.expires_at else None,
-        "filter_action": row.act,
-        "keywords": [keyword_json(one) for one in row.keywords.all()],
-        "statuses": [filter_post_json(one) for one in row.posts.all()],
-    }
+ID = r"\A[1-9][0-9]{0,18}\Z"
 
 
-def keyword_json(row: FilterKeyword) -> Json:
-    """A word that a filter looks for."""
-    return {"id": str(row.pk), "keyword": row.keyword, "whole_word": row.whole_word}
+class OldFilterInput(serializers.Serializer[Any]):
+    """A filter of the first version; when it is changed, what is left out stays."""
+
+    phrase = serializers.CharField(max_length=KEYWORD_MAX_CHARACTERS)
+    context = serializers.ListField(  # type: ignore[assignment]  # the entity's own name for it
+        child=serializers.ChoiceField(FilterContext.values), max_length=20
+    )
+    irreversible = serializers.BooleanField(
+        required=False, help_text="Hide what it finds; else warn of it."
+    )
+    whole_word = serializers.BooleanField(required=False)
+    expires_in = serializers.IntegerField(
+        min_value=0, max_value=MOST_SECONDS, allow_null=True, required=False
+    )
 
 
-def filter_post_json(row: FilterPost) -> Json:
-    """A post that a filter names."""
-    return {"id": str(row.pk), "status_id": str(row.post_id)}
+class KeywordAttributes(serializers.Serializer[Any]):
+    """A keyword to add; with an `id` to change, or to drop."""
+
+    id = serializers.RegexField(ID, required=False)
+    keyword = serializers.CharField(max_length=KEYWORD_MAX_CHARACTERS, required=False)
+    whole_word = serializers.BooleanField(required=False)
+    _destroy = serializers.BooleanField(required=False)
 
 
-def old_filter_json(row: FilterKeyword) -> Json:
-    """A keyword as a filter of the first version."""
-    return {
-        "id": str(row.pk),
-        "phrase": row.keyword,
-        "context": row.filter.places,
-        "whole_word": row.whole_word,
-        "expires_at": timestamp(row.filter.expires_at) if row.filter.expires_at else None,
-        "irreversible": row.filter.act == Act.HIDE,
-    }
+class FilterInput(serializers.Serializer[Any]):
+    """A filter; when it is changed, what is left out stays. Unknown fields are ignored."""
+
+    title = serializers.CharField(max_length=TITLE_MAX_CHARACTERS, required=False)
+    context = serializers.ListField(  # type: ignore[assignment]  # the entity's own name for it
+        child=serializers.ChoiceField(FilterContext.values), max_length=20, required=False
+    )
+    filter_action = serializers.ChoiceField(Act.values, required=False)
+    expires_in = serializers.IntegerField(
+        min_value=0,
+        max_value=MOST_SECONDS,
+        allow_null=True,
+        required=False,
+        help_text="Seconds from now; 0 or null: never.",
+    )
+    keywords_attributes = serializers.ListField(
+        child=KeywordAttributes(), max_length=MOST_KEYWORDS, required=False
+    )
 
 
-def caught_json(found: Iterable[Caught], post_id: int) -> list[Json]:
-    """What filters have found in a post."""
-    return [_result(one, post_id) for one in found]
+class KeywordInput(serializers.Serializer[Any]):
+    """A word to look for."""
+
+    keyword = serializers.CharField(max_length=KEYWORD_MAX_CHARACTERS)
+    whole_word = serializers.BooleanField(default=False)
 
 
-def _result(one: Caught, post_id: int) -> Json:
-    sieve = one.sieve
-    head = {
-        "id": str(sieve.id),
-        "title": sieve.title,
-        "context": [place for place in FilterContext.values if place in sieve.places],
-        "expires_at": timestamp(sieve.expires_at) if sieve.expires_at else None,
-        "filter_action": (Act.HIDE if sieve.hides else Act.WARN).value,
-    }
-    return {
-        "filter": head,
-        "keyword_matches": list(one.keywords) or None,
-        "status_matches": [str(post_id)] if one.names_post else None,
-    }
+class KeywordChangeInput(serializers.Serializer[Any]):
+    """Another word; what is left out stays."""
+
+    keyword = serializers.CharField(max_length=KEYWORD_MAX_CHARACTERS, required=False)
+    whole_word = serializers.BooleanField(required=False)
+
+
+class FilterStatusInput(serializers.Serializer[Any]):
+    """A status to be found by a filter."""
+
+    status_id = serializers.RegexField(ID)

@@ -1,6 +1,6 @@
 """The API's reads of the graph: how one stands to accounts, the lists of people, circles."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 from drf_spectacular.utils import OpenApiParameter, extend_schema
@@ -10,18 +10,25 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from apps.accounts.api import asked_ids, viewer_of
+from apps.accounts.entities import AccountJson, account_json
 from apps.accounts.models import User
 from apps.accounts.queries import user_by_id, users_by_id
-from apps.accounts.schema import AccountSchema, problems
-from apps.accounts.serializers import absolute, account_json
 from apps.accounts.visitors import viewer_id_of
+from apps.entities import absolute
 from apps.graph.circle_queries import circles_to_post_to
+from apps.graph.entities import (
+    CircleJson,
+    FamiliarFollowersJson,
+    RelationshipJson,
+    circle_json,
+    familiar_json,
+    relationship_json,
+)
 from apps.graph.familiar import common_followers
 from apps.graph.queries import followers_page, following_page
 from apps.graph.relationships import endorsed_page
 from apps.graph.relationships import relationships as standing_to
-from apps.graph.schema import CircleSchema, FamiliarSchema, RelationshipSchema
-from apps.graph.serializers import circle_json, familiar_json, relationship_json
+from apps.openapi import Entity, problems
 from apps.paging import Cursor, Page, link_header
 from apps.scopes import scopes
 
@@ -43,7 +50,7 @@ CURSOR_PARAMETERS = [
     tags=["accounts"],
     summary="How you stand to accounts",
     parameters=[OpenApiParameter("id[]", str, many=True)],
-    responses={200: RelationshipSchema(many=True), **problems(400, 401)},
+    responses={200: Entity(RelationshipJson, many=True), **problems(400, 401)},
 )
 @api_view(["GET"])
 def relationships(request: Request) -> Response:
@@ -58,7 +65,7 @@ def relationships(request: Request) -> Response:
     tags=["accounts"],
     summary="Who of those you follow follows accounts",
     parameters=[OpenApiParameter("id[]", str, many=True)],
-    responses={200: FamiliarSchema(many=True), **problems(400, 401)},
+    responses={200: Entity(FamiliarFollowersJson, many=True), **problems(400, 401)},
 )
 @api_view(["GET"])
 def familiar_followers(request: Request) -> Response:
@@ -75,7 +82,7 @@ def familiar_followers(request: Request) -> Response:
     operation_id="circles",
     tags=["circles"],
     summary="The circles you may post to",
-    responses={200: CircleSchema(many=True), **problems(401)},
+    responses={200: Entity(CircleJson, many=True), **problems(401)},
 )
 @api_view(["GET"])
 def circles(request: Request) -> Response:
@@ -92,7 +99,7 @@ def _people(
         tags=["accounts"],
         summary=summary,
         parameters=CURSOR_PARAMETERS,
-        responses={200: AccountSchema(many=True), **problems(400, 404)},
+        responses={200: Entity(AccountJson, many=True), **problems(400, 404)},
     )
     @api_view(["GET"])
     @permission_classes([AllowAny])
@@ -109,7 +116,7 @@ following = _people("account_following", "Whom an account follows", following_pa
 endorsed = _people("account_endorsements", "Whom an account recommends", endorsed_page)
 
 
-def paged(request: Request, page: Page[Any], body: Sequence[Any] | dict[str, Any]) -> Response:
+def paged(request: Request, page: Page[Any], body: object) -> Response:
     """A list with its `Link` header."""
     link = link_header(absolute(request.path), request.query_params, page)
     return Response(body, headers={"Link": link} if link else None)

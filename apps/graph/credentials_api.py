@@ -7,10 +7,11 @@ from rest_framework.response import Response
 
 from apps.accounts.actions import set_locked, update_profile
 from apps.accounts.api import viewer_of
+from apps.accounts.entities import CredentialAccountJson, credential_json
 from apps.accounts.models import User
-from apps.accounts.schema import CredentialAccountSchema, ProfileInput, problems
-from apps.accounts.serializers import credential_json
+from apps.accounts.serializers import ProfileInput
 from apps.graph.relationships import requests_count
+from apps.openapi import Entity, problems
 from apps.scopes import scopes
 
 
@@ -19,7 +20,7 @@ from apps.scopes import scopes
     operation_id="verify_credentials",
     tags=["accounts"],
     summary="The account of the token",
-    responses={200: CredentialAccountSchema, **problems(401)},
+    responses={200: Entity(CredentialAccountJson), **problems(401)},
 )
 @api_view(["GET"])
 def verify_credentials(request: Request) -> Response:
@@ -34,7 +35,7 @@ def verify_credentials(request: Request) -> Response:
     summary="Change your profile and how you post",
     description="As a form with files, or as JSON. What is not sent stays; unknown fields are ignored.",
     request=ProfileInput,
-    responses={200: CredentialAccountSchema, **problems(400, 401, 422)},
+    responses={200: Entity(CredentialAccountJson), **problems(400, 401, 422)},
 )
 @api_view(["PATCH"])
 def update_credentials(request: Request) -> Response:

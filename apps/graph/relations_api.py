@@ -10,12 +10,12 @@ from rest_framework.response import Response
 from rest_framework.serializers import Serializer
 
 from apps.accounts.api import viewer_of
+from apps.accounts.entities import AccountJson, account_json
 from apps.accounts.models import User
 from apps.accounts.queries import user_by_id
-from apps.accounts.schema import AccountSchema, problems
-from apps.accounts.serializers import account_json
 from apps.graph import actions, request_actions
 from apps.graph.api import CURSOR_PARAMETERS, PEOPLE_DEFAULT, PEOPLE_MOST, paged
+from apps.graph.entities import MutedAccountJson, RelationshipJson, muted_json, relationship_json
 from apps.graph.relationships import (
     blocked_page,
     endorsed_page,
@@ -23,20 +23,14 @@ from apps.graph.relationships import (
     relationships,
     requests_page,
 )
-from apps.graph.schema import (
-    FollowInput,
-    MutedAccountSchema,
-    MuteInput,
-    NoteInput,
-    RelationshipSchema,
-)
-from apps.graph.serializers import muted_json, relationship_json
+from apps.graph.serializers import FollowInput, MuteInput, NoteInput
+from apps.openapi import Entity, problems
 from apps.paging import Cursor, Page
 from apps.scopes import scopes
 
 Endpoint = Callable[..., Response]
 T = TypeVar("T")
-CHANGED = {200: RelationshipSchema, **problems(400, 401, 403, 404, 422, 429)}
+CHANGED = {200: Entity(RelationshipJson), **problems(400, 401, 403, 404, 422, 429)}
 
 
 def _change(
@@ -174,10 +168,10 @@ def _own_list(
     name: str,
     summary: str,
     query: Callable[[User, Cursor], Page[T]],
-    shown: Callable[[T], dict[str, Any]],
+    shown: Callable[[T], AccountJson],
     *,
     scope: str,
-    schema: type[AccountSchema] = AccountSchema,
+    entity: type[AccountJson] = AccountJson,
 ) -> Endpoint:
     """An endpoint with a list of people that is the viewer's own, the newest first."""
 
@@ -188,7 +182,7 @@ def _own_list(
         summary=summary,
         description="Follow the `Link` header: the cursor is no account id.",
         parameters=CURSOR_PARAMETERS,
-        responses={200: schema(many=True), **problems(400, 401)},
+        responses={200: Entity(entity, many=True), **problems(400, 401)},
     )
     @api_view(["GET"])
     def endpoint(request: Request) -> Response:
@@ -218,5 +212,5 @@ mutes = _own_list(
     muted_page,
     lambda row: muted_json(*row),
     scope="read:mutes",
-    schema=MutedAccountSchema,
+    entity=MutedAccountJson,
 )

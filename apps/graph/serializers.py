@@ -1,56 +1,54 @@
-"""Relations as JSON, in the Mastodon shape; circles."""
+"""What the API takes for relations."""
 
-from datetime import datetime
 from typing import Any
 
-from apps.accounts.models import User
-from apps.accounts.serializers import account_json, timestamp
-from apps.graph.circle_queries import CircleChoice
-from apps.graph.familiar import Familiar
-from apps.graph.relationships import Relationship
+from rest_framework import serializers
+
+from apps.accounts.serializers import LANGUAGE
+from apps.graph.actions import NOTE_MAX_CHARACTERS
+
+LANGUAGES_MOST = 20  # of one follow
 
 
-def relationship_json(one: Relationship) -> dict[str, Any]:
-    """How a viewer stands to an account. Domains do not exist here."""
-    return {
-        "id": str(one.id),
-        "following": one.following,
-        "showing_reblogs": one.shows_reposts,
-        "notifying": one.notifies,
-        "languages": list(one.languages) or None,
-        "followed_by": one.followed_by,
-        "blocking": one.blocking,
-        "blocked_by": one.blocked_by,
-        "muting": one.muting,
-        "muting_notifications": one.mutes_notifications,
-        "muting_expires_at": _moment(one.mute_ends_at),
-        "requested": one.requested,
-        "requested_by": one.requested_by,
-        "domain_blocking": False,
-        "endorsed": one.endorsed,
-        "note": one.note,
-    }
+class FollowInput(serializers.Serializer[Any]):
+    """How to follow. What is not said stays as it is; of a new follow: with reblogs, without notifications, in all languages."""
+
+    reblogs = serializers.BooleanField(source="reposts", allow_null=True, default=None)
+    notify = serializers.BooleanField(allow_null=True, default=None)
+    languages = serializers.ListField(
+        child=serializers.RegexField(LANGUAGE, allow_blank=True),
+        max_length=LANGUAGES_MOST,
+        allow_null=True,
+        default=None,
+        help_text="In which its statuses come to the home timeline, such as `en`; empty: all.",
+    )
+
+    def validate_languages(self, value: list[str] | None) -> list[str] | None:
+        """Forms say an empty list as a list with an empty text."""
+        return None if value is None else [language for language in value if language]
 
 
-def muted_json(user: User, ends_at: datetime | None) -> dict[str, Any]:
-    """An account in the list of muted ones, and until when."""
-    return {**account_json(user), "mute_expires_at": _moment(ends_at)}
+class MuteInput(serializers.Serializer[Any]):
+    """What a mute hides, and for how long."""
+
+    notifications = serializers.BooleanField(
+        allow_null=True, default=None, help_text="Notifications too; null is yes."
+    )
+    duration = serializers.IntegerField(
+        source="seconds",
+        default=0,
+        min_value=0,
+        help_text="In seconds, at most a year; 0 is for good.",
+    )
+
+    def validate_notifications(self, value: bool | None) -> bool:  # noqa: FBT001 -- DRF's own signature
+        """Yes, unless no was said."""
+        return value is not False
 
 
-def _moment(at: datetime | None) -> str | None:
-    return timestamp(at) if at else None
+class NoteInput(serializers.Serializer[Any]):
+    """What to note about an account."""
 
-
-def familiar_json(user_id: int, familiar: Familiar) -> dict[str, Any]:
-    """Whom the viewer follows, of those who follow an account."""
-    return {"id": str(user_id), "accounts": [account_json(user) for user in familiar.people]}
-
-
-def circle_json(circle: CircleChoice) -> dict[str, Any]:
-    """A circle that the viewer may post to."""
-    return {
-        "id": str(circle.id),
-        "title": circle.name,
-        "is_own": circle.is_own,
-        "is_shared": circle.is_shared,
-    }
+    comment = serializers.CharField(
+        source="text", allow_blank=True, default="", max_length=NOTE_MAX_CHARACTERS
+    )

@@ -10,15 +10,15 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from apps.accounts.api import viewer_of
+from apps.accounts.entities import AccountJson, account_json
 from apps.accounts.queries import user_by_id
-from apps.accounts.schema import AccountSchema, problems
-from apps.accounts.serializers import account_json
 from apps.graph.api import CURSOR_PARAMETERS, PEOPLE_DEFAULT, PEOPLE_MOST, paged
 from apps.ids import parse_id
 from apps.lists import actions
+from apps.lists.entities import ListJson, list_json
 from apps.lists.queries import lists_of, lists_with, members_page, own_list
-from apps.lists.schema import EmptySchema, ListChange, ListInput, ListSchema, PeopleInput
-from apps.lists.serializers import list_json
+from apps.lists.serializers import ListChange, ListInput, PeopleInput
+from apps.openapi import NOTHING, Entity, problems
 from apps.paging import Cursor
 from apps.refusals import BadRequest
 from apps.scopes import scopes
@@ -30,7 +30,7 @@ from apps.scopes import scopes
     operation_id="lists",
     tags=["lists"],
     summary="Your lists",
-    responses={200: ListSchema(many=True), **problems(401)},
+    responses={200: Entity(ListJson, many=True), **problems(401)},
 )
 @extend_schema(
     methods=["POST"],
@@ -38,7 +38,7 @@ from apps.scopes import scopes
     tags=["lists"],
     summary="Make a list",
     request=ListInput,
-    responses={200: ListSchema, **problems(400, 401, 422)},
+    responses={200: Entity(ListJson), **problems(400, 401, 422)},
 )
 @api_view(["GET", "POST"])
 def lists(request: Request) -> Response:
@@ -56,7 +56,7 @@ def lists(request: Request) -> Response:
     operation_id="show_list",
     tags=["lists"],
     summary="One of your lists",
-    responses={200: ListSchema, **problems(401, 404)},
+    responses={200: Entity(ListJson), **problems(401, 404)},
 )
 @extend_schema(
     methods=["PUT"],
@@ -64,14 +64,14 @@ def lists(request: Request) -> Response:
     tags=["lists"],
     summary="Change a list",
     request=ListChange,
-    responses={200: ListSchema, **problems(400, 401, 404, 422)},
+    responses={200: Entity(ListJson), **problems(400, 401, 404, 422)},
 )
 @extend_schema(
     methods=["DELETE"],
     operation_id="delete_list",
     tags=["lists"],
     summary="Delete a list",
-    responses={200: EmptySchema, **problems(401, 404)},
+    responses={200: NOTHING, **problems(401, 404)},
 )
 @api_view(["GET", "PUT", "DELETE"])
 def one(request: Request, list_id: int) -> Response:
@@ -94,7 +94,7 @@ def one(request: Request, list_id: int) -> Response:
     summary="Who is in a list",
     description="`limit=0`: all of them, at most 500.",
     parameters=CURSOR_PARAMETERS,
-    responses={200: AccountSchema(many=True), **problems(400, 401, 404)},
+    responses={200: Entity(AccountJson, many=True), **problems(400, 401, 404)},
 )
 @extend_schema(
     methods=["POST"],
@@ -102,7 +102,7 @@ def one(request: Request, list_id: int) -> Response:
     tags=["lists"],
     summary="Put people you follow into a list",
     request=PeopleInput,
-    responses={200: EmptySchema, **problems(400, 401, 404, 422)},
+    responses={200: NOTHING, **problems(400, 401, 404, 422)},
 )
 @extend_schema(
     methods=["DELETE"],
@@ -110,7 +110,7 @@ def one(request: Request, list_id: int) -> Response:
     tags=["lists"],
     summary="Take people out of a list",
     request=PeopleInput,
-    responses={200: EmptySchema, **problems(400, 401, 404, 422)},
+    responses={200: NOTHING, **problems(400, 401, 404, 422)},
 )
 @api_view(["GET", "POST", "DELETE"])
 def members(request: Request, list_id: int) -> Response:
@@ -137,7 +137,7 @@ def _people(request: Request, list_id: int) -> Response:
     operation_id="lists_with_account",
     tags=["lists"],
     summary="Which of your lists an account is in",
-    responses={200: ListSchema(many=True), **problems(401, 404)},
+    responses={200: Entity(ListJson, many=True), **problems(401, 404)},
 )
 @api_view(["GET"])
 def with_account(request: Request, account_id: int) -> Response:

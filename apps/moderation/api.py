@@ -8,11 +8,11 @@ from rest_framework.response import Response
 
 from apps.accounts.api import viewer_of
 from apps.accounts.queries import user_by_id
-from apps.accounts.schema import problems
 from apps.ids import parse_id
 from apps.moderation.actions import file_report
-from apps.moderation.schema import ReportInput, ReportSchema
-from apps.moderation.serializers import report_json
+from apps.moderation.entities import ReportJson, report_json
+from apps.moderation.serializers import ReportInput
+from apps.openapi import Entity, problems
 from apps.refusals import Invalid
 from apps.scopes import scopes
 
@@ -24,7 +24,7 @@ from apps.scopes import scopes
     summary="Report an account, and posts of it, to the staff",
     description="Posts that are not the account's, or that you cannot see, are left out; at most 40.",
     request=ReportInput,
-    responses={200: ReportSchema, **problems(400, 401, 403, 404, 422, 429)},
+    responses={200: Entity(ReportJson), **problems(400, 401, 403, 404, 422, 429)},
 )
 @api_view(["POST"])
 def reports(request: Request) -> Response:

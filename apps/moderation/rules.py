@@ -1,6 +1,6 @@
 """The rules of the site: its page, what programs are told, and what a report may name."""
 
-from typing import Any
+from typing import TypedDict
 
 from django.utils.translation import gettext, gettext_noop
 
@@ -17,7 +17,15 @@ RULES = {
 }
 
 
-def rules_json() -> list[dict[str, Any]]:
+class RuleJson(TypedDict):
+    """A rule of the site."""
+
+    id: str
+    text: str
+    hint: str
+
+
+def rules_json() -> list[RuleJson]:
     """The rules in the language of the request, in the Mastodon shape."""
     return [
         {"id": str(number), "text": gettext(text), "hint": ""} for number, text in RULES.items()

@@ -1,24 +1,25 @@
-"""Reports as JSON, in the Mastodon shape."""
+"""What the API takes for reports."""
 
-from collections.abc import Collection
 from typing import Any
 
-from apps.accounts.models import User
-from apps.accounts.serializers import account_json, timestamp
-from apps.moderation.models import Report
+from rest_framework import serializers
+
+from apps.moderation.models import COMMENT_MAX_CHARACTERS, Category
+
+ID = r"\A[1-9][0-9]{0,18}\Z"
 
 
-def report_json(report: Report, target: User, post_ids: Collection[int]) -> dict[str, Any]:
-    """A report as its writer sees it."""
-    return {
-        "id": str(report.pk),
-        "action_taken": report.resolved_at is not None,
-        "action_taken_at": timestamp(report.resolved_at) if report.resolved_at else None,
-        "category": report.category,
-        "comment": report.comment,
-        "forwarded": False,
-        "created_at": timestamp(report.created_at),
-        "status_ids": [str(post_id) for post_id in post_ids],
-        "rule_ids": [str(number) for number in report.rule_ids],
-        "target_account": account_json(target),
-    }
+class ReportInput(serializers.Serializer[Any]):
+    """What is wrong with an account. `forward` changes nothing: there are no other sites."""
+
+    account_id = serializers.RegexField(ID)
+    status_ids = serializers.ListField(child=serializers.RegexField(ID), default=list)
+    comment = serializers.CharField(allow_blank=True, default="", max_length=COMMENT_MAX_CHARACTERS)
+    category = serializers.ChoiceField(
+        Category.values,
+        required=False,
+        help_text="Without it: `violation` beside `rule_ids`, else `other`.",
+    )
+    rule_ids = serializers.ListField(
+        child=serializers.RegexField(ID), default=list, help_text="Rules that are broken."
+    )

@@ -1,17 +1,23 @@
 """The API's notifications."""
 
 from django.utils.translation import gettext as _
-from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
+from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework.decorators import api_view
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from apps.accounts.api import viewer_of
-from apps.accounts.schema import problems
 from apps.graph.api import CURSOR_PARAMETERS, paged
 from apps.ids import parse_id
 from apps.notifications.actions import clear, dismiss, mark_read
+from apps.notifications.entities import (
+    TYPES,
+    MarkersJson,
+    NotificationJson,
+    UnreadCountJson,
+    marker_json,
+    notification_json,
+)
 from apps.notifications.models import ReadMarker
 from apps.notifications.queries import (
     UNREAD_MOST,
@@ -20,14 +26,8 @@ from apps.notifications.queries import (
     one_notification,
     unread_count,
 )
-from apps.notifications.schema import (
-    TYPES,
-    MarkersSchema,
-    MarksInput,
-    NotificationSchema,
-    UnreadSchema,
-)
-from apps.notifications.serializers import marker_json, notification_json
+from apps.notifications.serializers import MarksInput
+from apps.openapi import NOTHING, Entity, problems
 from apps.paging import Cursor
 from apps.refusals import BadRequest, Invalid
 from apps.scopes import scopes
@@ -37,7 +37,6 @@ CHOICE_PARAMETERS = [
     OpenApiParameter("exclude_types[]", str, many=True, description="All but these."),
     OpenApiParameter("account_id", str, description="Only what this account did."),
 ]
-NOTHING = OpenApiResponse(OpenApiTypes.OBJECT, description="An empty object.")
 
 
 @scopes(GET="read:notifications")
@@ -50,7 +49,7 @@ NOTHING = OpenApiResponse(OpenApiTypes.OBJECT, description="An empty object.")
         *CHOICE_PARAMETERS,
         OpenApiParameter("include_filtered", bool, description="Those held back too."),
     ],
-    responses={200: NotificationSchema(many=True), **problems(400, 401)},
+    responses={200: Entity(NotificationJson, many=True), **problems(400, 401)},
 )
 @api_view(["GET"])
 def notifications(request: Request) -> Response:
@@ -72,16 +71,15 @@ def notifications(request: Request) -> Response:
     tags=["notifications"],
     summary="How many notifications are unread",
     parameters=[*CHOICE_PARAMETERS, OpenApiParameter("limit", int, description="At most 100.")],
-    responses={200: UnreadSchema, **problems(400, 401)},
+    responses={200: Entity(UnreadCountJson), **problems(400, 401)},
 )
 @api_view(["GET"])
 def unread(request: Request) -> Response:
     """How many notifications are unread, at most 100."""
     most = Cursor.from_query(request.query_params, default=UNREAD_MOST, most=UNREAD_MOST).limit
     kinds, actor_id = kinds_of(request), actor_of(request)
-    return Response(
-        {"count": min(most, unread_count(viewer_of(request), kinds=kinds, actor_id=actor_id))}
-    )
+    count = unread_count(viewer_of(request), kinds=kinds, actor_id=actor_id)
+    return Response(UnreadCountJson(count=min(most, count)))
 
 
 @scopes(GET="read:notifications")
@@ -89,7 +87,7 @@ def unread(request: Request) -> Response:
     operation_id="notification",
     tags=["notifications"],
     summary="One notification",
-    responses={200: NotificationSchema, **problems(401, 404)},
+    responses={200: Entity(NotificationJson), **problems(401, 404)},
 )
 @api_view(["GET"])
 def one(request: Request, notification_id: int) -> Response:
@@ -134,7 +132,7 @@ def clear_all(request: Request) -> Response:
     tags=["timelines"],
     summary="How far you have read",
     parameters=[OpenApiParameter("timeline[]", str, many=True, enum=ReadMarker.Timeline.values)],
-    responses={200: MarkersSchema, **problems(401)},
+    responses={200: Entity(MarkersJson), **problems(401)},
 )
 @extend_schema(
     methods=["POST"],
@@ -143,7 +141,7 @@ def clear_all(request: Request) -> Response:
     summary="Say how far you have read",
     description="A marker never goes back.",
     request=MarksInput,
-    responses={200: MarkersSchema, **problems(401, 422)},
+    responses={200: Entity(MarkersJson), **problems(401, 422)},
 )
 @api_view(["GET", "POST"])
 def markers(request: Request) -> Response:

@@ -8,19 +8,19 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from apps.accounts.api import viewer_of
-from apps.accounts.schema import AccountSchema, problems
-from apps.accounts.serializers import account_json
+from apps.accounts.entities import AccountJson, account_json
 from apps.graph.api import CURSOR_PARAMETERS, paged
 from apps.notifications.actions import dismiss_group
-from apps.notifications.api import CHOICE_PARAMETERS, NOTHING, actor_of, kinds_of
+from apps.notifications.api import CHOICE_PARAMETERS, actor_of, kinds_of
+from apps.notifications.entities import GroupedNotificationsJson, UnreadCountJson, groups_json
 from apps.notifications.groups import GROUPED, group_of, groups_page, unread_groups
-from apps.notifications.schema import EXPANSIONS, GroupsSchema, UnreadSchema
-from apps.notifications.serializers import groups_json
+from apps.openapi import NOTHING, Entity, problems
 from apps.paging import Cursor
 from apps.scopes import scopes
 
 GROUPS_DEFAULT, GROUPS_MOST = 40, 80
 UNREAD_DEFAULT, UNREAD_MOST = 100, 1000
+EXPANSIONS = ("full", "partial_avatars")
 PEOPLE_MOST = 80
 GROUPED_PARAMETER = OpenApiParameter(
     "grouped_types[]", str, many=True, description="Group only these; all that can be, else."
@@ -39,7 +39,7 @@ GROUPED_PARAMETER = OpenApiParameter(
         GROUPED_PARAMETER,
         OpenApiParameter("expand_accounts", str, enum=EXPANSIONS),
     ],
-    responses={200: GroupsSchema, **problems(400, 401)},
+    responses={200: Entity(GroupedNotificationsJson), **problems(400, 401)},
 )
 @api_view(["GET"])
 def groups(request: Request) -> Response:
@@ -61,7 +61,7 @@ def groups(request: Request) -> Response:
     operation_id="notification_group",
     tags=["notifications"],
     summary="One group of notifications",
-    responses={200: GroupsSchema, **problems(401, 404)},
+    responses={200: Entity(GroupedNotificationsJson), **problems(401, 404)},
 )
 @api_view(["GET"])
 def group(request: Request, group_key: str) -> Response:
@@ -74,7 +74,7 @@ def group(request: Request, group_key: str) -> Response:
     operation_id="notification_group_accounts",
     tags=["notifications"],
     summary="Who is in a group of notifications",
-    responses={200: AccountSchema(many=True), **problems(401, 404)},
+    responses={200: Entity(AccountJson, many=True), **problems(401, 404)},
 )
 @api_view(["GET"])
 def group_accounts(request: Request, group_key: str) -> Response:
@@ -109,7 +109,7 @@ def dismiss(request: Request, group_key: str) -> Response:
         GROUPED_PARAMETER,
         OpenApiParameter("limit", int, description="At most 1,000."),
     ],
-    responses={200: UnreadSchema, **problems(400, 401)},
+    responses={200: Entity(UnreadCountJson), **problems(400, 401)},
 )
 @api_view(["GET"])
 def unread(request: Request) -> Response:
@@ -122,7 +122,7 @@ def unread(request: Request) -> Response:
         actor_id=actor_of(request),
         grouped=_grouped(request),
     )
-    return Response({"count": number})
+    return Response(UnreadCountJson(count=number))
 
 
 def _grouped(request: Request) -> Collection[str]:

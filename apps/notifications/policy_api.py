@@ -11,19 +11,18 @@ from rest_framework.response import Response
 from apps.accounts.api import viewer_of
 from apps.accounts.models import User
 from apps.accounts.queries import user_by_id, users_by_id
-from apps.accounts.schema import problems
 from apps.graph.api import PEOPLE_DEFAULT, PEOPLE_MOST
 from apps.notifications.actions import accept_from, change_policy, dismiss_from
-from apps.notifications.api import NOTHING
-from apps.notifications.queries import held_back, policy_of
-from apps.notifications.schema import (
-    AccountIdsInput,
-    HeldBackSchema,
-    MergedSchema,
-    PolicyInput,
-    PolicySchema,
+from apps.notifications.entities import (
+    NotificationPolicyJson,
+    NotificationRequestJson,
+    RequestsMergedJson,
+    held_back_json,
+    policy_json,
 )
-from apps.notifications.serializers import held_back_json, policy_json
+from apps.notifications.queries import held_back, policy_of
+from apps.notifications.serializers import AccountIdsInput, PolicyInput
+from apps.openapi import NOTHING, Entity, problems
 from apps.paging import Cursor
 from apps.refusals import NotFound
 from apps.scopes import scopes
@@ -38,7 +37,7 @@ Act = Callable[[User, list[int]], None]
     operation_id="notification_policy",
     tags=["notifications"],
     summary="Which notifications are held back or hidden",
-    responses={200: PolicySchema, **problems(401)},
+    responses={200: Entity(NotificationPolicyJson), **problems(401)},
 )
 @extend_schema(
     methods=["PATCH"],
@@ -47,7 +46,7 @@ Act = Callable[[User, list[int]], None]
     summary="Hold back or hide notifications",
     description="It acts at the next read, also on what came before; what was held back shows again when you change your mind.",
     request=PolicyInput,
-    responses={200: PolicySchema, **problems(400, 401, 422)},
+    responses={200: Entity(NotificationPolicyJson), **problems(400, 401, 422)},
 )
 @api_view(["GET", "PATCH"])
 def policy(request: Request) -> Response:
@@ -66,7 +65,7 @@ def policy(request: Request) -> Response:
     tags=["notifications"],
     summary="Whose notifications are held back",
     description="Of the newest thousand notifications that are. One entry for each account; its id is the account's.",
-    responses={200: HeldBackSchema(many=True), **problems(400, 401)},
+    responses={200: Entity(NotificationRequestJson, many=True), **problems(400, 401)},
 )
 @api_view(["GET"])
 def requests(request: Request) -> Response:
@@ -80,7 +79,7 @@ def requests(request: Request) -> Response:
     operation_id="notification_request",
     tags=["notifications"],
     summary="What is held back of an account",
-    responses={200: HeldBackSchema, **problems(401, 404)},
+    responses={200: Entity(NotificationRequestJson), **problems(401, 404)},
 )
 @api_view(["GET"])
 def one(request: Request, account_id: int) -> Response:
@@ -95,13 +94,13 @@ def one(request: Request, account_id: int) -> Response:
     operation_id="notification_requests_merged",
     tags=["notifications"],
     summary="Whether what was accepted is in the list already",
-    responses={200: MergedSchema, **problems(401)},
+    responses={200: Entity(RequestsMergedJson), **problems(401)},
 )
 @api_view(["GET"])
 def merged(request: Request) -> Response:
     """Always: the list is decided when it is read."""
     viewer_of(request)
-    return Response({"merged": True})
+    return Response(RequestsMergedJson(merged=True))
 
 
 def _for_one(name: str, summary: str, act: Act) -> Endpoint:

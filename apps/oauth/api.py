@@ -15,30 +15,25 @@ from rest_framework.permissions import AllowAny
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from apps.accounts.schema import problems
-from apps.accounts.serializers import absolute
 from apps.accounts.visitors import client_address
 from apps.oauth.actions import register_application, tell_ended
+from apps.oauth.entities import (
+    ApplicationJson,
+    CredentialApplicationJson,
+    GrantErrorJson,
+    OAuthServerJson,
+    TokenJson,
+    application_json,
+    registration_json,
+    server_json,
+)
 from apps.oauth.models import Application
 from apps.oauth.queries import Bearer, bearer_of
-from apps.oauth.schema import (
-    ApplicationSchema,
-    ApplicationWithSecretSchema,
-    GrantErrorSchema,
-    NewApplicationSchema,
-    NothingSchema,
-    RevocationSchema,
-    ServerSchema,
-    TokenRequestSchema,
-    TokenSchema,
-)
-from apps.oauth.serializers import application_json, registration_json
+from apps.oauth.serializers import ApplicationInput, RevocationInput, TokenInput
+from apps.openapi import NOTHING, Entity, problems
 from apps.refusals import NotFound
-from apps.scopes import ANY_TOKEN, NAMES, scopes
+from apps.scopes import ANY_TOKEN, scopes
 from apps.throttling import Origin, begin_guess, check_rate_limit
-
-GRANT_TYPES = ["authorization_code", "password", "client_credentials", "refresh_token"]
-AUTH_METHODS = ["client_secret_basic", "client_secret_post"]
 
 
 @scopes(POST=ANY_TOKEN)
@@ -46,8 +41,8 @@ AUTH_METHODS = ["client_secret_basic", "client_secret_post"]
     operation_id="register_application",
     tags=["apps"],
     summary="Register an application",
-    request=NewApplicationSchema,
-    responses={200: ApplicationWithSecretSchema, **problems(422, 429)},
+    request=ApplicationInput,
+    responses={200: Entity(CredentialApplicationJson), **problems(422, 429)},
 )
 @api_view(["POST"])
 @authentication_classes([])
@@ -55,7 +50,7 @@ AUTH_METHODS = ["client_secret_basic", "client_secret_post"]
 def applications(request: Request) -> Response:
     """A program registers itself; nobody has to be logged in. The answer is the only one with the secret."""
     check_rate_limit("register_application", client_address(request))
-    said = NewApplicationSchema(data=request.data)
+    said = ApplicationInput(data=request.data)
     said.is_valid(raise_exception=True)
     data = said.validated_data
     registration = register_application(
@@ -72,7 +67,7 @@ def applications(request: Request) -> Response:
     operation_id="verify_application",
     tags=["apps"],
     summary="The application of the token",
-    responses={200: ApplicationSchema, **problems(401)},
+    responses={200: Entity(ApplicationJson), **problems(401)},
 )
 @api_view(["GET"])
 @permission_classes([AllowAny])
@@ -90,8 +85,13 @@ def verify_credentials(request: Request) -> Response:
     tags=["oauth"],
     summary="Get a token",
     description="For a code, for the renewal of a token, for a password, or for the application itself.",
-    request=TokenRequestSchema,
-    responses={200: TokenSchema, 400: GrantErrorSchema, 401: GrantErrorSchema, **problems(429)},
+    request=TokenInput,
+    responses={
+        200: Entity(TokenJson),
+        400: Entity(GrantErrorJson),
+        401: Entity(GrantErrorJson),
+        **problems(429),
+    },
 )
 @api_view(["POST"])
 @authentication_classes([])
@@ -113,8 +113,8 @@ def token(request: Request) -> Response:
     operation_id="revoke_token",
     tags=["oauth"],
     summary="End a token",
-    request=RevocationSchema,
-    responses={200: NothingSchema, 400: GrantErrorSchema, 401: GrantErrorSchema},
+    request=RevocationInput,
+    responses={200: NOTHING, 400: Entity(GrantErrorJson), 401: Entity(GrantErrorJson)},
 )
 @api_view(["POST"])
 @authentication_classes([])
@@ -138,7 +138,7 @@ def _kept(headers: dict[str, str]) -> dict[str, str]:
     operation_id="oauth_server",
     tags=["oauth"],
     summary="How to ask for tokens here",
-    responses={200: ServerSchema, **problems(404)},
+    responses={200: Entity(OAuthServerJson), **problems(404)},
 )
 @api_view(["GET"])
 @authentication_classes([])
@@ -147,21 +147,4 @@ def server(_request: Request) -> Response:
     """RFC 8414. Absent where the site is not reached by https: clients take no other addresses from it."""
     if not settings.SITE_URL.startswith("https://"):
         raise NotFound(_("There is nothing here."))
-    return Response(
-        {
-            "issuer": settings.SITE_URL,
-            "service_documentation": absolute("/api/docs"),
-            "authorization_endpoint": absolute("/oauth/authorize"),
-            "token_endpoint": absolute("/oauth/token"),
-            "revocation_endpoint": absolute("/oauth/revoke"),
-            "app_registration_endpoint": absolute("/api/v1/apps"),
-            "scopes_supported": sorted(NAMES),
-            "response_types_supported": ["code"],
-            "response_modes_supported": ["query"],
-            "grant_types_supported": GRANT_TYPES,
-            "token_endpoint_auth_methods_supported": AUTH_METHODS,
-            "revocation_endpoint_auth_methods_supported": AUTH_METHODS,
-            "code_challenge_methods_supported": ["S256"],
-            "authorization_response_iss_parameter_supported": True,
-        }
-    )
+    return Response(server_json())

@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from django.conf import settings
 from django.utils.translation import gettext as _
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework.decorators import api_view, permission_classes
@@ -14,14 +13,15 @@ from rest_framework.response import Response
 
 from apps.accounts.actions import register
 from apps.accounts.api import asked_ids
+from apps.accounts.entities import AccountJson, account_json
 from apps.accounts.models import User
 from apps.accounts.queries import users_by_id
-from apps.accounts.schema import AccountSchema, problems
-from apps.accounts.serializers import account_json
 from apps.accounts.visitors import client_address
 from apps.oauth.actions import issue_access
+from apps.oauth.entities import SignUpErrorJson, SignUpFieldErrorJson, TokenJson, token_json
 from apps.oauth.queries import Bearer
-from apps.oauth.schema import JoinInput, JoinRefusalSchema, TokenSchema
+from apps.oauth.serializers import JoinInput
+from apps.openapi import Entity, problems
 from apps.refusals import Invalid
 from apps.scopes import scopes
 from apps.throttling import check_sign_up
@@ -42,7 +42,7 @@ _CODES = {
     tags=["accounts"],
     summary="Several accounts",
     parameters=[OpenApiParameter("id[]", str, many=True)],
-    responses={200: AccountSchema(many=True), **problems(400)},
+    responses={200: Entity(AccountJson, many=True), **problems(400)},
 )
 @extend_schema(
     methods=["POST"],
@@ -53,9 +53,9 @@ _CODES = {
     " address has an account already is not told: its owner gets a mail. It counts once it is confirmed.",
     request=JoinInput,
     responses={
-        200: TokenSchema,
+        200: Entity(TokenJson),
         **problems(400, 401, 403),
-        422: JoinRefusalSchema,
+        422: Entity(SignUpErrorJson),
         **problems(429),
     },
 )
@@ -85,15 +85,7 @@ def _join(request: Request) -> Response:
         found = {field: [ErrorDetail(text, refusal.code)] for field, text in refusal.errors.items()}
         return _refused(found)
     token, issued = issue_access(user, bearer.application, scopes=bearer.application.scopes.split())
-    return Response(
-        {
-            "access_token": token,
-            "token_type": "Bearer",
-            "scope": issued.scope,
-            "created_at": int(issued.created.timestamp()),
-            "expires_in": settings.OAUTH2_PROVIDER["ACCESS_TOKEN_EXPIRE_SECONDS"],
-        }
-    )
+    return Response(token_json(token, issued))
 
 
 def _new_account(fields: dict[str, Any]) -> User:
@@ -105,7 +97,7 @@ def _new_account(fields: dict[str, Any]) -> User:
 
 def _refused(errors: Mapping[str, Sequence[ErrorDetail]]) -> Response:
     """Which field is wrong and why, as clients show it beside the field."""
-    details = {
+    details: dict[str, list[SignUpFieldErrorJson]] = {
         _NAMES.get(field, field): [
             {"error": _CODES.get(found.code or "", "ERR_INVALID"), "description": str(found)}
             for found in texts
@@ -113,4 +105,4 @@ def _refused(errors: Mapping[str, Sequence[ErrorDetail]]) -> Response:
         for field, texts in errors.items()
     }
     message = " ".join(one["description"] for texts in details.values() for one in texts)
-    return Response({"error": message, "details": details}, status=Invalid.status)
+    return Response(SignUpErrorJson(error=message, details=details), status=Invalid.status)

@@ -1,13 +1,15 @@
 """The content of a post: what is the same for every viewer. Immutable per version. Its byte form is in `codec`."""
 
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import Enum
 from functools import cached_property
 from typing import Any
 
+from django.conf import settings
 from django.utils.safestring import SafeString
+from orjson import Fragment
 
 from apps.posts.addresses import address_of
 from apps.posts.models import OPEN, Attachment, Kind, Poll, Post, QuotePolicy
@@ -205,9 +207,15 @@ class PostContent:
             written.setdefault(normal(tag) or "", tag)
         return written
 
-    def html_for(self, origin: str) -> str:
-        """The body as HTML with absolute links."""
-        return html(self.body, handles=self.mentions, origin=origin)
+    @cached_property
+    def absolute_html(self) -> SafeString:
+        """The body as HTML with absolute links, for programs."""
+        return html(self.body, handles=self.mentions, origin=settings.SITE_URL)
+
+    @cached_property
+    def statuses(self) -> dict[Hashable, Fragment]:
+        """The post as JSON, in bytes, by what this depends on besides the content; shared, and lost with the content."""
+        return {}
 
 
 @dataclass(frozen=True, slots=True)

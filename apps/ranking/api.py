@@ -8,16 +8,16 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from apps.accounts.api import viewer_of
-from apps.accounts.schema import ProblemSchema
-from apps.accounts.serializers import absolute
+from apps.entities import absolute
 from apps.filters.models import FilterContext
+from apps.openapi import Entity, problems
+from apps.ranking.entities import PresetJson, RankedStatusJson, reason_json
 from apps.ranking.inputs import place_in
 from apps.ranking.ordering import choose_preset, preset_of, ranked_page
-from apps.ranking.reasons import reason_json
-from apps.ranking.schema import PresetSchema, RankedStatusSchema
+from apps.ranking.serializers import PresetInput
 from apps.scopes import scopes
 from apps.stages import stage
-from apps.timeline.serializers import status_json
+from apps.timeline.entities import status_json
 from apps.timeline.sifting import sifted
 
 
@@ -33,10 +33,8 @@ from apps.timeline.sifting import sifted
         OpenApiParameter("limit", int, description="How many at most; clamped."),
     ],
     responses={
-        200: RankedStatusSchema(many=True),
-        400: ProblemSchema,
-        401: ProblemSchema,
-        404: ProblemSchema,
+        200: Entity(RankedStatusJson, many=True),
+        **problems(400, 401, 404),
     },
 )
 @api_view(["GET"])
@@ -46,7 +44,7 @@ def ranked(request: Request) -> Response:
     page = ranked_page(viewer, session_id=place.session, after=place.after, limit=place.limit)
     with stage("present"):
         items = {item.id: item for item in sifted(viewer, FilterContext.HOME, page.items)}
-        body = [
+        body: list[RankedStatusJson] = [
             {
                 **status_json(items[entry.item.id]),
                 "x_reason": reason_json(entry.scored, page.preset, entry.item.shown.author.handle),
@@ -67,22 +65,24 @@ def ranked(request: Request) -> Response:
     operation_id="ranking_preset",
     tags=["timelines"],
     summary="How your ranked timeline is made",
-    responses={200: PresetSchema, 401: ProblemSchema},
+    responses={200: Entity(PresetJson), **problems(401)},
 )
 @extend_schema(
     methods=["PUT"],
     operation_id="choose_ranking_preset",
     tags=["timelines"],
     summary="Choose how your ranked timeline is made",
-    request=PresetSchema,
-    responses={200: PresetSchema, 401: ProblemSchema, 422: ProblemSchema},
+    request=PresetInput,
+    responses={200: Entity(PresetJson), **problems(401, 422)},
 )
 @api_view(["GET", "PUT"])
 def preset(request: Request) -> Response:
     """The preset of the viewer's choice."""
     viewer = viewer_of(request)
     if request.method == "PUT":
-        wanted = PresetSchema(data=request.data)
+        wanted = PresetInput(data=request.data)
         wanted.is_valid(raise_exception=True)
-        return Response({"preset": choose_preset(viewer, wanted.validated_data["preset"]).value})
-    return Response({"preset": preset_of(viewer).value})
+        return Response(
+            PresetJson(preset=choose_preset(viewer, wanted.validated_data["preset"]).value)
+        )
+    return Response(PresetJson(preset=preset_of(viewer).value))

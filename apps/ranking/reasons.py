@@ -1,7 +1,6 @@
 """Why a post stands where it stands, in words and figures."""
 
 from dataclasses import dataclass
-from typing import Any
 
 from django.db.models import TextChoices
 from django.utils.translation import gettext as _
@@ -59,17 +58,3 @@ def reason_text(scored: Scored, preset: Preset, handle: str) -> str:
         Factor.AFFINITY: _("You often react to what @%(who)s writes.") % {"who": handle},
     }
     return texts[reason(scored, preset)]
-
-
-def reason_json(scored: Scored, preset: Preset, handle: str) -> dict[str, Any]:
-    """The same for programs."""
-    return {
-        "code": reason(scored, preset).value,
-        "text": reason_text(scored, preset, handle),
-        "score": round(scored.score, 3),
-        "factors": [
-            {"name": one.factor.value, "value": round(one.value, 3), "weight": one.weight, "adds": round(one.adds, 3)}
-            for one in contributions(scored, preset)
-        ],
-        "same_author_above": scored.above,
-    }  # fmt: skip

@@ -1,7 +1,5 @@
 """The API's search, trends and suggestions."""
 
-from typing import Any
-
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework.decorators import api_view, permission_classes
 from rest_framework.permissions import AllowAny
@@ -9,28 +7,27 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from apps.accounts.api import viewer_of
+from apps.accounts.entities import AccountJson, account_json
 from apps.accounts.models import User
-from apps.accounts.schema import AccountSchema, problems
-from apps.accounts.serializers import account_json
 from apps.accounts.visitors import client_address
 from apps.accounts.visitors import viewer_of as anybody_of
 from apps.filters.models import FilterContext
 from apps.ids import parse_id
+from apps.openapi import NOTHING, Entity, problems
 from apps.paging import Cursor
 from apps.refusals import BadRequest
 from apps.scopes import ANY_TOKEN, scopes
+from apps.search.entities import SearchJson, SuggestionJson, TrendsLinkJson, suggestion_json
 from apps.search.people import dismiss, people_found, suggested
 from apps.search.posts import post_at, posts_found
-from apps.search.schema import NothingSchema, SearchSchema, SuggestionSchema, TrendingLinkSchema
 from apps.search.trends import trending_posts
 from apps.search.wishes import wish
 from apps.tags.api import offset_of
+from apps.tags.entities import tag_json
 from apps.tags.queries import known, tags_beginning
-from apps.tags.serializers import tag_json
 from apps.throttling import check_rate_limit
+from apps.timeline.entities import StatusJson, status_json
 from apps.timeline.items import FeedItem
-from apps.timeline.schema import StatusSchema
-from apps.timeline.serializers import status_json
 from apps.timeline.sifting import sifted
 
 KINDS = ("accounts", "statuses", "hashtags")
@@ -59,7 +56,7 @@ OFFSET = OpenApiParameter("offset", int, description="How many to pass over, at 
         LIMIT,
         OFFSET,
     ],
-    responses={200: SearchSchema, **problems(400, 429)},
+    responses={200: Entity(SearchJson), **problems(400, 429)},
 )
 @api_view(["GET"])
 @permission_classes([AllowAny])
@@ -75,7 +72,7 @@ def search(request: Request) -> Response:
     if kind and kind not in KINDS:
         raise BadRequest("type is one of accounts, statuses, hashtags.")
     cursor = Cursor.from_query(query)
-    found: dict[str, list[Any]] = {name: [] for name in KINDS}
+    found: SearchJson = {"accounts": [], "statuses": [], "hashtags": []}
     if kind in {"", "accounts"}:
         people = people_found(
             viewer, text, limit=cursor.limit, offset=offset, only_followed=_is_on(request)
@@ -112,7 +109,7 @@ def _posts(
         LIMIT,
         OFFSET,
     ],
-    responses={200: AccountSchema(many=True), **problems(400, 401, 429)},
+    responses={200: Entity(AccountJson, many=True), **problems(400, 401, 429)},
 )
 @api_view(["GET"])
 def accounts(request: Request) -> Response:
@@ -136,7 +133,7 @@ def accounts(request: Request) -> Response:
     tags=["trends"],
     summary="Public posts that are liked and passed on most now",
     parameters=[LIMIT, OFFSET],
-    responses={200: StatusSchema(many=True), **problems(400)},
+    responses={200: Entity(StatusJson, many=True), **problems(400)},
 )
 @api_view(["GET"])
 @permission_classes([AllowAny])
@@ -155,7 +152,7 @@ def trends(request: Request) -> Response:
     operation_id="trending_links",
     tags=["trends"],
     summary="Links that many share: none, this site does not count them",
-    responses={200: TrendingLinkSchema(many=True)},
+    responses={200: Entity(TrendsLinkJson, many=True)},
 )
 @api_view(["GET"])
 @permission_classes([AllowAny])
@@ -170,17 +167,12 @@ def links(_request: Request) -> Response:
     tags=["accounts"],
     summary="Accounts that you may want to follow",
     parameters=[LIMIT],
-    responses={200: SuggestionSchema(many=True), **problems(400, 401)},
+    responses={200: Entity(SuggestionJson, many=True), **problems(400, 401)},
 )
 @api_view(["GET"])
 def suggestions(request: Request) -> Response:
     """The most followed accounts that one does not follow, block or mute yet."""
-    return Response(
-        [
-            {"source": "global", "sources": ["most_followed"], "account": account_json(user)}
-            for user in _suggested(request)
-        ]
-    )
+    return Response([suggestion_json(user) for user in _suggested(request)])
 
 
 @scopes(GET="read:accounts")
@@ -189,7 +181,7 @@ def suggestions(request: Request) -> Response:
     tags=["accounts"],
     summary="The same in the older form",
     parameters=[LIMIT],
-    responses={200: AccountSchema(many=True), **problems(400, 401)},
+    responses={200: Entity(AccountJson, many=True), **problems(400, 401)},
 )
 @api_view(["GET"])
 def suggested_accounts(request: Request) -> Response:
@@ -202,7 +194,7 @@ def suggested_accounts(request: Request) -> Response:
     operation_id="dismiss_suggestion",
     tags=["accounts"],
     summary="Do not suggest an account again",
-    responses={200: NothingSchema, **problems(401, 404)},
+    responses={200: NOTHING, **problems(401, 404)},
 )
 @api_view(["DELETE"])
 def dismissed(request: Request, account_id: int) -> Response:

@@ -7,6 +7,7 @@ from urllib.parse import parse_qsl
 
 import orjson
 
+from apps.entities import problem_json
 from apps.refusals import BadRequest, NotAllowed, NotFound, Refusal, TooMany, Unavailable
 from apps.streaming import sockets, sse
 from apps.streaming.connections import Connection
@@ -163,16 +164,9 @@ def _wrong_method() -> Refusal:
 
 async def _refuse(scope: Scope, send: Send, refusal: Refusal) -> None:
     """A problem as the rest of the API words it."""
-    body = {
-        "error": refusal.message,
-        "type": "about:blank",
-        "title": HTTPStatus(refusal.status).phrase,
-        "status": refusal.status,
-        "code": refusal.code,
-        "detail": refusal.message,
-        "instance": scope["path"],
-        "errors": [],
-    }
+    body = problem_json(
+        status=refusal.status, code=refusal.code, message=refusal.message, path=scope["path"]
+    )
     more: list[tuple[bytes, bytes]] = []
     if isinstance(refusal, TooMany | Unavailable):
         more.append((b"retry-after", str(refusal.retry_after).encode()))

@@ -15,7 +15,7 @@ from django.views.decorators.http import require_safe
 
 from apps.accounts.models import User
 from apps.accounts.queries import user_by_handle
-from apps.accounts.serializers import absolute
+from apps.entities import absolute
 from apps.refusals import BadRequest, NotFound
 
 DAY = 24 * 3600

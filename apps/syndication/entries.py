@@ -8,7 +8,7 @@ from django.utils.text import Truncator
 from django.utils.translation import gettext as _
 
 from apps.accounts.models import User
-from apps.accounts.serializers import absolute
+from apps.entities import absolute
 from apps.paging import Cursor, Page
 from apps.posts.models import Visibility
 from apps.tags.models import Tag
@@ -102,7 +102,7 @@ def _entry(item: FeedItem) -> Entry:
         id=url,
         url=url,
         title=title or _("A picture"),
-        html=str(post.html_for(absolute(""))),
+        html=str(post.absolute_html),
         warning=warning,
         author=item.author.name,
         author_url=absolute(item.author.url),

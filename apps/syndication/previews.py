@@ -12,8 +12,8 @@ from django.utils.http import quote_etag
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
-from apps.accounts.serializers import absolute
 from apps.accounts.visitors import client_address
+from apps.entities import absolute
 from apps.ids import parse_id
 from apps.posts.models import Visibility
 from apps.refusals import BadRequest, NotFound

@@ -16,7 +16,7 @@ from django.views.decorators.cache import cache_control
 from django.views.decorators.http import require_safe
 
 from apps.accounts.models import User
-from apps.accounts.serializers import absolute
+from apps.entities import absolute
 from apps.ids import EPOCH, LAST_SECOND, first_id_at, second_of
 from apps.posts.models import Kind, Post, Visibility
 

@@ -12,16 +12,15 @@ from apps.accounts import visitors
 from apps.accounts.api import viewer_of
 from apps.accounts.models import User
 from apps.accounts.queries import user_by_id
-from apps.accounts.schema import problems
 from apps.graph.api import CURSOR_PARAMETERS, paged
+from apps.openapi import Entity, problems
 from apps.paging import Cursor
 from apps.refusals import BadRequest
 from apps.scopes import ANY_TOKEN, scopes
 from apps.tags import actions
+from apps.tags.entities import FeaturedTagJson, TagJson, tag_json
 from apps.tags.models import Tag
 from apps.tags.queries import followed_page, known, tag_named, trending
-from apps.tags.schema import FeaturedTagSchema, TagEntitySchema
-from apps.tags.serializers import tag_json
 
 FOLLOWED_DEFAULT, FOLLOWED_MOST = 100, 200
 TRENDING_DEFAULT, TRENDING_MOST = 10, 20
@@ -33,7 +32,7 @@ OFFSET_MOST = 150  # with the longest page of posts within one hydration
     operation_id="show_tag",
     tags=["tags"],
     summary="A tag and how much it is used",
-    responses={200: TagEntitySchema, **problems(404)},
+    responses={200: Entity(TagJson), **problems(404)},
 )
 @api_view(["GET"])
 @permission_classes([AllowAny])
@@ -49,7 +48,7 @@ def _change(name: str, summary: str, change: Callable[[User, str], Tag]) -> Call
         tags=["tags"],
         summary=summary,
         request=None,
-        responses={200: TagEntitySchema, **problems(401, 404, 422)},
+        responses={200: Entity(TagJson), **problems(401, 404, 422)},
     )
     @api_view(["POST"])
     def endpoint(request: Request, name: str) -> Response:
@@ -73,7 +72,7 @@ def _tag(tag: Tag, viewer: User | None) -> Response:
     tags=["tags"],
     summary="The tags you follow",
     parameters=CURSOR_PARAMETERS,
-    responses={200: TagEntitySchema(many=True), **problems(400, 401)},
+    responses={200: Entity(TagJson, many=True), **problems(400, 401)},
 )
 @api_view(["GET"])
 def followed(request: Request) -> Response:
@@ -94,7 +93,7 @@ def _trends(name: str) -> Callable[..., Response]:
             OpenApiParameter("limit", int, description="How many at most; clamped."),
             OpenApiParameter("offset", int, description="How many to pass over."),
         ],
-        responses={200: TagEntitySchema(many=True), **problems(400)},
+        responses={200: Entity(TagJson, many=True), **problems(400)},
     )
     @api_view(["GET"])
     @permission_classes([AllowAny])
@@ -125,7 +124,7 @@ trends_short = _trends("trends")  # the older address of the same
     operation_id="featured_tags",
     tags=["tags"],
     summary="The tags on your profile: none, this site has no such feature",
-    responses={200: FeaturedTagSchema(many=True), **problems(401)},
+    responses={200: Entity(FeaturedTagJson, many=True), **problems(401)},
 )
 @api_view(["GET"])
 def featured(request: Request) -> Response:
@@ -139,7 +138,7 @@ def featured(request: Request) -> Response:
     operation_id="account_featured_tags",
     tags=["accounts"],
     summary="The tags on a profile: none, this site has no such feature",
-    responses={200: FeaturedTagSchema(many=True), **problems(404)},
+    responses={200: Entity(FeaturedTagJson, many=True), **problems(404)},
 )
 @api_view(["GET"])
 @permission_classes([AllowAny])

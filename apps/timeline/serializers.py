@@ -1,272 +1,193 @@
-"""Feed items as JSON, in the Mastodon shape. Presenting asks no server."""
+"""What the API takes for posts, pictures and polls. The rules of the content itself are those of the actions."""
 
-from collections.abc import Hashable, Sequence
-from itertools import zip_longest
 from typing import Any
 
-import orjson
-from django.conf import settings
+from django.utils.translation import gettext as _
+from rest_framework import serializers
 
-from apps.accounts.models import User
-from apps.accounts.serializers import absolute, account_json, timestamp
-from apps.engagement.queries import PollResult
-from apps.filters.serializers import caught_json
-from apps.posts.content import Application, Picture, PostContent
-from apps.posts.drafts import Draft, PollDraft
-from apps.posts.models import QuotePolicy, ScheduledPost
-from apps.tags.names import tag_address
-from apps.timeline.items import FeedItem
-from apps.timeline.schema import VISIBILITY_NAMES
+from apps.accounts.serializers import LANGUAGE
+from apps.events.admin import REASON_MAX_CHARACTERS
+from apps.posts.drafts import ALT_MAX_CHARACTERS, POLL_SECONDS, PictureChange, PollDraft
+from apps.posts.models import QuotePolicy
+from apps.timeline.models import Policy
 
-Json = dict[str, Any]
-VARIANTS = 8  # of a status that are kept
-
-
-def status_json(item: FeedItem) -> Json:
-    """A post as a status; a repost wraps the status it shares."""
-    post, shown = item.post, item.shown
-    flags, counts = shown.flags, shown.counts
-    origin = settings.SITE_URL
-    address = f"{origin}{item.url}"
-    return {
-        **_frame(post),
-        "in_reply_to_id": _text(item.reply_to_id),
-        "in_reply_to_account_id": _text(item.reply_to_author_id),
-        "uri": address,
-        "url": address,
-        "account": account_json(item.author),
-        **_said(shown.post, origin),
-        "reblog": status_json(item.source) if item.is_repost and item.source else None,
-        "quote": _quote(item),
-        "quote_approval": {
-            "automatic": _may_quote(shown.post),
-            "manual": [],
-            "current_user": "automatic" if shown.can_quote else "denied",
-        },
-        "emojis": [],
-        "card": None,
-        "poll": poll_json(shown) if shown.post.poll else None,
-        "replies_count": counts.replies,
-        "reblogs_count": counts.reposts,
-        "favourites_count": counts.likes,
-        "quotes_count": counts.quotes,
-        "favourited": flags.liked,
-        "reblogged": flags.reposted,
-        "bookmarked": flags.bookmarked,
-        "muted": flags.muted,
-        "pinned": shown.post.pinned and flags.own,
-        "filtered": caught_json(shown.filtered, shown.id),
-        "feedsite": {
-            "visibility": post.visibility,
-            "circle": _circle(item),
-            "reads_count": counts.reads if flags.own else None,
-        },
-    }
+ID = r"\A[1-9][0-9]{0,18}\Z"
+MOST_NAMED = 20  # pictures or options in one request; the actions allow fewer
+MOST_ALLOWED = 100  # accounts in `allowed_mentions`
+# Mastodon's words for our visibilities; `circle` is a word of our own.
+VISIBILITIES = {
+    "public": "public",
+    "unlisted": "unlisted",
+    "private": "followers",
+    "direct": "mentioned",
+    "circle": "circle",
+}
 
 
-def status_pieces(items: Sequence[FeedItem]) -> list[Json | orjson.Fragment]:
-    """The same for an answer that is written at once, as bytes where these are kept: beside the content, under all that
-    they depend on besides. Kept are the most frequent: posts that share and ask nothing, seen by all, caught by no filter.
-    """
-    origin = settings.SITE_URL
-    people: dict[int, Hashable] = {}  # a page has several posts of one author
-    pieces: list[Json | orjson.Fragment] = []
-    for item in items:
-        post, author = item.post, item.author
-        is_plain = post.source_id is None and post.poll is None and not item.filtered
-        if not is_plain or not post.is_open or author.derived is None:
-            pieces.append(status_json(item))
-            continue
-        person = people.get(post.author_id)
-        if person is None:
-            person = people[post.author_id] = origin, *_person(author)
-        pieces.append(_piece(item, person))
-    return pieces
+class FocusField(serializers.CharField):
+    """`x,y`: what must stay in sight when a picture is cropped."""
+
+    def to_internal_value(self, data: Any) -> Any:
+        """Two numbers."""
+        parts = super().to_internal_value(data).split(",")
+        try:
+            x, y = (float(part) for part in parts)
+        except ValueError:
+            raise serializers.ValidationError(_("Two numbers from -1 to 1.")) from None
+        return x, y
 
 
-def _person(author: User) -> tuple[Hashable, ...]:
-    """What statuses say of their author."""
-    derived: dict[str, Any] = author.derived or {}
-    card = derived.setdefault("card", object())  # other bytes in the cache, another one
-    counts = author.counts
-    return card, counts.followers, counts.following, counts.posts
+class MediaChange(serializers.Serializer[Any]):
+    """Another description or focus of a picture; what is not given stays."""
+
+    description = serializers.CharField(
+        required=False, allow_blank=True, max_length=ALT_MAX_CHARACTERS
+    )
+    focus = FocusField(required=False, help_text="x,y from -1 (left, bottom) to 1.")
 
 
-def _piece(item: FeedItem, person: Hashable) -> orjson.Fragment:
-    kept: dict[Any, orjson.Fragment] = item.post.derived.setdefault("pieces", {})
-    key = person, item.counts, item.flags, item.can_quote, item.reply_to_id
-    piece = kept.get(key)
-    if piece is None:
-        if len(kept) >= VARIANTS:
-            kept.clear()
-        piece = kept[key] = orjson.Fragment(orjson.dumps(status_json(item)))
-    return piece
+class MediaInput(serializers.Serializer[Any]):
+    """A picture: JPEG, PNG, WebP or GIF, at most 16 MB and 25 million pixels; WebP, and all frames of what moves together: 12 million."""
+
+    file = serializers.FileField(max_length=1000, allow_empty_file=True)
+    description = serializers.CharField(
+        default="", allow_blank=True, allow_null=True, max_length=ALT_MAX_CHARACTERS
+    )
+    focus = FocusField(required=False, help_text="x,y from -1 (left, bottom) to 1.")
 
 
-def _frame(post: PostContent) -> Json:
-    """What a post says of itself, the same for everybody: made once a content, and shared."""
-    known: Json | None = post.derived.get("frame")
-    if known is None:
-        known = post.derived["frame"] = {
-            "id": str(post.id),
-            "created_at": timestamp(post.created_at),
-            "edited_at": timestamp(post.edited_at) if post.edited_at else None,
-            "visibility": VISIBILITY_NAMES[post.visibility],
-        }
-    return known
+class MediaAttribute(MediaChange):
+    """What an edit of a status changes of one of its pictures."""
+
+    id = serializers.RegexField(ID)
+
+    @staticmethod
+    def change(fields: dict[str, Any]) -> PictureChange:
+        """As the action takes it."""
+        return PictureChange(int(fields["id"]), fields.get("description"), fields.get("focus"))
 
 
-def _said(post: PostContent, origin: str) -> Json:
-    """What is said in a post, likewise; the addresses in it are those of this site."""
-    key = "said", origin
-    known: Json | None = post.derived.get(key)
-    if known is None:
-        known = post.derived[key] = {
-            "content": post.html_for(origin),
-            "sensitive": post.sensitive or bool(post.content_warning),
-            "spoiler_text": post.content_warning,
-            "language": post.language or None,
-            "media_attachments": [media_json(picture) for picture in post.pictures],
-            "mentions": [_mention(handle, user_id) for handle, user_id in post.mentions.items()],
-            "tags": [
-                {"name": tag, "url": absolute(tag_address(name))} for name, tag in post.tags.items()
-            ],
-            "application": _application(post.application),
-        }
-    return known
+class PollInput(serializers.Serializer[Any]):
+    """A poll: 2 to 4 options of up to 50 characters."""
+
+    options = serializers.ListField(child=serializers.CharField(), max_length=MOST_NAMED)
+    expires_in = serializers.IntegerField(
+        help_text=f"In seconds: {POLL_SECONDS[0]} to {POLL_SECONDS[1]}."
+    )
+    multiple = serializers.BooleanField(default=False)
+    hide_totals = serializers.BooleanField(default=False)
+
+    @staticmethod
+    def draft(fields: dict[str, Any] | None) -> PollDraft | None:
+        """As the action takes it; None for none."""
+        if fields is None:
+            return None
+        return PollDraft(
+            fields["options"], fields["expires_in"], fields["multiple"], fields["hide_totals"]
+        )
 
 
-def version_json(post: PostContent, author: User) -> Json:
-    """A post as it was in one of its versions."""
-    return {
-        "content": post.html_for(absolute("")),
-        "spoiler_text": post.content_warning,
-        "sensitive": post.sensitive or bool(post.content_warning),
-        "created_at": timestamp(post.created_at),
-        "account": account_json(author),
-        "media_attachments": [media_json(picture) for picture in post.pictures],
-        "emojis": [],
-    }
+class VoteInput(serializers.Serializer[Any]):
+    """The numbers of the options chosen, from 0."""
+
+    choices = serializers.ListField(
+        child=serializers.IntegerField(min_value=0, max_value=MOST_NAMED), max_length=MOST_NAMED
+    )
 
 
-def _application(application: Application | None) -> Json | None:
-    if application is None:
-        return None
-    return {"name": application.name, "website": application.website or None}
+def media_ids_field(**options: Any) -> serializers.ListField:
+    """Pictures that were uploaded before, in the order they are shown."""
+    return serializers.ListField(child=serializers.RegexField(ID), max_length=MOST_NAMED, **options)
 
 
-def _may_quote(post: PostContent) -> list[str]:
-    nobody = not post.is_open or post.quote_policy == QuotePolicy.NOBODY
-    return [] if nobody else [post.quote_policy]
+class StatusInput(serializers.Serializer[Any]):
+    """A new status. Unknown fields are ignored."""
+
+    status = serializers.CharField(allow_blank=True, default="", trim_whitespace=False)
+    in_reply_to_id = serializers.RegexField(ID, allow_null=True, default=None)
+    quoted_status_id = serializers.RegexField(ID, allow_null=True, default=None)
+    visibility = serializers.ChoiceField(
+        list(VISIBILITIES),
+        allow_null=True,
+        default=None,
+        help_text="Without it as your preferences say. `circle` needs a `circle_id`. A reply to a status for a circle goes to that circle.",
+    )
+    media_ids = media_ids_field(default=list, help_text="At most 4, from `POST /api/v2/media`.")
+    poll = PollInput(allow_null=True, default=None, help_text="Not beside pictures.")
+    circle_id = serializers.RegexField(
+        ID,
+        allow_null=True,
+        default=None,
+        help_text="One of `GET /api/v1/circles`; only with `visibility` `circle`.",
+    )
+    spoiler_text = serializers.CharField(allow_blank=True, default="", max_length=200)
+    sensitive = serializers.BooleanField(
+        allow_null=True, default=None, help_text="Cover its pictures; absent: your default."
+    )
+    language = serializers.RegexField(
+        LANGUAGE,
+        allow_null=True,
+        default=None,
+        help_text="Absent: your default.",
+    )
+    quote_approval_policy = serializers.ChoiceField(
+        QuotePolicy.values,
+        allow_null=True,
+        default=None,
+        help_text="Who may quote it; absent: everybody. What is not public nobody quotes.",
+    )
+    allowed_mentions = serializers.ListField(
+        child=serializers.RegexField(ID),
+        max_length=MOST_ALLOWED,
+        allow_null=True,
+        default=None,
+        help_text="Ids of those who may be named in the text: 422 with `unexpected_accounts` when it names others.",
+    )
+    scheduled_at = serializers.DateTimeField(
+        allow_null=True, default=None, help_text="From five minutes to a year from now."
+    )
 
 
-def _circle(item: FeedItem) -> Json | None:
-    if item.post.circle_id is None:
-        return None
-    return {"id": str(item.post.circle_id), "title": item.circle_name}
+class ScheduleInput(serializers.Serializer[Any]):
+    """Another time."""
+
+    scheduled_at = serializers.DateTimeField()
 
 
-def _quote(item: FeedItem) -> Json | None:
-    if item.lost_quote:
-        return {"state": "unauthorized", "quoted_status": None}
-    if item.quoted is None:
-        return None
-    return {"state": "accepted", "quoted_status": status_json(item.quoted)}
+class StatusEditInput(serializers.Serializer[Any]):
+    """A new text for a status."""
+
+    status = serializers.CharField(allow_blank=True, trim_whitespace=False)
+    spoiler_text = serializers.CharField(allow_blank=True, required=False, max_length=200)
+    sensitive = serializers.BooleanField(required=False)
+    media_ids = media_ids_field(
+        required=False, help_text="The pictures it shall have, in order; absent: those it has."
+    )
+    media_attributes = MediaAttribute(many=True, required=False)
+    poll = PollInput(
+        required=False,
+        allow_null=True,
+        help_text="Absent: the one it has. With other options all votes are gone.",
+    )
+    language = serializers.RegexField(LANGUAGE, required=False)
+    quote_approval_policy = serializers.ChoiceField(
+        QuotePolicy.values, required=False, help_text="Absent: as it is."
+    )
 
 
-def media_json(picture: Picture) -> Json:
-    """A picture as a media attachment."""
-    return {
-        "id": str(picture.id),
-        "type": "image",
-        "url": absolute(picture.url),
-        "preview_url": absolute(picture.preview_url or picture.url),
-        "remote_url": None,
-        "meta": {
-            "original": _size(picture.width, picture.height),
-            "small": _size(*picture.preview_size),
-            "focus": {"x": picture.focus_x, "y": picture.focus_y},
-        },
-        "description": picture.alt or None,
-        "blurhash": picture.blurhash or None,
-    }
+class InteractionPolicyInput(serializers.Serializer[Any]):
+    """Who may quote a status from now on."""
+
+    quote_approval_policy = serializers.ChoiceField(QuotePolicy.values)
 
 
-def _size(width: int, height: int) -> Json:
-    return {
-        "width": width,
-        "height": height,
-        "size": f"{width}x{height}",
-        "aspect": round(width / height, 4),
-    }
+class PolicyInput(serializers.Serializer[Any]):
+    """What staff choose, and why."""
 
-
-def poll_json(item: FeedItem) -> Json:
-    """The poll of a post that has one."""
-    poll, result = item.post.poll, item.poll
-    if poll is None:
-        raise TypeError("this post has no poll")
-    result = result or PollResult()
-    # an edit may have changed the options a moment after the content was read
-    fits = item.shows_votes and len(result.votes) == len(poll.options)
-    votes = result.votes if fits else ()
-    return {
-        "id": str(item.id),
-        "expires_at": timestamp(poll.expires_at),
-        "expired": item.poll_is_over,
-        "multiple": poll.multiple,
-        "votes_count": sum(result.votes),
-        "voters_count": result.voters if poll.multiple else None,
-        "options": [
-            {"title": title, "votes_count": count}
-            for title, count in zip_longest(poll.options, votes)
-        ],
-        "emojis": [],
-        "voted": item.flags.own or bool(result.own),
-        "own_votes": list(result.own),
-    }
-
-
-def _mention(handle: str, user_id: int) -> Json:
-    return {"id": str(user_id), "username": handle, "acct": handle, "url": absolute(f"/@{handle}")}
-
-
-def scheduled_json(row: ScheduledPost) -> dict[str, Any]:
-    """A post that waits for its time."""
-    draft = Draft.restored(row.draft)
-    params = {
-        "text": draft.body,
-        "visibility": VISIBILITY_NAMES[draft.visibility],
-        "in_reply_to_id": _text(draft.reply_to_id),
-        "quoted_status_id": _text(draft.quote_of_id),
-        "circle_id": _text(draft.circle_id),
-        "spoiler_text": draft.content_warning,
-        "sensitive": draft.sensitive,
-        "language": draft.language or None,
-        "scheduled_at": None,
-        "media_ids": [str(number) for number in draft.media_ids] or None,
-        "quote_approval_policy": draft.quote_policy,
-        "allowed_mentions": None
-        if draft.allowed_mentions is None
-        else [str(number) for number in draft.allowed_mentions],
-        "poll": _asked(draft.poll) if draft.poll else None,
-    }
-    return {
-        "id": str(row.pk),
-        "scheduled_at": timestamp(row.scheduled_at),
-        "params": params,
-        "media_attachments": [media_json(Picture.of(one)) for one in row.attachments.all()],
-    }
-
-
-def _asked(poll: PollDraft) -> Json:
-    return {
-        "options": list(poll.options),
-        "expires_in": poll.seconds,
-        "multiple": poll.multiple,
-        "hide_totals": poll.hide_totals,
-    }
-
-
-def _text(number: int | None) -> str | None:
-    return None if number is None else str(number)
+    policy = serializers.ChoiceField(
+        Policy.values,
+        help_text="Push to everybody, to those online, or pull at reading; whichever costs least; or as the whole site.",
+    )
+    reason = serializers.CharField(
+        max_length=REASON_MAX_CHARACTERS, help_text="Kept in the history."
+    )

@@ -5,8 +5,8 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
+from apps.announcements.entities import AnnouncementJson
 from apps.announcements.models import Announcement, AnnouncementReaction
-from apps.announcements.schema import AnnouncementSchema
 from tests.factories import make_user
 from tests.staff import make_staff
 
@@ -26,7 +26,7 @@ def ids(api, **query):
 
 def test_an_announcement_is_text_in_html(alice, api_of, said):
     (body,) = api_of(alice).get(ANNOUNCEMENTS).json()
-    assert set(body) == set(AnnouncementSchema().fields)
+    assert set(body) == AnnouncementJson.__required_keys__
     assert "We move &lt;tonight&gt;." in body["content"]
     assert '<a href="https://example.org/" rel="nofollow">' in body["content"]
     assert (body["read"], body["starts_at"], body["reactions"]) == (False, None, [])

@@ -2,10 +2,10 @@ import pytest
 from django.utils import timezone
 
 from apps.accounts.actions import update_profile
+from apps.accounts.entities import AccountJson, CredentialAccountJson, SourceJson
 from apps.accounts.models import User
-from apps.accounts.schema import AccountSchema, CredentialAccountSchema
 from apps.graph.actions import follow_user
-from apps.graph.schema import FamiliarSchema, RelationshipSchema
+from apps.graph.entities import FamiliarFollowersJson, RelationshipJson
 from tests.factories import make_user, publish
 
 pytestmark = pytest.mark.django_db
@@ -19,10 +19,10 @@ def test_an_account_has_exactly_the_fields_of_its_schema(alice, api_of):
         api_of(None).get(f"{ACCOUNTS}/{alice.pk}").json(),
         api_of(None).get(f"{ACCOUNTS}/lookup?acct=alice").json(),
     ):
-        assert set(body) == set(AccountSchema().fields)
+        assert set(body) == AccountJson.__required_keys__
     own = api_of(alice).get(f"{ACCOUNTS}/verify_credentials").json()
-    assert set(own) == set(CredentialAccountSchema().fields)
-    assert set(own["source"]) == set(CredentialAccountSchema().fields["source"].fields)
+    assert set(own) == CredentialAccountJson.__required_keys__
+    assert set(own["source"]) == SourceJson.__required_keys__
 
 
 def test_an_account_says_who_it_is(alice, bob, api_of):
@@ -91,7 +91,7 @@ def test_relations_are_changed_and_told(alice, carol, api_of):
                                  ("mute", "muting", True), ("unmute", "muting", False), ("block", "blocking", True),
                                  ("unblock", "blocking", False)]:  # fmt: skip
         body = api.post(f"{ACCOUNTS}/{alice.pk}/{act}").json()
-        assert set(body) == set(RelationshipSchema().fields)
+        assert set(body) == RelationshipJson.__required_keys__
         assert body[field] is expected
         assert relation(api, alice) == body
     assert relation(api_of(alice), carol)["followed_by"] is False
@@ -141,8 +141,8 @@ def test_familiar_followers_are_those_whom_one_follows_too(alice, bob, carol, ap
         (str(alice.pk), ["bob"]),
         (str(bob.pk), []),
     ]
-    assert set(body[0]) == set(FamiliarSchema().fields)
-    assert set(body[0]["accounts"][0]) == set(AccountSchema().fields)
+    assert set(body[0]) == FamiliarFollowersJson.__required_keys__
+    assert set(body[0]["accounts"][0]) == AccountJson.__required_keys__
     assert familiar(api_of(carol), carol.pk).json() == [{"id": str(carol.pk), "accounts": []}]
     assert familiar(api_of(carol)).json() == []
     assert familiar(api_of(carol), "abc").status_code == 400

@@ -9,9 +9,9 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from apps.posts.models import Attachment, Poll, Post, ScheduledPost
+from apps.timeline.entities import MediaAttachmentJson, PollJson
 from apps.timeline.hydrate import hydrate
 from apps.timeline.publishing import publish_due
-from apps.timeline.schema import MediaSchema, PollSchema
 from tests.factories import publish
 from tests.posts.test_uploads import picture
 
@@ -40,7 +40,7 @@ def test_an_upload_is_ready_at_once(api, client, address):
     answer = upload(api, address, description="A wall", focus="0.5,-1")
     assert answer.status_code == 200, answer.content
     body = answer.json()
-    assert set(body) == set(MediaSchema().fields)
+    assert set(body) == MediaAttachmentJson.__required_keys__
     assert (body["type"], body["description"]) == ("image", "A wall")
     assert body["meta"]["focus"] == {"x": 0.5, "y": -1.0}
     assert body["meta"]["original"]["size"] == "60x40"
@@ -148,7 +148,7 @@ def ask(api, **more):
 
 def test_a_poll_is_asked_shown_and_answered(api, bob, api_of):
     made = ask(api)
-    assert set(made["poll"]) == set(PollSchema().fields)
+    assert set(made["poll"]) == PollJson.__required_keys__
     path = f"/api/v1/polls/{made['poll']['id']}"
     before = api_of(bob).get(path).json()
     assert [one["votes_count"] for one in before["options"]] == [0, 0]

@@ -8,7 +8,7 @@ from apps.engagement.actions import like_post
 from apps.graph.actions import block_user, mute_user
 from apps.posts.actions import repost
 from apps.posts.editing import edit_post
-from apps.timeline.schema import StatusSourceSchema, StatusVersionSchema
+from apps.timeline.entities import StatusEditJson, StatusSourceJson
 from tests.factories import make_user, publish, suspend
 
 pytestmark = pytest.mark.django_db
@@ -34,9 +34,9 @@ def test_the_history_and_the_source_have_their_fields(alice, bob, api_of):
     for number in (post.pk, shared.pk):
         history = api_of(None).get(f"{STATUSES}/{number}/history").json()
         assert [one["content"] for one in history] == ["<p>One</p>", "<p>Two</p>"]
-        assert [set(one) for one in history] == [set(StatusVersionSchema().fields)] * 2
+        assert [set(one) for one in history] == [StatusEditJson.__required_keys__] * 2
     source = api_of(alice).get(f"{STATUSES}/{post.pk}/source").json()
-    assert set(source) == set(StatusSourceSchema().fields)
+    assert set(source) == StatusSourceJson.__required_keys__
     assert (source["text"], source["spoiler_text"]) == ("Two", "cw")
 
 

@@ -2,8 +2,8 @@
 
 import pytest
 
+from apps.conversations.entities import ConversationJson
 from apps.conversations.models import Conversation
-from apps.conversations.schema import ConversationSchema
 from apps.events.leases import State
 from apps.events.models import Event
 from apps.graph.actions import block_user, mute_user
@@ -77,7 +77,7 @@ def test_reading_and_removing(alice, bob, api_of, listed):
     assert listed(bob)[0][2] is True
     api = api_of(bob)
     (one,) = api.get(CONVERSATIONS).json()
-    assert set(one) == set(ConversationSchema().fields)
+    assert set(one) == ConversationJson.__required_keys__
     assert api.post(f"{CONVERSATIONS}/{one['id']}/read").json()["unread"] is False
     assert listed(bob)[0][2] is False
     assert api_of(alice).delete(f"{CONVERSATIONS}/{one['id']}").status_code == 404

@@ -3,9 +3,9 @@ import pytest
 from apps.engagement.actions import bookmark_post, like_post
 from apps.graph.actions import block_user
 from apps.posts.actions import delete_post, repost
+from apps.timeline.entities import status_json
 from apps.timeline.hydrate import hydrate
 from apps.timeline.items import ViewerFlags
-from apps.timeline.serializers import status_json
 from tests.factories import make_user, publish, suspend
 
 pytestmark = pytest.mark.django_db
@@ -98,4 +98,7 @@ def test_a_quote_inside_a_quote_is_left_out_and_not_called_lost(alice, bob):
     assert item.quoted is not None
     assert item.quoted.id == second.pk
     assert (item.quoted.quoted, item.quoted.lost_quote) == (None, False)
-    assert status_json(item)["quote"]["quoted_status"]["quote"] is None
+    quote = status_json(item)["quote"]
+    assert quote
+    assert quote["quoted_status"]
+    assert quote["quoted_status"]["quote"] is None

@@ -7,12 +7,11 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from apps.accounts.api import viewer_of
-from apps.accounts.schema import problems
 from apps.accounts.visitors import viewer_id_of
+from apps.openapi import Entity, problems
 from apps.posts.history import source_of, versions_of
 from apps.scopes import scopes
-from apps.timeline.schema import StatusSourceSchema, StatusVersionSchema
-from apps.timeline.serializers import version_json
+from apps.timeline.entities import StatusEditJson, StatusSourceJson, version_json
 from apps.timeline.thread import one_item
 
 
@@ -21,7 +20,7 @@ from apps.timeline.thread import one_item
     operation_id="status_history",
     tags=["statuses"],
     summary="What a post said before",
-    responses={200: StatusVersionSchema(many=True), **problems(404)},
+    responses={200: Entity(StatusEditJson, many=True), **problems(404)},
 )
 @api_view(["GET"])
 @permission_classes([AllowAny])
@@ -36,10 +35,12 @@ def history(request: Request, status_id: int) -> Response:
     operation_id="status_source",
     tags=["statuses"],
     summary="Your post as you wrote it",
-    responses={200: StatusSourceSchema, **problems(401, 404)},
+    responses={200: Entity(StatusSourceJson), **problems(401, 404)},
 )
 @api_view(["GET"])
 def source(request: Request, status_id: int) -> Response:
     """The text to edit; for its author alone."""
     post = source_of(viewer_of(request), status_id)
-    return Response({"id": str(post.id), "text": post.body, "spoiler_text": post.content_warning})
+    return Response(
+        StatusSourceJson(id=str(post.id), text=post.body, spoiler_text=post.content_warning)
+    )

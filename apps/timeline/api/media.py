@@ -10,8 +10,8 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from apps.accounts.api import viewer_of
-from apps.accounts.schema import problems
 from apps.decoding import unfit
+from apps.openapi import NOTHING, Entity, problems
 from apps.posts.content import Picture
 from apps.posts.models import Attachment
 from apps.posts.uploads import (
@@ -21,9 +21,8 @@ from apps.posts.uploads import (
     withdraw_picture,
 )
 from apps.scopes import scopes
-from apps.timeline.inputs import MediaChange, MediaInput
-from apps.timeline.schema import MediaSchema
-from apps.timeline.serializers import media_json
+from apps.timeline.entities import MediaAttachmentJson, media_json
+from apps.timeline.serializers import MediaChange, MediaInput
 
 FORM_BYTES = 64 * 1024  # of an upload, beside the file itself
 
@@ -36,7 +35,7 @@ def _upload(version: str, summary: str) -> Any:
         summary=summary,
         description="The picture is ready when this answers. It is deleted when no status takes it within a day.",
         request={"multipart/form-data": MediaInput},
-        responses={200: MediaSchema, **problems(400, 401, 403, 415, 422, 429)},
+        responses={200: Entity(MediaAttachmentJson), **problems(400, 401, 403, 415, 422, 429)},
     )
     @api_view(["POST"])
     def endpoint(request: Request) -> Response:
@@ -66,7 +65,7 @@ upload_v1 = _upload("v1", "Upload a picture, as older clients do")
     operation_id="show_media",
     tags=["media"],
     summary="Your picture",
-    responses={200: MediaSchema, **problems(400, 401, 403, 404)},
+    responses={200: Entity(MediaAttachmentJson), **problems(400, 401, 403, 404)},
 )
 @extend_schema(
     methods=["PUT"],
@@ -74,14 +73,14 @@ upload_v1 = _upload("v1", "Upload a picture, as older clients do")
     tags=["media"],
     summary="Another description or focus for your picture, until a status has it",
     request=MediaChange,
-    responses={200: MediaSchema, **problems(400, 401, 403, 404, 422)},
+    responses={200: Entity(MediaAttachmentJson), **problems(400, 401, 403, 404, 422)},
 )
 @extend_schema(
     methods=["DELETE"],
     operation_id="delete_media",
     tags=["media"],
     summary="Delete your picture, until a status has it",
-    responses={200: None, **problems(400, 401, 403, 404, 422)},
+    responses={200: NOTHING, **problems(400, 401, 403, 404, 422)},
 )
 @api_view(["GET", "PUT", "DELETE"])
 def one(request: Request, media_id: int) -> Response:

@@ -7,13 +7,12 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from apps.accounts.api import viewer_of
-from apps.accounts.schema import problems
 from apps.accounts.visitors import viewer_id_of
 from apps.engagement.voting import vote
+from apps.openapi import Entity, problems
 from apps.scopes import scopes
-from apps.timeline.inputs import VoteInput
-from apps.timeline.schema import PollSchema
-from apps.timeline.serializers import poll_json
+from apps.timeline.entities import PollJson, poll_json
+from apps.timeline.serializers import VoteInput
 from apps.timeline.thread import poll_item
 
 
@@ -22,7 +21,7 @@ from apps.timeline.thread import poll_item
     operation_id="show_poll",
     tags=["polls"],
     summary="A poll",
-    responses={200: PollSchema, **problems(404)},
+    responses={200: Entity(PollJson), **problems(404)},
 )
 @api_view(["GET"])
 @permission_classes([AllowAny])
@@ -37,7 +36,7 @@ def one(request: Request, poll_id: int) -> Response:
     tags=["polls"],
     summary="Vote",
     request=VoteInput,
-    responses={200: PollSchema, **problems(400, 401, 403, 404, 422)},
+    responses={200: Entity(PollJson), **problems(400, 401, 403, 404, 422)},
 )
 @api_view(["POST"])
 def votes(request: Request, poll_id: int) -> Response:

@@ -8,16 +8,16 @@ from rest_framework.permissions import AllowAny
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from apps.accounts.entities import AccountJson, account_json
 from apps.accounts.models import User
-from apps.accounts.schema import AccountSchema, problems
-from apps.accounts.serializers import account_json
 from apps.accounts.visitors import viewer_id_of
 from apps.graph.api import CURSOR_PARAMETERS, PEOPLE_DEFAULT, PEOPLE_MOST, paged
+from apps.openapi import Entity, problems
 from apps.paging import Cursor, Page
 from apps.scopes import scopes
 from apps.timeline.api.timelines import statuses
+from apps.timeline.entities import StatusJson
 from apps.timeline.reactions import likers, quotes_timeline, reposters
-from apps.timeline.schema import StatusSchema
 
 
 def _people(
@@ -30,7 +30,7 @@ def _people(
         summary=summary,
         description="Follow the `Link` header: the cursor is no id of an account.",
         parameters=CURSOR_PARAMETERS,
-        responses={200: AccountSchema(many=True), **problems(400, 404)},
+        responses={200: Entity(AccountJson, many=True), **problems(400, 404)},
     )
     @api_view(["GET"])
     @permission_classes([AllowAny])
@@ -52,7 +52,7 @@ reblogged_by = _people("reblogged_by", "Who reposted a post", reposters)
     tags=["statuses"],
     summary="What quotes a post",
     parameters=CURSOR_PARAMETERS,
-    responses={200: StatusSchema(many=True), **problems(400, 404)},
+    responses={200: Entity(StatusJson, many=True), **problems(400, 404)},
 )
 @api_view(["GET"])
 @permission_classes([AllowAny])

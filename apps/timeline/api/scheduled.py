@@ -6,13 +6,13 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from apps.accounts.api import viewer_of
-from apps.accounts.schema import problems
 from apps.graph.api import CURSOR_PARAMETERS, paged
+from apps.openapi import NOTHING, Entity, problems
 from apps.paging import Cursor
 from apps.posts.scheduled import cancel, reschedule, scheduled_post, scheduled_posts
 from apps.scopes import scopes
-from apps.timeline.schema import ScheduledStatusSchema, ScheduleInput
-from apps.timeline.serializers import scheduled_json
+from apps.timeline.entities import ScheduledStatusJson, scheduled_json
+from apps.timeline.serializers import ScheduleInput
 
 
 @scopes(GET="read:statuses")
@@ -21,7 +21,7 @@ from apps.timeline.serializers import scheduled_json
     tags=["statuses"],
     summary="Your posts that wait for their time",
     parameters=CURSOR_PARAMETERS,
-    responses={200: ScheduledStatusSchema(many=True), **problems(400, 401)},
+    responses={200: Entity(ScheduledStatusJson, many=True), **problems(400, 401)},
 )
 @api_view(["GET"])
 def waiting(request: Request) -> Response:
@@ -36,7 +36,7 @@ def waiting(request: Request) -> Response:
     operation_id="show_scheduled_status",
     tags=["statuses"],
     summary="A post that waits",
-    responses={200: ScheduledStatusSchema, **problems(401, 404)},
+    responses={200: Entity(ScheduledStatusJson), **problems(401, 404)},
 )
 @extend_schema(
     methods=["PUT"],
@@ -44,14 +44,14 @@ def waiting(request: Request) -> Response:
     tags=["statuses"],
     summary="Another time for it",
     request=ScheduleInput,
-    responses={200: ScheduledStatusSchema, **problems(401, 404, 422)},
+    responses={200: Entity(ScheduledStatusJson), **problems(401, 404, 422)},
 )
 @extend_schema(
     methods=["DELETE"],
     operation_id="cancel_scheduled_status",
     tags=["statuses"],
     summary="Do not publish it",
-    responses={200: None, **problems(401, 404)},
+    responses={200: NOTHING, **problems(401, 404)},
 )
 @api_view(["GET", "PUT", "DELETE"])
 def one(request: Request, number: int) -> Response:

@@ -4,8 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from django.utils.translation import gettext as _
-from drf_spectacular.utils import OpenApiParameter, extend_schema
-from drf_spectacular.utils import PolymorphicProxySerializer as PolymorphicProxySchema
+from drf_spectacular.utils import OpenApiParameter, PolymorphicProxySerializer, extend_schema
 from rest_framework.decorators import api_view, permission_classes
 from rest_framework.exceptions import NotAuthenticated
 from rest_framework.permissions import AllowAny
@@ -14,14 +13,14 @@ from rest_framework.response import Response
 
 from apps.accounts import visitors
 from apps.accounts.api import asked_ids, viewer_of
+from apps.accounts.entities import account_json
 from apps.accounts.models import User
 from apps.accounts.queries import users_by_id
-from apps.accounts.schema import problems
-from apps.accounts.serializers import account_json
 from apps.accounts.verification import may_act_as_staff
 from apps.accounts.visitors import viewer_id_of
 from apps.engagement import actions as engagement
 from apps.filters.models import FilterContext
+from apps.openapi import Entity, problems
 from apps.posts.content import Picture
 from apps.posts.drafts import Draft, UnexpectedMentions
 from apps.posts.editing import pin_post, unpin_post
@@ -33,19 +32,24 @@ from apps.refusals import NotFound
 from apps.scopes import scopes
 from apps.timeline import publishing
 from apps.timeline.api.timelines import is_true
-from apps.timeline.hydrate import hydrate
-from apps.timeline.inputs import MediaAttribute, PollInput
-from apps.timeline.schema import (
-    WRITABLE_VISIBILITIES,
-    ContextSchema,
-    DeletedStatusSchema,
-    InteractionPolicyInput,
-    ScheduledStatusSchema,
-    StatusEdit,
-    StatusInput,
-    StatusSchema,
+from apps.timeline.entities import (
+    ContextJson,
+    DeletedStatusJson,
+    ScheduledStatusJson,
+    StatusJson,
+    media_json,
+    scheduled_json,
+    status_json,
 )
-from apps.timeline.serializers import media_json, scheduled_json, status_json
+from apps.timeline.hydrate import hydrate
+from apps.timeline.serializers import (
+    VISIBILITIES,
+    InteractionPolicyInput,
+    MediaAttribute,
+    PollInput,
+    StatusEditInput,
+    StatusInput,
+)
 from apps.timeline.sifting import marked, sifted, sifted_thread
 from apps.timeline.thread import one_item, own_item, thread
 
@@ -63,7 +67,7 @@ _NEW_STATUS = (
     tags=["statuses"],
     summary="Several posts",
     parameters=[OpenApiParameter("id[]", str, many=True)],
-    responses={200: StatusSchema(many=True), **problems(400)},
+    responses={200: Entity(StatusJson, many=True), **problems(400)},
 )
 @extend_schema(
     methods=["POST"],
@@ -73,8 +77,8 @@ _NEW_STATUS = (
     parameters=[OpenApiParameter("Idempotency-Key", str, OpenApiParameter.HEADER)],
     request=StatusInput,
     responses={
-        200: PolymorphicProxySchema(
-            "StatusOrScheduledStatus", [StatusSchema, ScheduledStatusSchema], None
+        200: PolymorphicProxySerializer(
+            "StatusOrScheduledStatus", [Entity(StatusJson), Entity(ScheduledStatusJson)], None
         ),
         **problems(400, 401, 403, 404, 409, 422, 429),
     },
@@ -106,7 +110,7 @@ def _publish(request: Request) -> Response:
     program = getattr(request.auth, "application", None)
     draft = Draft(
         body=fields["status"],
-        visibility=WRITABLE_VISIBILITIES.get(fields["visibility"], viewer.post_visibility),
+        visibility=VISIBILITIES.get(fields["visibility"], viewer.post_visibility),
         circle_id=_id(fields["circle_id"]),
         reply_to_id=_id(fields["in_reply_to_id"]),
         quote_of_id=_id(fields["quoted_status_id"]),
@@ -143,15 +147,15 @@ def _key(request: Request) -> str:
     operation_id="show_status",
     tags=["statuses"],
     summary="A post",
-    responses={200: StatusSchema, **problems(404)},
+    responses={200: Entity(StatusJson), **problems(404)},
 )
 @extend_schema(
     methods=["PUT"],
     operation_id="edit_status",
     tags=["statuses"],
     summary="Change the text of your post",
-    request=StatusEdit,
-    responses={200: StatusSchema, **problems(400, 401, 404, 422)},
+    request=StatusEditInput,
+    responses={200: Entity(StatusJson), **problems(400, 401, 404, 422)},
 )
 @extend_schema(
     methods=["DELETE"],
@@ -160,7 +164,7 @@ def _key(request: Request) -> str:
     summary="Delete your post",
     description="Its pictures wait a day for another post, to write it anew, unless `delete_media` is true.",
     parameters=[OpenApiParameter("delete_media", bool)],
-    responses={200: DeletedStatusSchema, **problems(400, 401, 404)},
+    responses={200: Entity(DeletedStatusJson), **problems(400, 401, 404)},
 )
 @api_view(["GET", "PUT", "DELETE"])
 @permission_classes([AllowAny])
@@ -182,7 +186,7 @@ def _show(request: Request, status_id: int) -> Response:
 
 def _edit(request: Request, status_id: int) -> Response:
     viewer = viewer_of(request)
-    fields = _valid(StatusEdit(data=request.data))
+    fields = _valid(StatusEditInput(data=request.data))
     media_ids = fields.get("media_ids")
     publishing.edit(
         viewer,
@@ -209,7 +213,8 @@ def _delete(request: Request, status_id: int) -> Response:
     # those that wait for another post have other addresses now, for their owner alone
     waiting = uploaded_pictures(viewer, [picture.id for picture in item.post.pictures])
     media = [media_json(Picture.of(one)) for one in waiting]
-    return Response({**before, "text": deleted.body, "media_attachments": media})
+    answer: DeletedStatusJson = {**before, "text": deleted.body, "media_attachments": media}
+    return Response(answer)
 
 
 def _drops_pictures(request: Request) -> bool:
@@ -223,7 +228,7 @@ def _drops_pictures(request: Request) -> bool:
     tags=["statuses"],
     summary="Choose who may quote your post",
     request=InteractionPolicyInput,
-    responses={200: StatusSchema, **problems(400, 401, 404, 422)},
+    responses={200: Entity(StatusJson), **problems(400, 401, 404, 422)},
 )
 @api_view(["PUT"])
 def interaction_policy(request: Request, status_id: int) -> Response:
@@ -239,7 +244,7 @@ def interaction_policy(request: Request, status_id: int) -> Response:
     operation_id="status_context",
     tags=["statuses"],
     summary="What a post answers and what answers it",
-    responses={200: ContextSchema, **problems(404)},
+    responses={200: Entity(ContextJson), **problems(404)},
 )
 @api_view(["GET"])
 @permission_classes([AllowAny])
@@ -247,9 +252,8 @@ def context(request: Request, status_id: int) -> Response:
     """The thread around a post."""
     found = sifted_thread(visitors.viewer_of(request), thread(viewer_id_of(request), status_id))
     ancestors = [status_json(item) for item in found.ancestors if item is not None]
-    return Response(
-        {"ancestors": ancestors, "descendants": [status_json(item) for item in found.descendants]}
-    )
+    descendants = [status_json(item) for item in found.descendants]
+    return Response(ContextJson(ancestors=ancestors, descendants=descendants))
 
 
 def _act(
@@ -261,7 +265,7 @@ def _act(
         tags=["statuses"],
         summary=summary,
         request=None,
-        responses={200: StatusSchema, **ACT_REFUSALS},
+        responses={200: Entity(StatusJson), **ACT_REFUSALS},
     )
     @api_view(["POST"])
     def endpoint(request: Request, status_id: int) -> Response:
@@ -300,7 +304,7 @@ unmute = _act("unmute", "Hear of it again", unmute_thread, scope="write:mutes")
     tags=["statuses"],
     summary="Share a public post",
     request=None,
-    responses={200: StatusSchema, **problems(400, 401, 403, 404, 429)},
+    responses={200: Entity(StatusJson), **problems(400, 401, 403, 404, 429)},
 )
 @api_view(["POST"])
 def reblog(request: Request, status_id: int) -> Response:

@@ -9,24 +9,23 @@ from rest_framework.response import Response
 from apps.accounts import visitors
 from apps.accounts.api import viewer_of
 from apps.accounts.queries import user_by_id
-from apps.accounts.schema import problems
 from apps.accounts.visitors import viewer_id_of
 from apps.filters.models import FilterContext
 from apps.graph.api import CURSOR_PARAMETERS, paged
 from apps.lists.queries import own_list
+from apps.openapi import Entity, problems
 from apps.paging import Cursor, Page
 from apps.scopes import scopes
 from apps.stages import stage
 from apps.tags.names import normal_many
 from apps.tags.queries import tag_named
 from apps.timeline.bookmarks import bookmarks_timeline, favourites_timeline
+from apps.timeline.entities import ActivityJson, StatusJson, status_json, statuses_as_bytes
 from apps.timeline.home import home_timeline
 from apps.timeline.items import FeedItem
 from apps.timeline.listed import list_timeline
 from apps.timeline.profile import Wanted, pinned_posts, profile_timeline
 from apps.timeline.public import public_timeline
-from apps.timeline.schema import ActivitySchema, StatusSchema
-from apps.timeline.serializers import status_json, status_pieces
 from apps.timeline.sifting import sifted, sifted_page
 from apps.timeline.tagged import MOST_NAMES, TagWish, tag_timeline
 from apps.timeline.unread import get_activity
@@ -34,7 +33,7 @@ from apps.timeline.unread import get_activity
 PROFILE_FLAGS = ["only_media", "pinned", "exclude_replies", "exclude_reblogs", "exclude_direct"]
 TAG_MAX_CHARACTERS = 101  # with its #
 REMOTE = OpenApiParameter("remote", bool, description="Posts of other sites: there are none.")
-RESPONSES = {200: StatusSchema(many=True), **problems(400)}
+RESPONSES = {200: Entity(StatusJson, many=True), **problems(400)}
 
 
 @scopes(GET="read:statuses")
@@ -157,7 +156,7 @@ def bookmarks(request: Request) -> Response:
         OpenApiParameter("last_id", str, description="From the answer before, or a status id."),
         OpenApiParameter("limit", int),
     ],
-    responses={200: ActivitySchema, **problems(400, 401)},
+    responses={200: Entity(ActivityJson), **problems(400, 401)},
 )
 @api_view(["GET"])
 def activity(request: Request) -> Response:
@@ -166,7 +165,7 @@ def activity(request: Request) -> Response:
     viewer = viewer_of(request)
     unread = get_activity(viewer, request.query_params.get("last_id"), limit=limit)
     items = [status_json(item) for item in sifted(viewer, FilterContext.HOME, unread.items)]
-    return Response({"items": items, "last_id": unread.last_id, "more": unread.more})
+    return Response(ActivityJson(items=items, last_id=unread.last_id, more=unread.more))
 
 
 @scopes(GET="read:lists")
@@ -230,4 +229,4 @@ def statuses(
     """A page of statuses with its `Link` header; `place`: where filters see it."""
     with stage("present"):
         sieved = sifted_page(visitors.viewer_of(request), place, page)
-        return paged(request, sieved, status_pieces(sieved.items))
+        return paged(request, sieved, statuses_as_bytes(sieved.items))

@@ -11,8 +11,8 @@ from apps.graph.actions import follow_user
 from apps.paging import Cursor
 from apps.posts.actions import delete_post, repost
 from apps.posts.editing import edit_post
+from apps.timeline.entities import VARIANTS, status_json, statuses_as_bytes
 from apps.timeline.home import home_timeline
-from apps.timeline.serializers import VARIANTS, status_json, status_pieces
 from tests.factories import deliver, make_user, publish
 
 pytestmark = pytest.mark.django_db
@@ -29,7 +29,7 @@ def answered(viewer):
     for _warm in range(2):
         items = home_timeline(user_by_id(viewer.pk), Cursor()).items
     for _again in range(2):
-        pieces = status_pieces(items)
+        pieces = statuses_as_bytes(items)
         body = orjson.loads(orjson.dumps(pieces))
         assert body == [orjson.loads(orjson.dumps(status_json(item))) for item in items]
     return body, sum(isinstance(piece, orjson.Fragment) for piece in pieces)

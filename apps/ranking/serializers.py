@@ -1,0 +1,13 @@
+"""What the API takes for the ranked timeline."""
+
+from typing import Any
+
+from rest_framework import serializers
+
+from apps.ranking.scoring import Preset
+
+
+class PresetInput(serializers.Serializer[Any]):
+    """How an order is made."""
+
+    preset = serializers.ChoiceField(Preset.values)
