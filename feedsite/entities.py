@@ -16,10 +16,10 @@ from apps.posts.drafts import (
     POLL_SECONDS,
 )
 from apps.posts.text import URL_CHARACTERS
+from feedsite import __version__
 
 MASTODON_VERSION = "4.3.0"  # whose API this one follows; clients read what they may use from it
 API_VERSION = 2  # as that version counts it
-VERSION = str(settings.SPECTACULAR_SETTINGS["VERSION"])
 SOURCE = "https://github.com/feedsite/feedsite"
 PICTURE_TYPES = ["image/jpeg", "image/png", "image/webp", "image/gif"]
 NODEINFO = "http://nodeinfo.diaspora.software/ns/schema/2.0"
@@ -300,7 +300,7 @@ def instance_v1_json(people: int, posts: int) -> InstanceV1Json:
 def nodeinfo_json(people: int, posts: int) -> NodeinfoJson:
     return {
         "version": "2.0",
-        "software": {"name": "feedsite", "version": VERSION},
+        "software": {"name": "feedsite", "version": __version__},
         "protocols": [],
         "services": {"inbound": [], "outbound": []},
         "openRegistrations": True,
@@ -349,7 +349,7 @@ def _host() -> str:
 
 
 def _version() -> str:
-    return f"{MASTODON_VERSION} (compatible; feedsite {VERSION})"
+    return f"{MASTODON_VERSION} (compatible; feedsite {__version__})"
 
 
 def _languages() -> list[str]:

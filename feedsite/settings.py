@@ -148,7 +148,7 @@ DATABASES["default"]["CONN_HEALTH_CHECKS"] = (
     True  # a pooled connection may be older than the server
 )
 # "transaction": PgBouncer is between, and the next statement may run on another of its connections. Then nothing may be
-# left on a connection: no prepared statements, and the time-outs are the role's (`manage.py migrate` sets them).
+# left on a connection: the time-outs are the role's (`manage.py migrate` sets them).
 DATABASE_POOLER = env.str("DATABASE_POOLER", "")
 DATABASE_STATEMENT_TIMEOUT_MS = env.int("DATABASE_STATEMENT_TIMEOUT_MS", 30_000)
 DATABASE_TIMEOUTS = {
@@ -166,10 +166,7 @@ DATABASES["default"]["OPTIONS"] = {
     },
 }
 if not DATABASE_POOLER:
-    # of what is prepared, which is written so that one plan serves: else some of it would be planned each time (0053)
-    DATABASES["default"]["OPTIONS"]["options"] = postgresql_options(
-        DATABASE_TIMEOUTS, plan_cache_mode="force_generic_plan"
-    )
+    DATABASES["default"]["OPTIONS"]["options"] = postgresql_options(DATABASE_TIMEOUTS)
 # `manage.py migrate`: past the pooler, perhaps as the role that owns the tables. Building an index may take hours, and
 # whoever waits for a lock on a table holds up all who come after: it waits shortly, and again.
 MIGRATIONS_DATABASE_URL = env.str("MIGRATIONS_DATABASE_URL", "")

@@ -27,10 +27,9 @@ SERVER_SETTINGS = (
 
 MATRIX, MATRIX_TESTS = "--matrix", "tests/security/test_matrix.py"
 MOST_PROCESSES = 4  # of the tests; one PostgreSQL serves them all
-# The Dockerfile's Python runs a part of the tests: what threads share, SQL, pages, the API, a login by code.
+# The Dockerfile's Python runs a part of the tests: what threads share, pages, the API, a login by code.
 IMAGE_PYTHON = "3.13"
 IMAGE_TESTS = (
-    "tests/test_prepared.py", "tests/test_statements.py",
     "tests/feedsite/test_key_rotation.py", "tests/api/test_statuses.py", "tests/oauth/test_authorize.py", "tests/timeline/test_home.py",
 )  # fmt: skip
 SHORT_DRILL = ("--minutes", "0.6", "--rate", "16")  # with healing and checks about 75 s

@@ -7,14 +7,7 @@ from django.db.models import Q
 from django.http import HttpRequest
 
 from apps.accounts.models import User
-from apps.prepared import Prepared
-
-_OF_SESSION = Prepared(
-    lambda user_id: User.objects.filter(
-        pk=user_id, is_active=True, suspended_at=None
-    ).select_related("counts"),
-    -1,
-)
+from apps.accounts.queries import user_of_session
 
 
 class HandleOrEmailBackend(ModelBackend):
@@ -41,4 +34,4 @@ class HandleOrEmailBackend(ModelBackend):
 
     def get_user(self, user_id: int) -> User | None:
         """The account of a session, with its counts; None once it is suspended."""
-        return _OF_SESSION.first(user_id)
+        return user_of_session(user_id)

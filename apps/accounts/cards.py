@@ -7,12 +7,13 @@ which leaves tombstones: who read the old row cannot store it any more. Should t
 
 import logging
 from collections.abc import Collection
+from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime
+from operator import attrgetter
 from typing import Any
 
 import orjson
 from django.db import DEFAULT_DB_ALIAS, transaction
-from django.db.models.base import ModelState
 
 from apps.accounts.cache import USER_COUNTS
 from apps.accounts.models import User, UserCounts
@@ -21,74 +22,82 @@ from apps.caches.memcached.envelope import pack, unpack
 from apps.caches.readthrough import ReadThrough
 from apps.caches.together import Later, Together
 from apps.events.actions import record
-from apps.prepared import IsAnyOf, Prepared
 
 logger = logging.getLogger(__name__)
 
 MAX_BYTES = 16 * 1024  # a bio of 500 characters takes 2 KB at most, the lines 8 KB
-# in the order of the columns, as `from_db` wants them
-_FIELDS = (
-    "id",
-    "handle",
-    "display_name",
-    "bio",
-    "avatar",
-    "header",
-    "lines",
-    "is_bot",
-    "is_discoverable",
-    "is_indexable",
-    "is_locked",
-    "suspended_at",
-    "created_at",
-)
-_FILES = slice(_FIELDS.index("avatar"), _FIELDS.index("header") + 1)
-_MOMENTS = slice(_FIELDS.index("suspended_at"), len(_FIELDS))
-_COUNTS = ("user_id", "followers", "following", "posts", "last_open_post_id")
 BATCH = 1000
 DECODED_MOST = 4096  # cards, of about 2 KB each with all that was derived from them
 
 
-def _encode(user: User) -> bytes:
-    values: list[Any] = [getattr(user, name) for name in _FIELDS]
-    values[_FILES] = [file.name or "" for file in values[_FILES]]
-    values[_MOMENTS] = [moment and moment.timestamp() for moment in values[_MOMENTS]]
-    return pack(orjson.dumps([*values, user.counts.last_open_post_id]))
+@dataclass(frozen=True, slots=True)
+class Card:
+    """What pages show of an account, but for its counts. Everybody who decodes the same bytes shares one."""
+
+    # in the order of the columns, as `from_db` wants them
+    id: int
+    handle: str
+    display_name: str
+    bio: str
+    avatar: str
+    header: str
+    lines: list[list[str]]
+    is_bot: bool
+    is_discoverable: bool
+    is_indexable: bool
+    is_locked: bool
+    suspended_at: datetime | None
+    created_at: datetime
+    last_open_post_id: int
+    derived: dict[Any, Any] = field(default_factory=dict)  # as `User.derived`
 
 
-def _decode(data: bytes) -> User:
-    """An account whose other fields are read when they are asked for; ValueError when the bytes are something else."""
+_FIELDS = tuple(one.name for one in fields(Card))
+_COLUMNS = _FIELDS[: _FIELDS.index("last_open_post_id")]
+_COUNTS = ("user_id", "followers", "following", "posts", "last_open_post_id")
+_columns_of = attrgetter(*_COLUMNS)
+
+
+def _encode(card: Card) -> bytes:
+    *plain, suspended_at, created_at = _columns_of(card)
+    moments = [moment and moment.timestamp() for moment in (suspended_at, created_at)]
+    return pack(orjson.dumps([*plain, *moments, card.last_open_post_id]))
+
+
+def _decode(data: bytes) -> Card:
+    """ValueError when the bytes are something else."""
     values = orjson.loads(unpack(data, max_bytes=MAX_BYTES))
-    *fields, suspended, created, last_open_post_id = values
-    id_, handle = fields[:2]
-    if len(fields) != _MOMENTS.start or not isinstance(id_, int) or not isinstance(handle, str):
+    *plain, suspended, created, last_open_post_id = values
+    if (
+        len(values) != len(_FIELDS) - 1
+        or not isinstance(plain[0], int)
+        or not isinstance(plain[1], str)
+    ):
         raise ValueError("not a card")
     moments = [
         None if one is None else datetime.fromtimestamp(one, UTC) for one in (suspended, created)
     ]
-    user = User.from_db(DEFAULT_DB_ALIAS, _FIELDS, [*fields, *moments])
-    user.counts = UserCounts.from_db(DEFAULT_DB_ALIAS, _COUNTS, [id_, 0, 0, 0, last_open_post_id])
-    user.derived = {}
-    return user
+    columns = dict(zip(_COLUMNS, [*plain, *moments], strict=True))
+    return Card(**columns, last_open_post_id=last_open_post_id)
 
 
-def _shown(card: User, counts: tuple[int, ...]) -> User:
-    """The account of a card with its counts: an object of its own, since the card is everybody's.
+def _card_of(user: User) -> Card:
+    plain = {name: getattr(user, name) for name in _COLUMNS}
+    plain |= {"avatar": user.avatar.name or "", "header": user.header.name or ""}
+    return Card(**plain, last_open_post_id=user.counts.last_open_post_id)
 
-    Put together by hand: `from_db` or `copy` would take as long as all the rest of an author.
-    """
-    kept = UserCounts.__new__(UserCounts)
-    kept.__dict__.update(card.counts.__dict__)
-    kept.followers, kept.following, kept.posts = counts
-    state = ModelState()
-    state.adding, state.db, state.fields_cache = False, DEFAULT_DB_ALIAS, {"counts": kept}
-    user = User.__new__(User)
-    user.__dict__.update(card.__dict__, _state=state)
+
+def _user_of(card: Card, counts: tuple[int, ...]) -> User:
+    """The account of a card with its counts; its other fields are read when they are asked for."""
+    user = User.from_db(DEFAULT_DB_ALIAS, _COLUMNS, _columns_of(card))
+    counted = [card.id, *counts, card.last_open_post_id]
+    user.counts = UserCounts.from_db(DEFAULT_DB_ALIAS, _COUNTS, counted)
+    user.derived = card.derived
     return user
 
 
 # A card that nobody looks at for a day goes. Of its facts only the date of the last open post is not written at every change.
-CARDS: ReadThrough[int, User] = ReadThrough(
+CARDS: ReadThrough[int, Card] = ReadThrough(
     name="card",
     version=4,
     ttl_seconds=24 * 3600,
@@ -100,14 +109,10 @@ CARDS: ReadThrough[int, User] = ReadThrough(
 )
 
 
-_LOADED = Prepared(
-    lambda ids: User.objects.filter(IsAnyOf("pk", ids)).select_related("counts"), [-1]
-)
-
-
-def load_cards(user_ids: Collection[int]) -> dict[int, User]:
-    """The accounts with these ids, suspended ones too, with their counts, in one query."""
-    return {user.pk: user for user in _LOADED.all(list(user_ids))}
+def load_cards(user_ids: Collection[int]) -> dict[int, Card]:
+    """The cards of the accounts with these ids, suspended ones too, in one query."""
+    users = User.objects.filter(pk__in=user_ids).select_related("counts")
+    return {user.pk: _card_of(user) for user in users}
 
 
 def ask_users(trip: Together, user_ids: Collection[int]) -> Later[dict[int, User]]:
@@ -118,7 +123,7 @@ def ask_users(trip: Together, user_ids: Collection[int]) -> Later[dict[int, User
     def users() -> dict[int, User]:
         counts = counted()
         return {
-            user_id: _shown(card, counts[user_id])
+            user_id: _user_of(card, counts[user_id])
             for user_id, card in cards().items()
             if card.suspended_at is None
         }

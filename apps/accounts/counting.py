@@ -5,7 +5,7 @@ order. Written out, and with RETURNING, which the ORM lacks: the new values are 
 """
 
 import logging
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from time import monotonic
@@ -19,7 +19,6 @@ from apps.caches.structures.counters.places import Span
 from apps.caches.structures.counters.schema import Row
 from apps.caches.structures.counters.service import CounterService
 from apps.events.actions import record, ring
-from apps.statements import Statements
 
 logger = logging.getLogger(__name__)
 
@@ -71,30 +70,13 @@ class CountsTable:
 
     def change(self, id_: int, deltas: Mapping[str, int], **values: Any) -> Row | None:
         """Add to counts, set other columns, and raise the revision; the row as it is then, None when there is none."""
-        rows = self._select(*self._change(id_, deltas, values))
-        return rows[0] if rows else None
-
-    def change_among(
-        self,
-        statements: Statements,
-        id_: int,
-        deltas: Mapping[str, int],
-        values: Mapping[str, Any],
-        then: Callable[[list[Row]], object],
-    ) -> None:
-        """The same as one of the statements that the caller sends; `then` gets the row, or none."""
-        sql, args = self._change(id_, deltas, values)
-        statements.add(sql, args, lambda rows: then(_rows(rows)))
-
-    def _change(
-        self, id_: int, deltas: Mapping[str, int], values: Mapping[str, Any]
-    ) -> tuple[str, list[Any]]:
         sets = [f"{name} = {name} + %s" for name in deltas] + [f"{name} = %s" for name in values]
         sql = (
             f"UPDATE {self.table} c SET {', '.join([*sets, 'revision = revision + 1'])}"  # noqa: S608 -- names of ours
             f" WHERE c.{self.key} = %s RETURNING {self._row}"
         )
-        return sql, [*deltas.values(), *values.values(), id_]
+        rows = self._select(sql, [*deltas.values(), *values.values(), id_])
+        return rows[0] if rows else None
 
     def locked(self, id_: int) -> Row | None:
         """The row of an id, locked until the transaction ends."""
@@ -142,7 +124,7 @@ class CountsTable:
     def _select(self, sql: str, args: list[Any]) -> list[Row]:
         with connection.cursor() as cursor:
             cursor.execute(sql, args)
-            return _rows(cursor.fetchall())
+            return [Row(row[0], row[2:], row[1]) for row in cursor.fetchall()]
 
     @property
     def table(self) -> str:
@@ -162,10 +144,6 @@ class CountsTable:
     @cached_property
     def _counted(self) -> str:
         return " OR ".join(f"c.{name} > 0" for name in ("revision", *self.columns))
-
-
-def _rows(found: list[tuple[Any, ...]]) -> list[Row]:
-    return [Row(row[0], row[2:], row[1]) for row in found]
 
 
 def put_after_commit(service: CounterService, rows: Collection[Row]) -> None:

@@ -6,9 +6,27 @@ from dataclasses import dataclass
 from django.utils.translation import gettext as _
 
 from apps.accounts.cache import USER_COUNTS
-from apps.accounts.models import AccessToken, User
-from apps.prepared import Prepared
+from apps.accounts.models import AccessToken, User, UserCounts
 from apps.refusals import NotFound
+from apps.sql import Columns, Row, rows_of
+
+_USER, _COUNTS = Columns(User), Columns(UserCounts)
+# For statements that are written by hand: an account with its counts. `account_of` makes the object.
+ACCOUNT = f"{_USER.of('u')}, {_COUNTS.of('c')}"
+WITH_COUNTS = "LEFT JOIN accounts_usercounts c ON c.user_id = u.id"
+IS_ACTIVE = "u.is_active AND u.suspended_at IS NULL"
+
+_BY_HANDLE = f"""
+SELECT {ACCOUNT} FROM accounts_user u {WITH_COUNTS} WHERE u.handle = %(handle)s AND u.suspended_at IS NULL
+"""  # noqa: S608 -- constants
+_BY_SESSION = f"""
+SELECT {ACCOUNT} FROM accounts_user u {WITH_COUNTS} WHERE u.id = %(id)s AND {IS_ACTIVE}
+"""  # noqa: S608 -- constants
+_BY_TOKEN = f"""
+SELECT t.id, t.name, t.scopes, {ACCOUNT}
+FROM accounts_accesstoken t JOIN accounts_user u ON u.id = t.user_id {WITH_COUNTS}
+WHERE t.digest = %(digest)s AND t.revoked_at IS NULL AND {IS_ACTIVE}
+"""  # noqa: S608 -- constants
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,19 +57,28 @@ def users_by_id(user_ids: Collection[int]) -> dict[int, User]:
     return {user.pk: user for user in users}
 
 
-_OF_HANDLE = Prepared(
-    lambda handle: User.objects.filter(handle=handle, suspended_at=None).select_related("counts"),
-    "a handle",
-)
-
-
 def user_by_handle(handle: str) -> User:
     """The account of a handle, in any case, with or without the @; NotFound."""
     name = handle.removeprefix("@").lower()
-    user = _OF_HANDLE.first(name)
-    if user is None:
-        raise NotFound(_("There is no account with this handle."))
+    for row in rows_of(_BY_HANDLE, {"handle": name}):
+        return account_of(row)
+    raise NotFound(_("There is no account with this handle."))
+
+
+def account_of(row: Row) -> User:
+    """The account of a row of `ACCOUNT`, with its counts."""
+    user = _USER.instance(row[: len(_USER)])
+    counts = row[len(_USER) :]
+    if counts[0] is not None:
+        user.counts = _COUNTS.instance(counts)
     return user
+
+
+def user_of_session(user_id: int) -> User | None:
+    """The account that is logged in as this id, with its counts; None once it is suspended."""
+    for row in rows_of(_BY_SESSION, {"id": user_id}):
+        return account_of(row)
+    return None
 
 
 def user_by_id(user_id: int) -> User:
@@ -86,20 +113,24 @@ def tokens_of(user: User) -> list[AccessToken]:
     return list(AccessToken.objects.filter(user=user, revoked_at=None).order_by("-pk"))
 
 
-_PERSONAL_TOKEN = Prepared(
-    lambda digest: AccessToken.objects.filter(
-        digest=digest, revoked_at=None, user__is_active=True, user__suspended_at=None
-    ).select_related("user__counts"),
-    "a digest",
-)
+@dataclass(frozen=True, slots=True)
+class PersonalToken:
+    """A token that works, and whose it is."""
+
+    id: int
+    name: str
+    scopes: str
+    user: User
 
 
-def personal_token(token: str) -> AccessToken | None:
-    """The row of a personal token with its active account and the counts; None when it is unknown or revoked."""
-    return _PERSONAL_TOKEN.first(AccessToken.digest_of(token))
+def personal_token(token: str) -> PersonalToken | None:
+    """A personal token with its active account and the counts; None when it is unknown or revoked."""
+    for id_, name, scopes, *account in rows_of(_BY_TOKEN, {"digest": AccessToken.digest_of(token)}):
+        return PersonalToken(id_, name, scopes, account_of(tuple(account)))
+    return None
 
 
 def user_of_token(token: str) -> User | None:
     """The active account a personal token stands for; None when it is unknown or revoked."""
-    row = personal_token(token)
-    return row.user if row else None
+    found = personal_token(token)
+    return found.user if found else None

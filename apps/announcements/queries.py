@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import datetime
 
 from django.db.models import Count, Q, QuerySet
 from django.utils import timezone
@@ -11,7 +11,6 @@ from django.utils.translation import gettext as _
 
 from apps.accounts.models import User
 from apps.announcements.models import Announcement, AnnouncementReaction, AnnouncementRead
-from apps.prepared import Prepared
 from apps.refusals import NotFound
 
 MOST_SHOWN = 20
@@ -38,8 +37,11 @@ class Shown:
 def announcements_for(viewer: User, *, with_read: bool = False) -> list[Shown]:
     """What holds now, the oldest first, at most the newest 20; in three queries, in one when there is nothing."""
     now = timezone.now()
-    rows = list(_newest(_current(now))) if with_read else _UNREAD.all(viewer.pk, now)
-    return _shown(viewer, rows[::-1])
+    rows = _current(now)
+    if not with_read:
+        rows = rows.exclude(reads__in=AnnouncementRead.objects.filter(user=viewer))
+    newest = list(rows.order_by("-published_at", "-pk")[:MOST_SHOWN])
+    return _shown(viewer, newest[::-1])
 
 
 def current_announcement(number: int) -> Announcement:
@@ -50,21 +52,9 @@ def current_announcement(number: int) -> Announcement:
     return found
 
 
-def _newest(rows: QuerySet[Announcement]) -> QuerySet[Announcement]:
-    return rows.order_by("-published_at", "-pk")[:MOST_SHOWN]
-
-
 def _current(now: datetime) -> QuerySet[Announcement]:
     held = Q(ends_at=None) | Q(ends_at__gt=now)
     return Announcement.objects.filter(held, published_at__lte=now)
-
-
-def _unread(viewer_id: int, now: datetime) -> QuerySet[Announcement]:
-    read = AnnouncementRead.objects.filter(user=viewer_id)
-    return _newest(_current(now).exclude(reads__in=read))
-
-
-_UNREAD = Prepared(_unread, -1, datetime.max.replace(tzinfo=UTC))  # on every page of notifications
 
 
 def _shown(viewer: User, rows: Sequence[Announcement]) -> list[Shown]:

@@ -13,7 +13,7 @@ from apps.caches.together import Later, Together
 from apps.engagement.cache import BOOKMARKS, LIKES, READS
 from apps.engagement.models import Bookmark, Like
 from apps.paging import Cursor, Page, page_of_rows
-from apps.prepared import rows_of
+from apps.sql import rows_of
 
 KINDS_SHOWN = (LIKES, BOOKMARKS, READS)
 Filters = Mapping[Marks, Answer]

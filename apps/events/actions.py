@@ -7,14 +7,14 @@ from typing import Any
 
 import orjson
 from celery import current_app
-from django.db import DEFAULT_DB_ALIAS, connections, transaction
+from django.db import connection, transaction
 from django.utils import timezone
 from kombu.exceptions import OperationalError
 
 from apps.events import leases
 from apps.events.models import Event
 from apps.events.registry import handler, subscribers
-from apps.statements import Row, Statements
+from apps.sql import rows_of
 
 logger = logging.getLogger(__name__)
 
@@ -22,32 +22,27 @@ KEEP_DONE_DAYS = 3
 # Written out: a publication has many subscribers, and the ORM would make an object of each.
 _RECORD = """
 INSERT INTO events_event (state, attempts, last_error, due_at, created_at, name, payload, subscriber)
-SELECT %s, 0, '', %s, %s, %s, %s::jsonb, subscriber
-FROM unnest(%s::text[]) WITH ORDINALITY AS them (subscriber, place) ORDER BY place
+SELECT %(state)s, 0, '', %(now)s, %(now)s, %(name)s, %(payload)s::jsonb, subscriber
+FROM unnest(%(subscribers)s::text[]) WITH ORDINALITY AS them (subscriber, place) ORDER BY place
 RETURNING id
 """
 
 
 def record(name: str, **payload: Any) -> None:
     """Record an event for every subscriber, in the caller's transaction, and ring the bell when it commits."""
-    statements = Statements()
-    record_among(statements, name, **payload)
-    statements.send()
-
-
-def record_among(statements: Statements, name: str, **payload: Any) -> None:
-    """The same as one of the statements that the caller sends."""
-    if not connections[DEFAULT_DB_ALIAS].in_atomic_block:
+    if not connection.in_atomic_block:
         raise RuntimeError("an event is recorded in the transaction of the change it tells of")
     names = subscribers(name)
     if names:
-        now = timezone.now()
-        args = [leases.State.PENDING.value, now, now, name, orjson.dumps(payload).decode(), names]
-        statements.add(_RECORD, args, _ring_after_commit)
-
-
-def _ring_after_commit(keys: list[Row]) -> None:
-    transaction.on_commit(partial(ring, "apps.events.tasks.dispatch", [key for (key,) in keys]))
+        params = {
+            "state": leases.State.PENDING.value,
+            "now": timezone.now(),
+            "name": name,
+            "payload": orjson.dumps(payload).decode(),
+            "subscribers": names,
+        }
+        ids = [event_id for (event_id,) in rows_of(_RECORD, params)]
+        transaction.on_commit(partial(ring, "apps.events.tasks.dispatch", ids))
 
 
 def ring(

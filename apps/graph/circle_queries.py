@@ -13,9 +13,7 @@ from apps.accounts.models import User
 from apps.accounts.queries import users_by_id
 from apps.graph.models import Circle, CircleMember
 from apps.paging import Cursor, Page, page_of_rows
-from apps.prepared import Prepared
 from apps.refusals import NotAllowed, NotFound
-from apps.statements import Row
 
 MOST_LISTED = 200  # circles on one page or in one menu
 
@@ -57,18 +55,6 @@ def require_may_post(user_id: int, circle_id: int) -> None:
         raise NotAllowed(_("Only its owner posts to this circle."))
 
 
-def _circles_to_post_to(user_id: int) -> QuerySet[Circle, Row]:
-    own = Circle.objects.filter(pk__in=owned_ids(user_id))
-    shared = Circle.objects.filter(pk__in=joined_ids(user_id), is_shared=True, deleted_at=None)
-    shared = shared.filter(owner__suspended_at=None)
-    columns = "id", "name", "is_shared", "owner_id"
-    both = own.values_list(*columns).union(shared.values_list(*columns))
-    return both.order_by("name", "id")[:MOST_LISTED]
-
-
-_TO_POST_TO = Prepared(_circles_to_post_to, -1)  # on every page with a composer
-
-
 def circles_to_post_to(user: User) -> list[CircleChoice]:
     """The circles that a user may post to: own ones first, then shared ones, by name; at most 200.
 
@@ -76,9 +62,14 @@ def circles_to_post_to(user: User) -> list[CircleChoice]:
     """
     if not user.counts.knows_circles:
         return []
+    own = Circle.objects.filter(owner=user, deleted_at=None)
+    shared = Circle.objects.filter(pk__in=joined_ids(user.pk), is_shared=True, deleted_at=None)
+    shared = shared.filter(owner__suspended_at=None)
+    columns = "id", "name", "is_shared", "owner_id"
+    both = own.values_list(*columns).union(shared.values_list(*columns))
     found = [
         CircleChoice(circle_id, name, is_shared, owner_id == user.pk)
-        for circle_id, name, is_shared, owner_id in _TO_POST_TO.rows(user.pk)
+        for circle_id, name, is_shared, owner_id in both.order_by("name", "id")[:MOST_LISTED]
     ]
     return sorted(found, key=lambda circle: not circle.is_own)
 

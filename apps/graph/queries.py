@@ -3,21 +3,20 @@
 from collections import defaultdict
 from collections.abc import Collection
 from dataclasses import dataclass, field
-from functools import cache, partial
+from functools import partial
 
 from django.conf import settings
 from django.db import connection
-from django.db.models import QuerySet
 
 from apps.accounts.models import User, UserCounts
-from apps.accounts.queries import users_by_id
+from apps.accounts.queries import ACCOUNT, account_of, users_by_id
 from apps.caches.servers import RedisError
 from apps.caches.structures.listhead import Entry, ListHeads
 from apps.caches.together import Later, Together
 from apps.graph.cache import FOLLOWERS_LIST, FOLLOWING_LIST, RELATIONS, load_list, load_sets
-from apps.graph.models import Block, Followee, Follower, FollowRequest, Mute
+from apps.graph.models import Followee, Follower
 from apps.paging import Cursor, Page, cut, page_of_rows
-from apps.prepared import Prepared, rows_of
+from apps.sql import rows_of
 
 MAX_OTHERS = 1000
 Contained = dict[str, set[int] | None]
@@ -49,6 +48,24 @@ UNION ALL
 SELECT 'requested_by', requester_id FROM graph_followrequest
 WHERE owner_id = %(viewer)s AND requester_id = ANY(%(others)s)
 """
+
+# One list of all whom the viewer knows: PostgreSQL walks down the most followed to the limit. Of several lists it believes
+# that they leave hardly anybody, and sets three processes to work.
+_SUGGESTIONS = f"""
+SELECT {ACCOUNT} FROM accounts_usercounts c JOIN accounts_user u ON u.id = c.user_id
+WHERE c.posts > 0 AND u.suspended_at IS NULL AND c.user_id <> %(viewer)s AND c.user_id NOT IN (
+    SELECT followee_id FROM graph_followee WHERE owner_id = %(viewer)s
+    UNION ALL
+    SELECT owner_id FROM graph_followrequest WHERE requester_id = %(viewer)s
+    UNION ALL
+    SELECT blocked_id FROM graph_block WHERE owner_id = %(viewer)s
+    UNION ALL
+    SELECT owner_id FROM graph_block WHERE blocked_id = %(viewer)s
+    UNION ALL
+    SELECT muted_id FROM graph_mute WHERE owner_id = %(viewer)s
+)
+ORDER BY c.followers DESC, c.user_id LIMIT %(limit)s
+"""  # noqa: S608 -- constants
 
 _CHUNKS = """
 SELECT min(id), max(id), count(*) FROM (
@@ -262,27 +279,8 @@ def chosen_languages(reader: User) -> dict[int, frozenset[str]]:
 
 def suggestions(viewer: User, *, limit: int) -> list[User]:
     """Accounts a viewer may want to follow: the most followed ones that are not followed, blocked or muted yet."""
-    return [row.user for row in _suggestions(limit).all(viewer.pk)]
-
-
-@cache
-def _suggestions(limit: int) -> Prepared[UserCounts]:
-    def build(viewer_id: int) -> QuerySet[UserCounts]:
-        known = Followee.objects.filter(owner=viewer_id).values_list("followee_id")
-        known = known.union(
-            FollowRequest.objects.filter(requester=viewer_id).values_list("owner_id"),
-            Block.objects.filter(owner=viewer_id).values_list("blocked_id"),
-            Block.objects.filter(blocked=viewer_id).values_list("owner_id"),
-            Mute.objects.filter(owner=viewer_id).values_list("muted_id"),
-            all=True,
-        )
-        # One list: PostgreSQL walks down the most followed to the limit. Of several it believes that they leave hardly
-        # anybody, and sets three processes to work.
-        rows = UserCounts.objects.filter(posts__gt=0, user__suspended_at=None).exclude(pk=viewer_id)
-        rows = rows.exclude(pk__in=known).select_related("user")
-        return rows.order_by("-followers", "user")[:limit]
-
-    return Prepared(build, -1)
+    rows = rows_of(_SUGGESTIONS, {"viewer": viewer.pk, "limit": limit})
+    return [account_of(row) for row in rows]
 
 
 def mirror_faults() -> dict[str, int]:

@@ -13,7 +13,7 @@ from apps.caches.structures.listhead import Entry
 from apps.graph.models import Block, Endorsement, FollowRequest, Mute
 from apps.graph.queries import MAX_OTHERS, RELATED, people_of
 from apps.paging import Cursor, Page, page_of_rows
-from apps.prepared import rows_of
+from apps.sql import rows_of
 
 # Of follows and requests: with reposts, with news, in which languages. Of mutes: without notifications, until when. Of
 # notes: the text. That somebody is endorsed is all there is to it.

@@ -7,7 +7,7 @@ from django.db.models import QuerySet, Subquery
 from django.db.models.functions import Coalesce
 from django.utils.translation import gettext as _
 
-from apps.accounts.models import User, UserCounts
+from apps.accounts.models import User
 from apps.accounts.queries import users_by_id
 from apps.filters.models import FilterContext
 from apps.graph.models import Mute
@@ -16,15 +16,23 @@ from apps.graph.relationships import silenced_ids
 from apps.notifications.held import kept_back, requested
 from apps.notifications.models import Notification, NotificationPolicy, ReadMarker
 from apps.paging import Cursor, Page, page_of_rows
-from apps.prepared import Prepared
 from apps.refusals import NotFound
-from apps.statements import Row
+from apps.sql import rows_of
 from apps.timeline.hydrate import hydrate
 from apps.timeline.items import FeedItem
 from apps.timeline.sifting import sifted
 
 UNREAD_MOST = 100
 HELD_MOST, HELD_BATCH = 1000, 200
+
+# `unread_rows` for the badge of every page, of those who hold nothing back.
+_UNREAD = """
+SELECT n.id FROM notifications_notification n JOIN accounts_user actor ON actor.id = n.actor_id
+WHERE n.user_id = %(viewer)s AND actor.suspended_at IS NULL
+  AND n.id > coalesce((SELECT last_read_id FROM notifications_readmarker WHERE user_id = %(viewer)s AND timeline = 'notifications'), 0)
+  AND n.actor_id NOT IN (SELECT muted_id FROM graph_mute WHERE owner_id = %(viewer)s AND hides_notifications)
+LIMIT %(most)s
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,25 +170,10 @@ def unread_count(
 ) -> int:
     """How many notifications lie above the read marker, at most 100; one query."""
     if kinds is None and actor_id is None and not viewer.counts.holds_notifications:
-        return len(_UNREAD.rows(viewer.pk))
-    return len(_unread(viewer, kinds, actor_id))
-
-
-def _unread(
-    viewer: User, kinds: list[str] | None = None, actor_id: int | None = None
-) -> QuerySet[Notification, Row]:
+        return len(rows_of(_UNREAD, {"viewer": viewer.pk, "most": UNREAD_MOST}))
     marker = Coalesce(Subquery(_marked(viewer).values("last_read_id")), 0)
     rows = unread_rows(viewer, marker, kinds=kinds, actor_id=actor_id)
-    return rows.values_list("pk")[:UNREAD_MOST]
-
-
-def _of_an_example(viewer_id: int) -> QuerySet[Notification, Row]:
-    viewer = User(pk=viewer_id)
-    viewer.counts = UserCounts(user=viewer)
-    return _unread(viewer)
-
-
-_UNREAD = Prepared(_of_an_example, -1)  # the badge of every page, for those who hold nothing back
+    return len(rows.values_list("pk")[:UNREAD_MOST])
 
 
 def unread_rows(

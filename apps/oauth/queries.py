@@ -1,22 +1,30 @@
 """Reads of applications and tokens."""
 
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from hashlib import sha256
 from typing import Any
 
-from django.db.models import Q
 from django.utils import timezone
 from oauth2_provider.models import AccessToken
 
 from apps.accounts.models import User
-from apps.accounts.queries import personal_token
+from apps.accounts.queries import ACCOUNT, IS_ACTIVE, WITH_COUNTS, account_of, personal_token
 from apps.oauth.models import Application
-from apps.prepared import Prepared
 from apps.scopes import covered_by
+from apps.sql import Columns, rows_of
 
 APP_TOKEN_PREFIX = "rillapp_"  # noqa: S105 -- lets secret scanners and us tell tokens of applications from personal ones
 CONNECTIONS_MOST = 100
+
+_APPLICATION = Columns(Application)
+_ISSUED = f"""
+SELECT t.id, t.scope, t.user_id, {_APPLICATION.of("a")}, {ACCOUNT}
+FROM oauth2_provider_accesstoken t
+JOIN oauth_application a ON a.id = t.application_id
+LEFT JOIN accounts_user u ON u.id = t.user_id {WITH_COUNTS}
+WHERE t.token_checksum = %(checksum)s AND t.expires > %(now)s AND (t.user_id IS NULL OR {IS_ACTIVE})
+"""  # noqa: S608 -- constants
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,28 +72,18 @@ def connections_of(user_id: int) -> list[Connection]:
     ]
 
 
-_ISSUED = Prepared(
-    lambda checksum, now: AccessToken.objects.filter(
-        Q(user=None) | Q(user__is_active=True, user__suspended_at=None),
-        application__isnull=False,
-        token_checksum=checksum,
-        expires__gt=now,
-    ).select_related("application", "user__counts"),
-    "a checksum",
-    datetime.max.replace(tzinfo=UTC),
-)
-
-
 def bearer_of(token: str) -> Bearer | None:
     """What a token stands for, in one query; None when it is unknown, ended, or of an account that is suspended."""
     if not token.startswith(APP_TOKEN_PREFIX):
         row = personal_token(token)
         if row is None:
             return None
-        return Bearer(f"p{row.pk}", row.name, row.user, None, covered_by(row.scopes.split()))
-    issued = _ISSUED.first(sha256(token.encode()).hexdigest(), timezone.now())
-    if issued is None:
-        return None
-    scopes = covered_by(issued.scope.split())
-    name = issued.application.name
-    return Bearer(f"a{issued.pk}", name, issued.user, issued.application, scopes)
+        return Bearer(f"p{row.id}", row.name, row.user, None, covered_by(row.scopes.split()))
+    checksum = sha256(token.encode()).hexdigest()
+    for id_, scope, user_id, *rest in rows_of(
+        _ISSUED, {"checksum": checksum, "now": timezone.now()}
+    ):
+        application = _APPLICATION.instance(rest[: len(_APPLICATION)])
+        user = None if user_id is None else account_of(tuple(rest[len(_APPLICATION) :]))
+        return Bearer(f"a{id_}", application.name, user, application, covered_by(scope.split()))
+    return None

@@ -9,10 +9,10 @@ from django.db.models import F
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from apps.accounts.counts import change_user_counts_among
+from apps.accounts.counts import change_user_counts
 from apps.accounts.models import User, UserCounts
 from apps.accounts.staff import is_permitted, log_action, require_permission
-from apps.events.actions import record, record_among
+from apps.events.actions import record
 from apps.graph.queries import exact_relations
 from apps.ids import next_post_id, second_of
 from apps.posts import repeats, upkeep
@@ -20,7 +20,7 @@ from apps.posts.attachments import attach, detach, take
 from apps.posts.audience import audience
 from apps.posts.author import lock_author, mentioned, next_revision
 from apps.posts.content import PostContent
-from apps.posts.counts import change_post_counts_among
+from apps.posts.counts import change_post_counts
 from apps.posts.drafts import Draft, check_mentions, checked, invalid
 from apps.posts.models import (
     OPEN,
@@ -36,13 +36,11 @@ from apps.posts.polls import ask, silence
 from apps.posts.queries import visible_posts
 from apps.posts.text import tag_names
 from apps.refusals import NotAllowed, NotFound
-from apps.statements import Insert, Statements
 from apps.tags.actions import drop_tags, write_tags
 from apps.throttling import check_rate_limit
 
 DELETE_POSTS = "posts.delete_post"  # as the admin asks
 APPLICATION_MAX_CHARACTERS, WEBSITE_MAX_CHARACTERS = 60, 200
-_POSTS, _POST_COUNTS, _MENTIONS = Insert(Post), Insert(PostCounts), Insert(Mention)
 
 
 def publish_post(
@@ -63,20 +61,20 @@ def publish_post(
     named = mentioned(body)
     check_mentions(draft, set(named.values()) - {author.pk})
     with transaction.atomic():
-        counts, made = repeats.begin(request)
-        if (earlier := _post_of(made)) is not None:
+        if (earlier := _post_of(repeats.claim(request))) is not None:
             return earlier
+        counts = lock_author(author)
         post = _composed(author, counts, draft, body, parent, quoted)
         _check_quoted_is_named(post, quoted, named.values())
-        statements = _insert(post, counts)
-        _MENTIONS.add(statements, [Mention(post=post, user_id=one) for one in named.values()])
-        repeats.note(statements, request, post=post)
+        _insert(post)
+        Mention.objects.bulk_create(Mention(post=post, user_id=one) for one in named.values())
+        repeats.note(request, post=post)
         write_tags(post.pk, tag_names(body), is_public=post.visibility == Visibility.PUBLIC)
         pictures = [*attach(post, draft.pictures), *take(post, draft.media_ids)]
         poll = ask(post, draft.poll) if draft.poll else None
         post.content = PostContent.of(post, pictures=pictures, mentions=named, poll=poll)
         upkeep.published(counts, post.content, quoted)
-        statements.send()  # last: the bell rings when caches know the post, and counts of others are locked shortly
+        _count_and_record(post, counts)
     _note_published(counts, post)
     author.counts = counts  # as they are now
     return post
@@ -99,9 +97,9 @@ def repost(author: User, post_id: int) -> Post:
             return earlier
         post = Post(id=_next_id(counts), author=author, kind=Kind.REPOST, source_id=source.id)
         post.thread_id = post.pk
-        statements = _insert(post, counts)
+        _insert(post)
         upkeep.published(counts, PostContent.of(post), source)
-        statements.send()
+        _count_and_record(post, counts)
     return post
 
 
@@ -127,12 +125,10 @@ def delete_post(post_id: int, *, by: User, keep_pictures: bool = False) -> Post:
             deleted_at=timezone.now(), version=F("version") + 1, body="", content_warning=""
         )
         Revision.objects.filter(post=post).delete()
-        statements, revision = Statements(), next_revision(post, counts)
-        change_user_counts_among(
-            statements, owner, {"posts": -_counted(post)}, outbox_revision=revision
+        change_user_counts(
+            owner, {"posts": -_counted(post)}, outbox_revision=next_revision(post, counts)
         )
-        _count_links(statements, post, -1)
-        statements.send()
+        _count_links(post, -1)
         upkeep.deleted(counts, post)
         detach(post, keep=keep_pictures and owner == by.pk)
         silence(post)
@@ -199,25 +195,27 @@ def _composed(
     return post
 
 
-def _insert(post: Post, counts: UserCounts) -> Statements:
-    """What every publication writes, to be sent with what this one writes besides: in one trip, ten followers or ten million."""
+def _insert(post: Post) -> None:
     post.created_at = _created_at(post.pk)
-    statements, revision = Statements(), next_revision(post, counts)
-    _POSTS.add(statements, [post])
-    _POST_COUNTS.add(statements, [PostCounts(post=post)])
+    post.save(force_insert=True)
+    PostCounts.objects.create(post=post)
+
+
+def _count_and_record(post: Post, counts: UserCounts) -> None:
+    """The end of every publication: counts of other people's posts stay locked only for a moment, and the workers are
+    told after the caches.
+    """
     is_open = post.visibility in OPEN
-    change_user_counts_among(
-        statements,
+    change_user_counts(
         counts.pk,
         {"posts": _counted(post)},
         last_post_id=post.pk,
         last_open_post_id=post.pk if is_open else counts.last_open_post_id,
         wrote_restricted=counts.wrote_restricted or not is_open,
-        outbox_revision=revision,
+        outbox_revision=next_revision(post, counts),
     )
-    _count_links(statements, post, +1)
-    record_among(statements, "post_published", post_id=post.pk)
-    return statements
+    _count_links(post, +1)
+    record("post_published", post_id=post.pk)
 
 
 def _note_published(counts: UserCounts, post: Post) -> None:
@@ -235,7 +233,7 @@ def _counted(post: Post) -> int:
     return 1 if post.visibility in OPEN else 0
 
 
-def _count_links(statements: Statements, post: Post, delta: int) -> None:
+def _count_links(post: Post, delta: int) -> None:
     if not _counted(post):
         return
     shared_as = "reposts" if post.kind == Kind.REPOST else "quotes"
@@ -243,7 +241,7 @@ def _count_links(statements: Statements, post: Post, delta: int) -> None:
     for target_id, column in sorted(
         (target, column) for target, column in links if target is not None
     ):
-        change_post_counts_among(statements, target_id, {column: delta})
+        change_post_counts(target_id, {column: delta})
 
 
 def _created_at(post_id: int) -> datetime:

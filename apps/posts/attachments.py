@@ -12,7 +12,7 @@ from apps.posts.addresses import is_restricted, new_name
 from apps.posts.content import Picture
 from apps.posts.drafts import NewPicture, PictureChange, invalid
 from apps.posts.models import OPEN, Attachment, Post, ScheduledPost
-from apps.prepared import rows_of
+from apps.sql import rows_of
 
 ACCOUNT_FOLDERS = ("avatars/", "headers/")
 _OF_ACCOUNT = """

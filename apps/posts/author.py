@@ -4,17 +4,11 @@ from apps.accounts.models import User, UserCounts
 from apps.accounts.queries import user_ids_by_handle
 from apps.posts.models import OPEN, Post
 from apps.posts.text import mentioned_handles
-from apps.prepared import Prepared
-
-_LOCKED = Prepared(lambda pk: UserCounts.objects.select_for_update().filter(pk=pk), -1)
 
 
 def lock_author(author: User) -> UserCounts:
     """The author's counts row, locked: all writes of one author come one after the other."""
-    counts = _LOCKED.first(author.pk)
-    if counts is None:
-        raise UserCounts.DoesNotExist
-    return counts
+    return UserCounts.objects.select_for_update().get(pk=author.pk)
 
 
 def next_revision(post: Post, counts: UserCounts) -> int:

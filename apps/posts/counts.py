@@ -1,24 +1,16 @@
 """Changes of the counts of posts."""
 
 from collections.abc import Collection
-from functools import partial
 
 from apps.accounts.counting import put_after_commit
 from apps.posts.cache import POST_COUNTS, POST_COUNTS_TABLE
-from apps.statements import Statements
 
 
 def change_post_counts(post_id: int, deltas: dict[str, int]) -> None:
     """Add to counts of a post, in the caller's transaction."""
-    statements = Statements()
-    change_post_counts_among(statements, post_id, deltas)
-    statements.send()
-
-
-def change_post_counts_among(statements: Statements, post_id: int, deltas: dict[str, int]) -> None:
-    """The same as one of the statements that the caller sends."""
-    then = partial(put_after_commit, POST_COUNTS)
-    POST_COUNTS_TABLE.change_among(statements, post_id, deltas, {}, then)
+    row = POST_COUNTS_TABLE.change(post_id, deltas)
+    if row is not None:
+        put_after_commit(POST_COUNTS, [row])
 
 
 def count_reads(post_ids: Collection[int]) -> None:

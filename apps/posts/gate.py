@@ -19,7 +19,6 @@ from apps.posts.heads import load_heads
 from apps.posts.queries import MAX_IDS, Counts, Known, visible_posts
 from apps.posts.standing import Standing
 
-_new = tuple.__new__  # of a named tuple from another tuple, in one call
 MOST_IDS = 2 * MAX_IDS  # of a page of reposts of quotes: what they share, and what that quotes
 
 
@@ -105,7 +104,7 @@ def _seen(
     found = SeenPosts(
         posts,
         shown,
-        {post_id: _new(Counts, counts[post_id]) for post_id in posts},
+        {post_id: Counts(*counts[post_id]) for post_id in posts},
         users,
         related,
         parents=parents,

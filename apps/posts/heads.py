@@ -10,6 +10,8 @@ import logging
 from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping
 
+from django.db.models import QuerySet
+
 from apps.accounts.models import UserCounts
 from apps.caches.memcached.layers import make
 from apps.caches.memcached.tiers import tiers
@@ -18,25 +20,8 @@ from apps.ids import author_of, is_possible, second_of
 from apps.posts.cache import HEADS, REPOSTED
 from apps.posts.content import NewestIds, Picture, PostContent, PostHead, State
 from apps.posts.models import OPEN, Attachment, Kind, Mention, Poll, Post
-from apps.prepared import IsAnyOf, Prepared
 
 logger = logging.getLogger(__name__)
-
-# A page that nobody has read before loads all its posts: half of what it costs would be to put these queries together.
-_POSTS = Prepared(
-    lambda ids: Post.objects.filter(IsAnyOf("pk", ids)).select_related("source"), [-1]
-)
-_STANDING = Prepared(lambda ids: Post.objects.filter(IsAnyOf("pk", ids), deleted_at=None), [-1])
-_PICTURES = Prepared(
-    lambda ids: Attachment.objects.filter(IsAnyOf("post", ids)).order_by("post_id", "position"),
-    [-1],
-)
-_MENTIONS = Prepared(
-    lambda ids: Mention.objects.filter(IsAnyOf("post", ids)).values_list(
-        "post", "user__handle", "user"
-    ),
-    [-1],
-)
 
 REPOSTS_KEPT = 500  # of a viewer: 4 KB at most, read with every page
 GONE, RESTRICTED = PostHead(State.GONE), PostHead(State.RESTRICTED)
@@ -47,7 +32,7 @@ def load_heads(post_ids: Collection[int]) -> dict[int, PostHead]:
 
     The posts are read first: what an edit changes meanwhile can only join the old version, and the edit replaces it.
     """
-    posts = _POSTS.all(list(filter(is_possible, post_ids)))
+    posts = list(_posts(post_ids).select_related("source"))
     heads = {post.pk: GONE if post.deleted_at else RESTRICTED for post in posts}
     shown = [post for post in posts if post.deleted_at is None and post.visibility in OPEN]
     for post, content in zip(shown, _contents(shown), strict=True):
@@ -65,15 +50,18 @@ def head_of(content: PostContent, source: Post | PostContent | None) -> PostHead
 
 def load_contents(post_ids: Collection[int]) -> dict[int, PostContent]:
     """The contents of posts that are not deleted, restricted ones too, from PostgreSQL, in three queries, four with polls."""
-    posts = _STANDING.all(list(filter(is_possible, post_ids)))
+    posts = list(_posts(post_ids).filter(deleted_at=None))
     return {content.id: content for content in _contents(posts)}
 
 
 def load_open(post_ids: Collection[int]) -> dict[int, PostContent]:
     """The contents of those of them that are open; for pages that hardly anybody reads: nothing is put into caches for them."""
-    posts = _STANDING.all(list(filter(is_possible, post_ids)))
-    shown = [post for post in posts if post.visibility in OPEN]
-    return {content.id: content for content in _contents(shown)}
+    posts = list(_posts(post_ids).filter(deleted_at=None, visibility__in=OPEN))
+    return {content.id: content for content in _contents(posts)}
+
+
+def _posts(post_ids: Collection[int]) -> QuerySet[Post]:
+    return Post.objects.filter(pk__in=list(filter(is_possible, post_ids)))
 
 
 def _contents(posts: list[Post]) -> list[PostContent]:
@@ -81,10 +69,11 @@ def _contents(posts: list[Post]) -> list[PostContent]:
     if not ids:
         return []
     pictures: dict[int, list[Picture]] = defaultdict(list)
-    for attachment in _PICTURES.all(ids):
+    for attachment in Attachment.objects.filter(post__in=ids).order_by("post_id", "position"):
         pictures[attachment.post_id or 0].append(Picture.of(attachment))
     mentions: dict[int, dict[str, int]] = defaultdict(dict)
-    for post_id, handle, user_id in _MENTIONS.rows(ids):
+    named = Mention.objects.filter(post__in=ids).values_list("post", "user__handle", "user")
+    for post_id, handle, user_id in named:
         mentions[post_id][handle] = user_id
     asking = [post.pk for post in posts if post.has_poll]
     polls = Poll.objects.in_bulk(asking) if asking else {}

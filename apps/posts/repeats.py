@@ -6,24 +6,20 @@ after it has done everything: the same key gives the same post in both cases.
 
 import hashlib
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from datetime import datetime, timedelta
 
 import orjson
 from django.db import connection
-from django.db.models import BigIntegerField, BooleanField, Func, QuerySet, Value
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from apps.accounts.models import User, UserCounts
-from apps.posts.author import lock_author
+from apps.accounts.models import User
 from apps.posts.drafts import Draft, invalid
 from apps.posts.models import IdempotencyKey, Post, ScheduledPost
 from apps.posts.text import normalise
-from apps.prepared import Prepared
 from apps.refusals import Conflict
-from apps.statements import Insert, Row, Statements
 
 KEY_MAX_CHARACTERS = 200
 IN_FLIGHT_SECONDS = 2.0  # how long a repetition waits for the end of the first request
@@ -87,45 +83,27 @@ def claim(request: Request) -> IdempotencyKey | None:
     """
     if not request.key:
         return None
-    _wait_for(lambda: _is_taken(request))
+    deadline = time.monotonic() + IN_FLIGHT_SECONDS
+    while not _is_taken(request):
+        if time.monotonic() > deadline:
+            message = _("A request with this Idempotency-Key is still being worked on.")
+            raise Conflict(message, code="idempotency_key_in_flight")
+        time.sleep(LOOK_SECONDS)
     return made_before(request)
 
 
-def begin(request: Request) -> tuple[UserCounts, IdempotencyKey | None]:
-    """`claim` and `lock_author` in one trip: the author's counts row, and what was made of the key meanwhile."""
-    if not request.key:
-        return lock_author(request.author), None
-    locked: list[UserCounts] = []
-    known: list[Row] = []
-
-    def is_begun() -> bool:
-        together = Statements()
-        _LOCKED_IF_FREE.among(together, request.author.pk, request.lock, then=locked.extend)
-        together.add(_KNOWN, [request.author.pk, request.key], known.extend)
-        together.send()
-        return bool(locked)
-
-    _wait_for(is_begun)
-    return locked[0], made_before(request) if known else None
-
-
 def note(
-    statements: Statements,
-    request: Request,
-    *,
-    post: Post | None = None,
-    scheduled: ScheduledPost | None = None,
+    request: Request, *, post: Post | None = None, scheduled: ScheduledPost | None = None
 ) -> None:
-    """Keep what was made, among the statements that make it."""
+    """Keep what was made, in the transaction that makes it."""
     if request.key:
-        made = IdempotencyKey(
+        IdempotencyKey.objects.create(
             user=request.author,
             key=request.key,
             fingerprint=request.fingerprint,
             post=post,
             scheduled=scheduled,
         )
-        _KEYS.add(statements, [made])
 
 
 def purge_keys(*, limit: int) -> int:
@@ -146,29 +124,3 @@ def _is_taken(request: Request) -> bool:
     with connection.cursor() as sql:
         sql.execute("SELECT pg_try_advisory_xact_lock(%s)", [request.lock])
         return bool(sql.fetchone()[0])
-
-
-def _wait_for(is_done: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + IN_FLIGHT_SECONDS
-    while not is_done():
-        if time.monotonic() > deadline:
-            message = _("A request with this Idempotency-Key is still being worked on.")
-            raise Conflict(message, code="idempotency_key_in_flight")
-        time.sleep(LOOK_SECONDS)
-
-
-def _locked_if_free(user_id: int, lock: int) -> QuerySet[UserCounts]:
-    """The counts row of an author, locked if the key is free, which it is not any more then.
-
-    Else there is no row, and nothing is waited for. The key goes first: the lock of the row is taken on what passed.
-    """
-    is_free = Func(
-        Value(lock, BigIntegerField()),
-        function="pg_try_advisory_xact_lock",
-        output_field=BooleanField(),
-    )
-    return UserCounts.objects.select_for_update().filter(is_free, pk=user_id)
-
-
-_LOCKED_IF_FREE = Prepared(_locked_if_free, -1, -2)
-_KEYS = Insert(IdempotencyKey)

@@ -25,7 +25,6 @@ from apps.posts.author import mentioned
 from apps.posts.drafts import Draft, check_mentions, checked, invalid
 from apps.posts.models import Attachment, ScheduledPost
 from apps.refusals import Invalid, NotAllowed, NotFound
-from apps.statements import Statements
 
 EARLIEST = timedelta(minutes=5)
 LATEST = timedelta(days=366)
@@ -68,9 +67,7 @@ def schedule_post(
         kept.pop("pictures")
         waits = ScheduledPost.objects.create(author=author, scheduled_at=at, due_at=at, draft=kept)
         reserve(waits, draft.media_ids)
-        statements = Statements()
-        repeats.note(statements, request, scheduled=waits)
-        statements.send()
+        repeats.note(request, scheduled=waits)
         return waits
 
 

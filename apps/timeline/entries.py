@@ -25,7 +25,7 @@ from django.utils import timezone
 from apps.caches.structures.window import WindowRange
 from apps.graph.models import Followee
 from apps.ids import MAX_AUTHOR_ID, MAX_ID, SEQUENCE_BITS, author_of, first_id_at
-from apps.prepared import rows_of
+from apps.sql import rows_of
 from apps.timeline import pull
 from apps.timeline.rows import TimelineEntry, TimelineSpan
 

@@ -5,11 +5,10 @@ viewer, when there can be any.
 """
 
 from dataclasses import dataclass, replace
-from functools import cache, partial
-from typing import Any
+from functools import partial
 
 from django.conf import settings
-from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.db.models import Exists, OuterRef, Q
 
 from apps.accounts.models import User
 from apps.graph.queries import Relations, exact_relations
@@ -17,7 +16,6 @@ from apps.paging import Cursor, Page
 from apps.posts.models import Attachment, Kind, Post, Visibility
 from apps.posts.queries import Known
 from apps.posts.recent import recent_posts
-from apps.prepared import Prepared
 from apps.tags.names import normal
 from apps.timeline import merge, outbox, pull
 from apps.timeline.hydrate import hydrate
@@ -65,17 +63,10 @@ def profile_timeline(
 
 def pinned_posts(author: User, viewer_id: int | None) -> list[FeedItem]:
     """What an author pinned, as far as the viewer may see it, the last pinned first."""
-    ids = [post_id for (post_id,) in _pinned_ids(settings.PINNED_POSTS_MAX).rows(author.pk)]
+    pinned = Post.objects.filter(author=author, deleted_at=None).exclude(pinned_at=None)
+    newest = pinned.order_by("-pinned_at")[: settings.PINNED_POSTS_MAX]
+    ids = list(newest.values_list("pk", flat=True))
     return hydrate(viewer_id, ids).items if ids else []
-
-
-@cache
-def _pinned_ids(limit: int) -> Prepared[Post]:
-    def build(author_id: int) -> QuerySet[Post, Any]:
-        pinned = Post.objects.filter(author=author_id, deleted_at=None).exclude(pinned_at=None)
-        return pinned.order_by("-pinned_at").values_list("pk")[:limit]
-
-    return Prepared(build, -1)
 
 
 def _has_tag(tag: str | None, item: FeedItem, _relations: Relations) -> bool:

@@ -15,10 +15,8 @@ from apps.ids import MAX_AUTHOR_ID, MAX_ID, SEQUENCE_BITS
 from apps.lists.models import RepliesPolicy
 from apps.paging import Cursor
 from apps.posts.models import OPEN, RESTRICTED, Attachment, Mention, Post, Visibility
-from apps.prepared import rows_of
+from apps.sql import rows_of
 
-# PostgreSQL keeps a plan only where it knows how much is wanted: a page with what tells whether there is more, a window.
-MOST = (41, 400)
 NEARBY = 2_000  # posts of everybody that are looked through for a page: as dear as the newest posts of 100 followees
 
 _AUTHORS = "(SELECT followee_id AS author_id FROM graph_followee WHERE owner_id = %(reader)s UNION ALL SELECT %(reader)s) author"
@@ -306,9 +304,8 @@ def answers_nobody_else() -> Q:
 
 def _run(query: str, cursor: Cursor, count: int, **values: Any) -> list[int]:
     values |= {"newest": _newest(cursor), "oldest": cursor.floor}
-    most = next((most for most in MOST if most >= count), count)
     ways = _UP if cursor.ascending else _DOWN
-    return [row[0] for row in rows_of(query.format(count=most, **ways), values)[:count]]
+    return [row[0] for row in rows_of(query.format(count=count, **ways), values)]
 
 
 def _ids(rows: QuerySet[Post], cursor: Cursor, count: int) -> list[int]:

@@ -3,8 +3,6 @@
 from collections import defaultdict
 from dataclasses import dataclass
 
-from django.db import connection
-from django.db.models import Subquery
 from django.utils.translation import gettext as _
 
 from apps.accounts.models import User
@@ -12,8 +10,8 @@ from apps.ids import author_of, first_id_at, is_possible, second_of
 from apps.posts.content import PostContent
 from apps.posts.models import Post
 from apps.posts.standing import standing_of
-from apps.prepared import Prepared
 from apps.refusals import NotFound
+from apps.sql import rows_of
 from apps.timeline.hydrate import hydrate, hydrated
 from apps.timeline.items import FeedItem, ViewerFlags
 from apps.timeline.pages import not_muted
@@ -31,6 +29,13 @@ WITH RECURSIVE above (id, reply_to_id, depth) AS (
     WHERE depth < %(most)s
 )
 SELECT id FROM above WHERE depth > 0 ORDER BY depth DESC
+"""
+
+
+_YOUNGER = """
+SELECT id, reply_to_id FROM posts_post
+WHERE thread_id = (SELECT thread_id FROM posts_post WHERE id = %(post)s) AND id >= %(earliest)s
+ORDER BY id LIMIT %(most)s
 """
 
 
@@ -100,30 +105,14 @@ def thread(viewer_id: int | None, post_id: int) -> Thread:
 
 def _ancestor_ids(post_id: int) -> list[int]:
     """What a post answers, and what that answers, from the top down; the nearest 60."""
-    with connection.cursor() as sql:
-        sql.execute(_ANCESTORS, {"post": post_id, "most": MAX_ANCESTORS})
-        return [row[0] for row in sql.fetchall()]
-
-
-_YOUNGER = Prepared(
-    lambda post_id, earliest: (
-        Post.objects.filter(
-            thread_id=Subquery(Post.objects.filter(pk=post_id).values("thread_id")),
-            pk__gte=earliest,
-        )
-        .order_by("pk")
-        .values_list("pk", "reply_to")[:MAX_THREAD]
-    ),
-    -1,
-    -2,
-)
+    return [row[0] for row in rows_of(_ANCESTORS, {"post": post_id, "most": MAX_ANCESTORS})]
 
 
 def _parents(post_id: int) -> dict[int, int | None]:
     """What each answers, of the 2,000 oldest posts of its thread that may be answers to a post; that post is one of them."""
     # inside one second ids do not tell who was first, and the clocks of two machines differ a little
     earliest = first_id_at(second_of(post_id) - CLOCK_SLACK_SECONDS)
-    return dict(_YOUNGER.rows(post_id, earliest))
+    return dict(rows_of(_YOUNGER, {"post": post_id, "earliest": earliest, "most": MAX_THREAD}))
 
 
 def _in_reading_order(post_id: int, parents: dict[int, int | None]) -> list[int]:

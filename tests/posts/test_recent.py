@@ -217,7 +217,7 @@ def test_a_rollback_leaves_the_caches_untouched(alice, committed, monkeypatch):
     def fails(*_args, **_options):
         raise DatabaseError("at the last moment")
 
-    for module, name in ((actions, "record_among"), (actions, "record"), (editing, "record")):
+    for module, name in ((actions, "record"), (editing, "record")):
         monkeypatch.setattr(module, name, fails)
     for change in (
         lambda: publish(alice, "Never."),
