@@ -10,7 +10,7 @@ from django_htmx.http import HttpResponseClientRedirect
 
 from apps.accounts.forms import form_page, show_refusal
 from apps.accounts.verification import ask_for_second_factor, may_act_as_staff
-from apps.accounts.visitors import MemberVisit, SeeOther, next_address, page, signed_in_only
+from apps.accounts.visitors import MemberVisit, SeeOther, page, return_address, signed_in_only
 from apps.posts.actions import delete_post, require_deleter
 from apps.posts.editing import edit_post
 from apps.posts.models import Post
@@ -63,7 +63,7 @@ def delete(request: MemberVisit, post_id: int) -> HttpResponseBase:
         require_deleter(post_id, by=request.user)
         if not may_act_as_staff(request):
             return ask_for_second_factor(request)
-    back = next_address(request)
+    back = return_address(request)
     if request.method != "POST":
         return render(request, "timeline/delete.html", {"item": item, "back": back, "no_fab": True})
     outbox.leave(delete_post(post_id, by=request.user))
