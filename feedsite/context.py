@@ -13,7 +13,7 @@ from apps.caches.servers import are_left_alone
 
 def site(request: HttpRequest) -> dict[str, Any]:
     """`site_name`, `site_url`, `viewer` (the signed-in user or None), whether the page had to go without something
-    (`is_partial`), and whether what it is made with is slow now (`is_slow`)."""
+    (`is_partial`), whether what it is made with is slow now (`is_slow`), and where what is done on it leads back to (`way_back`)."""
     viewer = viewer_of(request)
     return {
         "site_name": settings.SITE_NAME,
@@ -21,11 +21,12 @@ def site(request: HttpRequest) -> dict[str, Any]:
         "viewer": viewer,
         "is_partial": bool(missing()),
         "is_slow": are_left_alone(),
+        "way_back": request.get_full_path() if request.method in {"GET", "HEAD"} else "/",
         "theme": viewer.theme if viewer else _theme_of(request),
     }
 
 
 def _theme_of(request: HttpRequest) -> str:
-    """What a visitor chose; pages are kept under it, so it is not whatever a cookie says."""
+    """What a visitor chose, if it is a theme."""
     chosen = request.COOKIES.get("theme", "")
     return chosen if chosen in Theme.values else Theme.AUTO

@@ -216,7 +216,11 @@ CACHES = {
             "SOCKET_TIMEOUT": 0.2,
             "IGNORE_EXCEPTIONS": True,
         },
-    }
+    },
+    "local": {  # of each process: parts of pages that depend on little, under all that they depend on
+        "BACKEND": f"django.core.cache.backends.{'dummy.DummyCache' if DEBUG else 'locmem.LocMemCache'}",
+        "OPTIONS": {"MAX_ENTRIES": 1000},
+    },
 }
 DJANGO_REDIS_LOG_IGNORED_EXCEPTIONS = True
 

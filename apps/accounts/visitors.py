@@ -4,7 +4,7 @@ from collections.abc import Callable
 from functools import wraps
 from ipaddress import AddressValueError, IPv4Address, IPv6Address, ip_address, ip_network
 from typing import Any, cast
-from urllib.parse import urlencode
+from urllib.parse import urlencode, urlsplit
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, HttpResponseRedirect
@@ -73,11 +73,23 @@ def signed_in_only(view: View) -> View:
 def next_address(request: HttpRequest, default: str = "/") -> str:
     """The address a form or link asks to go on to, if it is one of this site; else `default`."""
     asked = request.POST.get("next") or request.GET.get("next") or ""
+    return asked if _is_ours(request, asked) else default
+
+
+def return_address(request: HttpRequest, default: str = "/") -> str:
+    """Where a page that asks something leads back to: what its form or link says, else the page it was opened from."""
+    opened_from = urlsplit(request.headers.get("Referer", ""))
+    address = opened_from._replace(scheme="", netloc="", fragment="").geturl()
+    is_page = opened_from.netloc == request.get_host() and opened_from.path != request.path
+    return next_address(request, address if is_page and _is_ours(request, address) else default)
+
+
+def _is_ours(request: HttpRequest, address: str) -> bool:
     fits = url_has_allowed_host_and_scheme(
-        asked, allowed_hosts={request.get_host()}, require_https=request.is_secure()
+        address, allowed_hosts={request.get_host()}, require_https=request.is_secure()
     )
     # a bare word is no address of ours: Django's redirect would look for a view of this name
-    return asked if fits and asked.startswith(("/", "http://", "https://")) else default
+    return fits and address.startswith(("/", "http://", "https://"))
 
 
 def client_address(request: HttpRequest) -> str:

@@ -18,6 +18,7 @@ from apps.accounts.visitors import (
     Visit,
     next_address,
     page,
+    return_address,
     signed_in_only,
     viewer_id_of,
 )
@@ -88,7 +89,7 @@ def act(request: MemberVisit, handle: str, verb: str) -> HttpResponseBase:
 def block(request: MemberVisit, handle: str) -> HttpResponseBase:
     """Ask, then block."""
     other = user_by_handle(handle)
-    back = next_address(request, other.url)
+    back = return_address(request, other.url)
     if request.method != "POST":
         return render(request, "graph/block.html", {"person": other, "back": back, "no_fab": True})
     block_user(request.user, other)
@@ -116,6 +117,5 @@ def _button(request: MemberVisit, other: User) -> HttpResponse:
         "followed_by": related.followed_by,
         "blocking": related.blocking,
         "requested": related.requested,
-        "way_back": next_address(request, other.url),
     }
     return render(request, "graph/_follow_button.html", context)

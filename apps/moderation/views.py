@@ -6,7 +6,7 @@ from django.utils.translation import gettext as _
 
 from apps.accounts.forms import form_page, show_refusal
 from apps.accounts.queries import user_by_handle
-from apps.accounts.visitors import MemberVisit, SeeOther, next_address, page, signed_in_only
+from apps.accounts.visitors import MemberVisit, SeeOther, page, return_address, signed_in_only
 from apps.ids import parse_id
 from apps.moderation.actions import file_report
 from apps.moderation.forms import ReportForm
@@ -18,7 +18,7 @@ from apps.refusals import BadRequest, Invalid
 def report(request: MemberVisit, handle: str) -> HttpResponseBase:
     """Ask what is wrong, then tell the staff; `post` names the post that it is about."""
     person, form = user_by_handle(handle), ReportForm(request.POST or None)
-    back, post_ids = next_address(request, person.url), _post_ids(request)
+    back, post_ids = return_address(request, person.url), _post_ids(request)
     if request.method == "POST" and form.is_valid():
         try:
             file_report(request.user, person, **form.cleaned_data, post_ids=post_ids)

@@ -127,6 +127,9 @@ class PostContent:
     application: Application | None = None
     quote_policy: str = QuotePolicy.PUBLIC
 
+    def __hash__(self) -> int:
+        return hash((self.id, self.version))
+
     @classmethod
     def of(
         cls,

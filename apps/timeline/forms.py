@@ -1,9 +1,8 @@
 """HTML input of posts. What is allowed is decided by the actions; forms only read and show."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any, Self
+from typing import Any
 from uuid import uuid4
 
 from django import forms
@@ -13,7 +12,6 @@ from django.utils.translation import gettext_lazy as _
 
 from apps.accounts.models import User
 from apps.accounts.scripts import WRITTEN, language_by_script
-from apps.accounts.widgets import KeptSelect
 from apps.graph.circle_queries import CircleChoice, circles_to_post_to
 from apps.ids import parse_id
 from apps.posts.drafts import (
@@ -73,7 +71,7 @@ class EditForm(forms.Form):
             }
         ),
     )
-    language = forms.ChoiceField(choices=LANGUAGES, required=False, widget=KeptSelect)
+    language = forms.ChoiceField(choices=LANGUAGES, required=False)
     sensitive = forms.BooleanField(required=False)
     asks_for_alt = False  # whether it asks once for descriptions that are missing
 
@@ -126,7 +124,7 @@ class MomentForm(forms.Form):
 class ComposeForm(EditForm, MomentForm):
     """A new post; `reply_to` and `quote` are post ids, `instead_of` the number of one that could not be published."""
 
-    visibility = AudienceField(widget=KeptSelect)
+    visibility = AudienceField()
     reply_to = forms.CharField(required=False)
     quote = forms.CharField(required=False)
     idempotency_key = forms.CharField(required=False, max_length=200)
@@ -148,7 +146,7 @@ class ComposeForm(EditForm, MomentForm):
         self,
         data: Any = None,
         *,
-        author: "User | Blank",
+        author: User,
         circles: Sequence[CircleChoice] = (),
         initial: Mapping[str, Any] | None = None,
         auto_id: str = "id_%s",
@@ -236,31 +234,15 @@ class ComposeForm(EditForm, MomentForm):
         return PollDraft(options, seconds, said["poll_multiple"], said["poll_hidden"])
 
 
-@dataclass(frozen=True, slots=True)
-class Blank:
-    """All that the empty composer of the home page depends on: who writes alike sees the same one, and so it can be kept."""
+def home_composer_context(author: User) -> dict[str, Any]:
+    """What the template of the home page's empty composer needs; one query, of those who know circles.
 
-    post_visibility: str
-    post_language: str
-    post_sensitive: bool
-    asks_for_alt: bool
-    circles: tuple[CircleChoice, ...]
-
-    @classmethod
-    def of(cls, author: User) -> Self:
-        """The empty composer of somebody; one query, of those who know circles."""
-        return cls(
-            author.post_visibility,
-            author.post_language,
-            author.post_sensitive,
-            author.asks_for_alt,
-            tuple(circles_to_post_to(author)),
-        )
-
-    def context(self) -> dict[str, Any]:
-        """What the composer's template needs."""
-        names = f"{HOME_COMPOSER}_%s"
-        return composer_context(ComposeForm(author=self, circles=self.circles, auto_id=names))
+    Its fields are cached under all that they depend on: Django takes longer over them than over the posts of the page.
+    """
+    circles = tuple(circles_to_post_to(author))
+    form = ComposeForm(author=author, circles=circles, auto_id=f"{HOME_COMPOSER}_%s")
+    usual = form.initial, form.asks_for_alt, circles, get_language()
+    return {**composer_context(form), "fields_key": repr(usual)}
 
 
 def circle_id_of(text: str) -> int | None:

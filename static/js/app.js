@@ -108,8 +108,7 @@ for (const toast of document.querySelectorAll("[data-sent]")) forgetDraft(toast.
 
 // --- like, repost, bookmark: shown at once, taken back when it fails ------------------------------------
 
-function flip(form) {
-  const button = form.querySelector("button");
+function flip(button) {
   const number = button.querySelector(".n");
   const pressed = button.getAttribute("aria-pressed") === "true";
   button.setAttribute("aria-pressed", String(!pressed));
@@ -120,6 +119,10 @@ function flip(form) {
 }
 
 document.addEventListener("htmx:beforeRequest", (event) => {
+  if (event.target.matches("[form=act]") && !navigator.onLine) {
+    event.preventDefault();
+    return say(words.offline);
+  }
   if (event.target.matches(".toggle")) flip(event.target);
   if (!event.target.closest("#older") || !feed) return;
   if (feed.style.visibility) return event.preventDefault(); // its place is being looked for
@@ -153,7 +156,7 @@ document.addEventListener("htmx:beforeRequest", (event) => {
 function failed(event) {
   const source = event.detail.elt;
   if (source.matches(".toggle")) flip(source);
-  if (source.matches("form")) say(words.failed);
+  if (source.matches("form, [form=act]")) say(words.failed);
   if (source.closest("#older")) {
     source.textContent = words.again;
     feed.setAttribute("aria-busy", "false");
@@ -211,6 +214,30 @@ function keepPlace() {
     // storage may be switched off; then a reload starts at the top
   }
 }
+
+// What is done from a card leads back to the page that its post came with.
+const actForm = document.getElementById("act");
+
+function cameWith(element) {
+  let post = element.closest("#feed > *")?.previousElementSibling;
+  while (post && !post.dataset.next) post = post.previousElementSibling;
+  return post?.dataset.next ?? actForm.elements.next.value;
+}
+
+actForm?.addEventListener("submit", ({ submitter }) => {
+  const { next } = actForm.elements;
+  const here = next.value;
+  next.value = cameWith(submitter);
+  setTimeout(() => (next.value = here)); // the page may be shown again from the browser's cache
+});
+
+document.addEventListener("click", (event) => {
+  const link = event.target.closest("a[data-returns]");
+  if (!link) return;
+  const address = new URL(link.href);
+  address.searchParams.set("next", cameWith(link));
+  link.href = address;
+}, true);
 
 async function findPlace() {
   let place;

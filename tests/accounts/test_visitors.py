@@ -1,9 +1,9 @@
-"""Where a request comes from."""
+"""Where a request comes from, and where it leads back to."""
 
 import pytest
 from django.test import RequestFactory
 
-from apps.accounts.visitors import client_address
+from apps.accounts.visitors import client_address, return_address
 
 
 def _address(settings, *, hops, peer="203.0.113.9", chain=None):
@@ -33,3 +33,26 @@ def test_an_ipv4_address_in_ipv6_is_that_address(settings):
 
 def test_nonsense_from_a_proxy_is_the_proxy(settings):
     assert _address(settings, hops=1, chain="unknown") == "203.0.113.9"
+
+
+HERE = "http://testserver"
+
+
+@pytest.mark.parametrize(
+    ("query", "referer", "address"),
+    [
+        ("", "", "/@alice"),
+        ("", f"{HERE}/public?max_id=7#p8", "/public?max_id=7"),
+        ("next=/home", f"{HERE}/public", "/home"),
+        ("next=https://evil.example/", f"{HERE}/public", "/public"),
+        ("", "https://evil.example/public", "/@alice"),
+        ("", f"{HERE}//evil.example/", "/@alice"),
+        ("", f"{HERE}/\\evil.example/", "/@alice"),
+        ("", f"{HERE}/@alice/block", "/@alice"),  # the page that asks is no page to lead back to
+        ("", HERE, "/@alice"),
+        ("", "nonsense", "/@alice"),
+    ],
+)
+def test_a_page_that_asks_leads_back_to_where_it_was_opened(query, referer, address):
+    request = RequestFactory().get(f"/@alice/block?{query}", headers={"Referer": referer})
+    assert return_address(request, "/@alice") == address

@@ -62,13 +62,13 @@ def test_pressing_and_pressing_again(author, reader, visit, scripts, verb):
         button = page.locator("#feed").get_by_role("button", name=verb)
         expect(button).to_have_attribute("aria-pressed", "false")
         button.click()
-        expect(page.locator(f'form[action$="/un{verb.lower()}"] button')).to_have_attribute(
+        expect(page.locator(f'button[formaction$="/un{verb.lower()}"]')).to_have_attribute(
             "aria-pressed", "true"
         )
         page.reload()
         expect(button).to_have_attribute("aria-pressed", "true")
         button.click()
-        expect(page.locator(f'form[action$="/{verb.lower()}"] button')).to_have_attribute(
+        expect(page.locator(f'button[formaction$="/{verb.lower()}"]')).to_have_attribute(
             "aria-pressed", "false"
         )
 

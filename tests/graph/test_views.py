@@ -65,7 +65,7 @@ def test_for_htmx_only_the_button_comes_back(alice, carol, page_of):
     response = page_of(carol).post("/@alice/follow", headers=HTMX)
     assert response.status_code == 200
     assert response.text.strip().startswith(
-        '<form class="follow" method="post" action="/@alice/unfollow"'
+        '<button class="btn sm ghost" form="act" formaction="/@alice/unfollow"'
     )
 
 

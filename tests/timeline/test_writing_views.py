@@ -252,19 +252,17 @@ class TestActing:
         post, browser = publish(alice), page_of(bob)
         for way, undo in (("", "un"), ("un", "")):
             response = browser.post(
-                f"/posts/{post.pk}/{way}{verb}", {"next": f"/@alice#p{post.pk}"}
+                f"/posts/{post.pk}/{way}{verb}", {"next": "/@alice", "at": f"p{post.pk}"}
             )
             assert (response.status_code, response["Location"]) == (303, f"/@alice#p{post.pk}")
             assert f'action="/posts/{post.pk}/{undo}{verb}"' in browser.get("/@alice").text
 
     def test_for_htmx_only_the_row_comes_back(self, alice, bob, page_of):
         post = publish(alice)
-        headers = {**HTMX, "HX-Target": "a12345"}
-        response = page_of(bob).post(
-            f"/posts/{post.pk}/like", {"next": "/public#p12345"}, headers=headers
-        )
+        asked = {"next": "/public", "at": "p12345"}
+        response = page_of(bob).post(f"/posts/{post.pk}/like", asked, headers=HTMX)
         assert response.text.strip().startswith('<div class="acts" id="a12345"')
-        assert 'value="/public#p12345"' in response.text
+        assert 'value="p12345"' in response.text
         assert "Like, 1 like<" in response.text
         assert "<article" not in response.text
 
@@ -278,6 +276,12 @@ class TestActing:
         post = publish(alice)
         response = page_of(alice).post(f"/posts/{post.pk}/like", {"next": "https://evil.example/"})
         assert response["Location"] == "/"
+
+    @pytest.mark.parametrize("at", ["", "x", "p", "p1\r\nX: y", "p" + "1" * 20])
+    def test_leads_to_no_odd_place_on_a_page(self, alice, page_of, at):
+        asked = {"next": "/public", "at": at}
+        response = page_of(alice).post(f"/posts/{publish(alice).pk}/like", asked)
+        assert response["Location"] == "/public"
 
     def test_visitors_are_sent_to_the_login(self, alice):
         post = publish(alice)

@@ -58,6 +58,7 @@ class _Forms(HTMLParser):
         self.links: set[str] = set()
         self._page = page
         self._open: Form | None = None
+        self._named: dict[str, Form] = {}
         self._select = ""
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
@@ -70,30 +71,26 @@ class _Forms(HTMLParser):
                 "multipart" in given.get("enctype", ""),
             )
             self.found.append(self._open)
-        elif self._open is not None:
-            self._field(tag, given)
+            self._named[given.get("id", "")] = self._open
+        elif (form := self._named.get(given.get("form", "-"), self._open)) is not None:
+            self._field(form, tag, given)
 
-    def _field(self, tag: str, given: dict[str, str]) -> None:
-        form = self._open
-        if form is None:
-            return
+    def _field(self, form: Form, tag: str, given: dict[str, str]) -> None:
         if tag == "select":
             self._select = given.get("name", "")
         if tag == "option" and self._select:
             form.fields.append((self._select, "option", given.get("value", "")))
-        elif tag in {"input", "textarea", "button", "select"} and given.get("name"):
-            form.fields.append((given["name"], given.get("type", tag), given.get("value", "")))
-        other = given.get("formaction")
-        if tag == "button" and other:
+            return
+        fields = []
+        if tag in {"input", "textarea", "button", "select"} and given.get("name"):
+            fields = [(given["name"], given.get("type", tag), given.get("value", ""))]
+        if tag == "button" and given.get("formaction"):
+            action = urljoin(form.page, given["formaction"])
             self.found.append(
-                Form(
-                    form.page,
-                    urljoin(form.page, other),
-                    form.method,
-                    form.multipart,
-                    list(form.fields),
-                )
+                Form(form.page, action, form.method, form.multipart, [*form.fields, *fields])
             )
+        else:
+            form.fields += fields
 
     def handle_endtag(self, tag: str) -> None:
         if tag == "form":

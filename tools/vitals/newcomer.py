@@ -84,7 +84,7 @@ class Newcomer:
         self.tab.goto(self.friend)
         post = self._posts.first
         post.get_by_role("button", name="Repost").click()
-        expect(post.locator("form[action$='/unrepost'] button")).to_be_visible()
+        expect(post.locator("button[formaction$='/unrepost']")).to_be_visible()
 
     def quotes(self) -> None:
         """It, with words in Chinese."""

@@ -39,10 +39,8 @@ def exact(number: int) -> str:
 
 
 @register.filter
-def badge(number: int | str) -> str:
-    """How many are unread, in the little room of a menu; nothing for none. What is worded already stays as it is."""
-    if isinstance(number, str):
-        return number
+def badge(number: int) -> str:
+    """How many are unread, in the little room of a menu; nothing for none."""
     return "" if not number else str(number) if number < BADGE_MOST else f"{BADGE_MOST - 1}+"
 
 

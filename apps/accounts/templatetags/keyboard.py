@@ -22,8 +22,6 @@ def shortcuts(context: Context) -> list[Shortcut]:
 @register.simple_tag(takes_context=True)
 def key_map(context: Context) -> str:
     """What each key does, as JSON for the script."""
-    if "keys" in context:
-        return str(context["keys"])
     return _as_json(*wish_of(context.get("viewer")))
 
 

@@ -1,7 +1,6 @@
 """How people look: avatars and banners drawn from the handle, the language of a name."""
 
-from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 from zlib import crc32
 
 import regex
@@ -9,6 +8,7 @@ from django import template
 from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
 
+from apps.accounts.models import User
 from apps.accounts.scripts import html_language, language_by_script
 
 register = template.Library()
@@ -28,15 +28,18 @@ SIDES = {"xs": 24, "sm": 36, "": 44, "xl": 96}
 _GRAPHEME = regex.compile(r"\X")
 
 
-@dataclass(frozen=True, slots=True)
-class Looks:
+class Looks(NamedTuple):
     """What pages show of an account, and nothing else of it."""
 
-    pk: int
     handle: str
     name: str
     url: str
     avatar_url: str
+
+    @classmethod
+    def of(cls, user: User) -> "Looks":
+        """How an account looks now."""
+        return cls(user.handle, user.name, user.url, user.avatar_url)
 
 
 class Named(Protocol):

@@ -13,6 +13,6 @@ register = template.Library()
 @register.inclusion_tag("announcements/_list.html", takes_context=True)
 def announcements(context: Context) -> dict[str, Any]:
     """What the viewer has not read yet."""
-    kept = ("viewer", "csrf_token", "request")
+    names = ("viewer", "csrf_token", "request")
     shown = announcements_for(context["viewer"])
-    return {"shown": shown, **{name: context[name] for name in kept if name in context}}
+    return {"shown": shown, **{name: context[name] for name in names if name in context}}

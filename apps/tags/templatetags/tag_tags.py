@@ -1,11 +1,9 @@
 """What is talked about, beside any page."""
 
-from typing import NamedTuple
+from typing import Any
 
 from django import template
-from django.utils.safestring import SafeString
 
-from apps.accounts.templatetags.kept import kept
 from apps.tags.queries import KnownTag, talked_about
 
 register = template.Library()
@@ -14,23 +12,10 @@ WIDTH, HEIGHT = 72, 28  # of a line of days, in the units of its drawing
 EDGE = 2  # room for the width of the line
 
 
-class Trend(NamedTuple):
-    """A tag as the card of those that are used most shows it."""
-
-    name: str
-    url: str
-    uses: int
-    line: str
-
-
-@register.simple_tag
-def trending_tags(limit: int = 3) -> SafeString:
+@register.inclusion_tag("tags/_trending.html")
+def trending_tags(limit: int = 3) -> dict[str, Any]:
     """A card of the tags that are used most now; nothing when there are none."""
-    tags = (
-        Trend(one.tag.name, one.tag.url, one.uses, line_of_days(one))
-        for one in talked_about()[:limit]
-    )
-    return kept("tags/_trending.html", tags=tuple(tags))
+    return {"tags": talked_about()[:limit]}
 
 
 @register.filter

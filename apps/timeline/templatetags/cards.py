@@ -7,17 +7,16 @@ from typing import Any
 from django import template
 from django.conf import settings
 from django.template import Context
-from django.utils.safestring import SafeString
 from django.utils.text import Truncator
 from django.utils.translation import gettext, ngettext
 
 from apps.accounts.scripts import html_language
 from apps.accounts.templatetags.amounts import compact, exact
-from apps.accounts.templatetags.kept import kept
 from apps.engagement.queries import PollResult
 from apps.posts.content import Picture
 from apps.posts.models import Visibility
 from apps.timeline.items import FeedItem, circle_label
+from apps.timeline.post_card import ShownPost
 
 register = template.Library()
 
@@ -33,7 +32,7 @@ def reach(visibility: str) -> str:
 
 
 @register.filter
-def audience(item: FeedItem) -> str:
+def audience(item: FeedItem | ShownPost) -> str:
     """Who may see a post: its visibility, or the circle it is for."""
     if item.post.circle_id is not None:
         return circle_label(item.circle_name)
@@ -70,7 +69,7 @@ class PollOption:
 
 
 @register.filter
-def poll_options(item: FeedItem) -> list[PollOption]:
+def poll_options(item: FeedItem | ShownPost) -> list[PollOption]:
     """The options of a post's poll."""
     poll, result = item.post.poll, item.poll or PollResult()
     titles = poll.options if poll else ()
@@ -86,49 +85,37 @@ def poll_options(item: FeedItem) -> list[PollOption]:
     ]
 
 
-@dataclass(frozen=True, slots=True)
-class Said:
-    """What the page of a post says of it to other sites."""
-
-    url: str
-    author: str = ""  # of a public post, like the rest
-    text: str = ""
-    is_indexable: bool = False
-    picture: Picture | None = None
-
-
-@register.simple_tag
-def post_meta(item: FeedItem) -> SafeString:
+@register.inclusion_tag("timeline/_post_meta.html")
+def post_meta(item: FeedItem) -> dict[str, Any]:
     """What the page of a post says of it to other sites; of restricted posts hardly anything."""
     shown = item.shown
     post, author = shown.post, shown.author
+    about: dict[str, Any] = {
+        "site_name": settings.SITE_NAME,
+        "site_url": settings.SITE_URL,
+        "url": shown.url,
+    }
     if post.visibility == Visibility.PUBLIC:
         hides = post.sensitive or post.content_warning or not post.pictures
-        said = Said(
-            shown.url,
-            f"{author.name} (@{author.handle})",
-            post.content_warning or Truncator(post.body).chars(SAID_MOST),
-            author.is_indexable,
-            None if hides else post.pictures[0],
-        )
-    else:
-        said = Said(shown.url)
-    values = {"site_name": settings.SITE_NAME, "site_url": settings.SITE_URL}
-    return kept("timeline/_post_meta.html", shown=said, **values)
+        about |= {
+            "author": f"{author.name} (@{author.handle})",
+            "text": post.content_warning or Truncator(post.body).chars(SAID_MOST),
+            "is_indexable": author.is_indexable,
+            "picture": None if hides else post.pictures[0],
+        }
+    return about
 
 
 @register.inclusion_tag("timeline/_toggle.html", takes_context=True)
 def toggle(context: Context, verb: str) -> dict[str, Any]:
-    """A like, repost or bookmark button: a form of its own, for visitors a link to the login page."""
+    """A like, repost or bookmark button of the page's form; for visitors a link to the login page."""
     shown, (look, symbol) = context["shown"], _LOOKS[verb]
     pressed, number, label = _STATES[verb](shown)
     return {
-        "viewer": context.get("viewer"),
-        "csrf_token": context.get("csrf_token"),
-        "address": f"/posts/{shown.id}/{'un' if pressed else ''}{verb}",
+        "is_member": context["is_member"],
+        "address": f"/posts/{shown.post.id}/{'un' if pressed else ''}{verb}",
         "url": shown.url,
-        "anchor": str(context["anchor"]),
-        "back": context["back"],
+        "anchor": context["anchor"],
         "verb": verb,
         "pressed": "true" if pressed else "false",
         "label": label,
@@ -140,23 +127,23 @@ def toggle(context: Context, verb: str) -> dict[str, Any]:
     }
 
 
-def _like_state(shown: FeedItem) -> tuple[bool, int, str]:
+def _like_state(shown: ShownPost) -> tuple[bool, int, str]:
     number = shown.counts.likes
     label = ngettext("Like, %(number)s like", "Like, %(number)s likes", number)
     return shown.flags.liked, number, label % {"number": exact(number)}
 
 
-def _repost_state(shown: FeedItem) -> tuple[bool, int, str]:
+def _repost_state(shown: ShownPost) -> tuple[bool, int, str]:
     number = shown.counts.reposts
     label = ngettext("Repost, %(number)s repost", "Repost, %(number)s reposts", number)
     return shown.flags.reposted, number, label % {"number": exact(number)}
 
 
-def _bookmark_state(shown: FeedItem) -> tuple[bool, int, str]:
+def _bookmark_state(shown: ShownPost) -> tuple[bool, int, str]:
     return shown.flags.bookmarked, 0, gettext("Bookmark")
 
 
-_STATES: dict[str, Callable[[FeedItem], tuple[bool, int, str]]] = {
+_STATES: dict[str, Callable[[ShownPost], tuple[bool, int, str]]] = {
     "like": _like_state,
     "repost": _repost_state,
     "bookmark": _bookmark_state,

@@ -1,10 +1,10 @@
 """What a reader does with a post: like, repost, bookmark, pin, mute its thread, and the way back."""
 
+import re
 from collections.abc import Callable
 
 from django.contrib import messages
-from django.http import HttpResponseBase
-from django.shortcuts import render
+from django.http import HttpResponse, HttpResponseBase
 from django.views.decorators.http import require_POST
 
 from apps.accounts.models import User
@@ -14,8 +14,11 @@ from apps.engagement.actions import bookmark_post, like_post, unbookmark_post, u
 from apps.posts.editing import pin_post, unpin_post
 from apps.posts.muting import mute_thread, unmute_thread
 from apps.refusals import Invalid
+from apps.timeline.post_card import Viewer, actions_of
 from apps.timeline.publishing import repost, undo_repost
 from apps.timeline.thread import one_item
+
+_CARD = re.compile(r"p([0-9]{1,19})")
 
 ACTS: dict[str, Callable[[User, int], object]] = {
     "like": like_post,
@@ -52,11 +55,10 @@ def _choices(request: MemberVisit) -> list[int]:
 def act(request: MemberVisit, post_id: int, verb: str) -> HttpResponseBase:
     """Do it, and go back to the post; for htmx only the row of buttons."""
     ACTS[verb](request.user, post_id)
-    back = next_address(request)
+    # the card that the button stands in, which for a repost has another id than the post
+    found = _CARD.fullmatch(request.POST.get("at", ""))
     if not request.htmx:
-        return SeeOther(back)
+        back = next_address(request)
+        return SeeOther(f"{back.partition('#')[0]}#{found[0]}" if found else back)
     item = one_item(request.user.pk, post_id)
-    # the row is named after the card it stands in, which for a repost has another id than the post
-    anchor = (request.htmx.target or "").removeprefix("a") or str(item.id)
-    context = {"shown": item.shown, "anchor": anchor, "way_back": back.partition("#")[0]}
-    return render(request, "timeline/_acts.html", context)
+    return HttpResponse(actions_of(item, Viewer.of(request.user), anchor=found[1] if found else ""))

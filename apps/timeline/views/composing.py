@@ -24,6 +24,7 @@ from apps.posts.text import RAW_MAX_CHARACTERS
 from apps.posts.uploads import uploaded_picture, withdraw_picture
 from apps.refusals import NotFound, Refusal, TooMany
 from apps.timeline import publishing
+from apps.timeline.folding import Row
 from apps.timeline.forms import (
     CIRCLE_PREFIX,
     FIELD_NAMES,
@@ -152,17 +153,16 @@ def _done(request: MemberVisit, made: Made) -> HttpResponseBase:
 
 def _put_in(request: MemberVisit, made: Post, said: dict[str, str]) -> HttpResponse:
     """The new post in the page it was written on: above all others at home, with an empty composer; else below what it answers."""
-    item, back = one_item(request.user.pk, made.pk), request.htmx.current_url_abs_path or "/"
-    card = {"item": item, "way_back": back.partition("#")[0]}
+    item = one_item(request.user.pk, made.pk)
     if _inline_id(request) == HOME_COMPOSER:
         form = form_of(request)
         form.fields["body"].widget.attrs["autofocus"] = True  # who writes goes on writing
-        context = {**card, "inline": HOME_COMPOSER, **composer_context(form)}
+        context = {"items": [item], "inline": HOME_COMPOSER, **composer_context(form)}
         response = reswap(render(request, "timeline/_posted.html", context), "afterbegin")
         # told before the new composer is there, which would take the draft up again
         return trigger_client_event(retarget(response, "#feed"), "posted", said, after="receive")
-    context = {**card, "in_thread": True, "position": 2}
-    response = reswap(render(request, "timeline/_card.html", context), "afterend")
+    context = {"rows": [Row(item, in_thread=True, joined=False, folded=0)], "place": 1}
+    response = reswap(render(request, "timeline/_rows.html", context), "afterend")
     return trigger_client_event(retarget(response, "closest .post"), "posted", said, after="settle")
 
 

@@ -1,6 +1,5 @@
 """Pages to read: timelines, profiles, threads."""
 
-from collections.abc import Collection
 from typing import Any
 
 from django.conf import settings
@@ -12,7 +11,6 @@ from django.views.decorators.http import require_safe
 
 from apps.accounts.models import User
 from apps.accounts.queries import user_by_handle
-from apps.accounts.templatetags.pages import kept_page
 from apps.accounts.templatetags.people import name_of
 from apps.accounts.visitors import MemberVisit, Visit, signed_in_only, viewer_id_of, viewer_of
 from apps.engagement.actions import read_post
@@ -24,7 +22,7 @@ from apps.stages import stage
 from apps.tags.queries import known, tag_named
 from apps.timeline.bookmarks import bookmarks_timeline, favourites_timeline
 from apps.timeline.folding import rows_of
-from apps.timeline.forms import HOME_COMPOSER, Blank, new_key
+from apps.timeline.forms import HOME_COMPOSER, home_composer_context
 from apps.timeline.home import home_timeline
 from apps.timeline.items import FeedItem
 from apps.timeline.listed import list_timeline
@@ -76,11 +74,8 @@ def home(request: MemberVisit) -> HttpResponse:
         place=str(Place.of(page)),
         # where the newest posts stand, a new one is put above them; elsewhere the page is loaded anew
         inline=HOME_COMPOSER if page.items and cursor == Cursor() else "",
-        blank=Blank.of(request.user),
-        idempotency_key=new_key(),
         is_top=cursor.max_id is None,
-        under=("has_items", "is_top"),
-        new=("place",),
+        **home_composer_context(request.user),
     )
 
 
@@ -190,8 +185,6 @@ def profile(request: Visit, handle: str, *, tab: str = "posts") -> HttpResponseB
         "timeline/profile.html",
         page,
         sieve=FilterContext.ACCOUNT,
-        under=("has_items", "has_pinned", "is_blocked", "is_top", "tab"),
-        new=("heading", "title", "url"),
         **context,
     )
 
@@ -206,8 +199,7 @@ def post(request: Visit, handle: str, post_id: int) -> HttpResponseBase:
     focus = found.focus.shown
     context = {"thread": found, "rows": rows_of(focus, found.descendants)}
     if request.htmx:
-        back = (request.htmx.current_url_abs_path or focus.url).partition("#")[0]
-        return render(request, "timeline/_rows.html", {**context, "way_back": back, "place": 1})
+        return render(request, "timeline/_rows.html", {**context, "place": 1})
     if request.method == "GET" and (viewer := viewer_of(request)):
         read_post(viewer, focus.id)
     context |= {
@@ -219,13 +211,8 @@ def post(request: Visit, handle: str, post_id: int) -> HttpResponseBase:
         "focus_id": focus.id,
         "can_repost": focus.can_repost,
         "has_more": found.more,
-        "way_back": request.get_full_path(),
     }
-    under, new = (
-        ("can_repost", "has_more"),
-        ("author", "author_url", "embed_url", "focus_id", "title"),
-    )
-    return kept_page(request, "timeline/thread.html", context, under=under, new=new)
+    return render(request, "timeline/thread.html", context)
 
 
 def _title(shown: FeedItem) -> str:
@@ -239,23 +226,13 @@ def _feed(
     page: Page[FeedItem],
     *,
     sieve: FilterContext | None = None,
-    under: Collection[str] | None = None,
-    new: Collection[str] = (),
     **context: Any,
 ) -> HttpResponse:
-    """The page around a feed, or for htmx only what comes next in it. `sieve`: where filters see it.
-
-    `under` and `new`, as `kept_page` has them, for a page that is kept.
-    """
+    """The page around a feed, or for htmx only what comes next in it. `sieve`: where filters see it."""
     with stage("present"):
         context["page"] = shown = sifted_page(viewer_of(request), sieve, page)
         context["has_items"] = bool(shown.items)
-        context["way_back"] = request.get_full_path()  # every card asks
-        if request.htmx:
-            return render(request, "timeline/_page.html", context)
-        if under is None:
-            return render(request, template, context)
-        return kept_page(request, template, context, under=under, new=new)
+        return render(request, "timeline/_page.html" if request.htmx else template, context)
 
 
 def _standing(viewer_id: int | None, owner: User) -> Relationship:

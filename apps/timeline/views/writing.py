@@ -10,7 +10,7 @@ from django_htmx.http import HttpResponseClientRedirect
 
 from apps.accounts.forms import form_page, show_refusal
 from apps.accounts.verification import ask_for_second_factor, may_act_as_staff
-from apps.accounts.visitors import MemberVisit, SeeOther, next_address, page, signed_in_only
+from apps.accounts.visitors import MemberVisit, SeeOther, page, return_address, signed_in_only
 from apps.posts.actions import require_deleter
 from apps.posts.models import Post
 from apps.posts.uploads import uploaded_pictures
@@ -61,7 +61,7 @@ def delete(request: MemberVisit, post_id: int) -> HttpResponseBase:
         require_deleter(post_id, by=request.user)
         if not may_act_as_staff(request):
             return ask_for_second_factor(request)
-    back = next_address(request)
+    back = return_address(request)
     if request.method != "POST":
         return render(request, "timeline/delete.html", {"item": item, "back": back, "no_fab": True})
     publishing.delete(post_id, by=request.user)

@@ -15,6 +15,8 @@ PAGE = """
 <textarea name="body"></textarea><select name="visibility"><option value="public"></option><option value="circle:1"></option></select>
 <input type="file" name="file"><button name="remove" value="7" formaction="/posts/1/like">-</button></form>
 <form action="/search"><input name="q"></form>
+<form id="act" method="post"><input type="hidden" name="next" value="/"></form>
+<button form="act" formaction="/posts/2/like" name="at" value="p2"></button><button form="act" formaction="/posts/2/pin"></button>
 """
 
 
@@ -42,7 +44,16 @@ def test_forms_are_read_from_pages():
     parser = _Forms("/home")
     parser.feed(PAGE)
     forms = {one.action: one for one in parser.found}
-    assert set(forms) == {"/posts", "/posts/1/like", "/search"}
+    assert set(forms) == {
+        "/posts",
+        "/posts/1/like",
+        "/posts/2/like",
+        "/posts/2/pin",
+        "/search",
+        "/home",
+    }
+    assert [name for name, _kind, _value in forms["/posts/2/like"].fields] == ["next", "at"]
+    assert [name for name, _kind, _value in forms["/posts/2/pin"].fields] == ["next"]
     assert forms["/search"].method == "GET"
     assert forms["/posts"].multipart
     assert {("visibility", "option", "circle:1"), ("file", "file", "")} <= set(
