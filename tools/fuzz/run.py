@@ -11,7 +11,14 @@ from drf_spectacular.generators import SchemaGenerator
 from drf_spectacular.renderers import OpenApiJsonRenderer
 from rich.console import Console
 from rich.markup import escape
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TaskID,
+    TextColumn,
+    TimeRemainingColumn,
+)
 from rich.table import Table
 
 from tools.fuzz.api import ApiCases
@@ -29,7 +36,7 @@ THREADS = 6
 
 def _document() -> dict[str, Any]:
     """The OpenAPI document, as programs read it."""
-    schema = SchemaGenerator().get_schema(request=None, public=True)  # type: ignore[no-untyped-call]
+    schema = SchemaGenerator().get_schema(request=None, public=True)  # type: ignore[no-untyped-call]  # of the library
     found: dict[str, Any] = json.loads(OpenApiJsonRenderer().render(schema))
     return found
 
@@ -84,12 +91,12 @@ class Fuzz:
         yield from self._forms.of_round(number, forms, people, self._senders.fetch)
         yield from self._api.of_round(number, each, people)
 
-    def _told(self, cases: Iterator[Case], bar: Progress, task: object) -> Iterator[Case]:
+    def _told(self, cases: Iterator[Case], bar: Progress, task: TaskID) -> Iterator[Case]:
         for case in cases:
             done = self._senders.results.total
             if done >= self._options.requests:
                 return
-            bar.update(task, completed=done, description=f"{self._failed()} failures")  # type: ignore[arg-type]
+            bar.update(task, completed=done, description=f"{self._failed()} failures")
             now = time.monotonic()
             if not self._console.is_terminal and now - self._line_at > LINE_SECONDS:
                 self._line_at = now

@@ -5,6 +5,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import django
@@ -100,7 +101,7 @@ def fuzzed_site(processes: int) -> Iterator[Site]:
             port = free_port()
             command = programs.web(host="127.0.0.1", port=port)
             _start(stack, site, f"web{number}", command, environment)
-            wait_until(lambda port=port: _answers(port), site.children[-1], seconds=START_SECONDS)  # type: ignore[misc]
+            wait_until(partial(_answers, port), site.children[-1], seconds=START_SECONDS)
             site.ports.append(port)
         _start(stack, site, "worker", programs.worker(concurrency=1), environment)
         site.started_with = {child.pid: children_of(child.pid) for child in site.children}
@@ -116,6 +117,6 @@ def _start(
 
 
 def _answers(port: int) -> bool:
-    from tools.fuzz.sender import Sender  # noqa: PLC0415
+    from tools.fuzz.sender import Sender  # noqa: PLC0415 -- once Django is set up
 
     return Sender([port]).is_up()
