@@ -12,7 +12,6 @@ from apps.accounts.forms import form_page, show_refusal
 from apps.accounts.verification import ask_for_second_factor, may_act_as_staff
 from apps.accounts.visitors import MemberVisit, SeeOther, page, return_address, signed_in_only
 from apps.posts.actions import require_deleter
-from apps.posts.models import Post
 from apps.posts.uploads import uploaded_pictures
 from apps.refusals import NotFound, Refusal
 from apps.timeline import publishing
@@ -75,7 +74,7 @@ def delete(request: MemberVisit, post_id: int) -> HttpResponseBase:
 
 def _edit(
     request: MemberVisit, post_id: int, form: EditForm, said: PictureForm, pictures: Settled
-) -> Post:
+) -> None:
     data = form.cleaned_data
     changes: dict[str, Any] = {"content_warning": data["content_warning"], "language": form.written_language}  # fmt: skip
     if said.is_there:
