@@ -183,7 +183,7 @@ def test_every_parameter_of_a_query_is_read(alice, api_of, document, world, reco
         address = path.format(**world)
         answer = getattr(caller, method)(f"{address}?{query}")
         assert answer.status_code in {200, 404}, (path, query, answer.content)
-        bare = {name.removesuffix("[]") for name in recorded.names}
+        bare = {name.removesuffix("[]") for name in recorded.names if name}
         ignored |= {
             (method, path, name)
             for name in names.keys() - WITHOUT_EFFECT.keys()
