@@ -317,7 +317,7 @@ class TestInline:
         made = Post.objects.get(author=bob)
         assert card.status_code == 200
         assert f'id="p{made.pk}"' in card.text
-        assert 'value="/public#p' in card.text
+        assert f'name="at" value="p{made.pk}"' in card.text
         assert card["HX-Retarget"] == "closest .post"
         assert f'"draft": "reply:{post.pk}"' in card["HX-Trigger-After-Settle"]
 
@@ -361,7 +361,7 @@ class TestAtHome:
         assert '"draft": "new"' in answer["HX-Trigger"]
         card, composer = answer.text.split('<form class="composer', 1)
         assert f'id="p{made.pk}"' in card
-        assert f'value="/#p{made.pk}"' in card  # the way back is the page it stands on
+        assert f'name="at" value="p{made.pk}"' in card  # the way back is the page it stands on
         assert 'id="composer"' in composer
         assert 'hx-swap-oob="true"' in composer
         assert "Look." not in composer

@@ -87,7 +87,7 @@ def test_the_page_leads_to_the_rest_and_a_script_puts_it_in(deep, page_of, bob):
     assert "<html" not in part
     assert ids_in(part) == [deep[3].pk, deep[4].pk]
     assert "Show 2 more replies" in part
-    assert 'value="/@alice/1#p' in part  # acting leads back to the page it stands on
+    assert f'name="at" value="p{deep[3].pk}"' in part  # acting leads back to where it stands
 
 
 def test_only_who_opens_a_post_has_read_it(deep, page_of, bob):

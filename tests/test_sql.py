@@ -1,0 +1,52 @@
+"""What is read by statements that are written by hand is what the ORM would read."""
+
+import pytest
+
+from apps.accounts.models import User, UserCounts
+from apps.accounts.queries import personal_token, user_by_handle, user_of_session
+from apps.graph.queries import suggestions
+
+pytestmark = pytest.mark.django_db
+
+
+def assert_same(found, exact):
+    assert found == exact
+    assert not found.get_deferred_fields()
+    for field in type(exact)._meta.concrete_fields:
+        assert getattr(found, field.attname) == getattr(exact, field.attname)
+
+
+def test_an_account_has_every_field_and_its_counts(alice, carol, django_assert_num_queries):
+    User.objects.filter(pk=alice.pk).update(lines=[["Home", "Bath 100% 'x'"]], bio="Hello.")
+    UserCounts.objects.filter(pk=alice.pk).update(posts=7)
+    exact = User.objects.select_related("counts").get(pk=alice.pk)
+    for read in (
+        lambda: user_of_session(alice.pk),
+        lambda: user_by_handle("@Alice"),
+        lambda: suggestions(carol, limit=1)[0],
+    ):
+        with django_assert_num_queries(1):
+            found = read()
+            assert_same(found.counts, exact.counts)
+        assert_same(found, exact)
+        assert found.lines == [["Home", "Bath 100% 'x'"]]
+
+
+def test_an_account_that_was_read_can_be_saved(alice):
+    found = user_of_session(alice.pk)
+    assert found
+    found.display_name = "Ada"
+    found.save(update_fields=["display_name"])
+    alice.refresh_from_db()
+    assert alice.display_name == "Ada"
+
+
+def test_an_account_without_counts_is_an_account():
+    bare = User.objects.create(handle="bare", password="!")
+    found = user_of_session(bare.pk)
+    assert found == bare
+    assert not UserCounts.objects.filter(user=bare).exists()
+
+
+def test_values_are_no_sql(alice):
+    assert personal_token("' OR 'a' = 'a") is None
