@@ -14,7 +14,7 @@ from runner.says import say
 DEFAULT_DEMO = "small"
 TRUE = ("1", "true", "yes", "on", "y", "ok")
 STATIC_SOURCES = ("static", "apps/*/static")
-STATIC_STORAGE = ROOT / "feedsite" / "staticfiles.py"  # decides what is made of them
+STATIC_STORAGE = ROOT / "feedsite" / "files" / "staticfiles.py"  # decides what is made of them
 
 
 def migrate(data: DataDir, environment: Mapping[str, str]) -> None:

@@ -202,7 +202,7 @@ def test_what_is_found_while_somebody_types(alice, bob, page_of):
     assert f'id="p{post.pk}"' in part
     assert "2 results" in part
     assert 'hx-swap-oob="true"' in part.split('id="kinds"')[1].split(">")[0]
-    assert f'value="/search?q=tea#p{post.pk}"' in part
+    assert f'name="at" value="p{post.pk}"' in part
     assert "Nothing was found." in browser.get("/search?q=zzz", headers=htmx).text
     page = browser.get("/search?q=tea").text
     assert "hx-swap-oob" not in page

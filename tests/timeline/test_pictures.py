@@ -11,9 +11,9 @@ from apps.posts.content import Picture
 LARGE = Picture(1, "/media/large.webp", 2048, 1365, "A wall", "/media/small.webp")
 
 
-def drawn(*pictures, position=1):
+def drawn(*pictures, place=1):
     shown = SimpleNamespace(post=SimpleNamespace(pictures=pictures))
-    page = render_to_string("timeline/_pictures.html", {"shown": shown, "position": position})
+    page = render_to_string("timeline/_pictures.html", {"shown": shown, "place": place})
     return re.findall(r"<a .*?</a>", page)
 
 
@@ -45,5 +45,5 @@ def test_what_is_seen_first_is_loaded_first():
     assert "fetchpriority" in first
     assert "fetchpriority" not in second
     assert "loading" not in first + second
-    assert "fetchpriority" not in drawn(LARGE, position=2)[0]
-    assert 'loading="lazy"' in drawn(LARGE, position=3)[0]
+    assert "fetchpriority" not in drawn(LARGE, place=2)[0]
+    assert 'loading="lazy"' in drawn(LARGE, place=3)[0]
