@@ -9,8 +9,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Generic, TypeVar
 from urllib.parse import urlencode
 
-from apps.ids import parse_id
-from apps.refusals import BadRequest
+from apps.errors import BadRequest
+from feedcache.ids import parse_id
 
 T = TypeVar("T")
 U = TypeVar("U")

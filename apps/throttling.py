@@ -1,6 +1,6 @@
 """Throttling: the limits of `settings.RATE_LIMITS`, checked where the thing is done, so that pages and programs share one count.
 
-`apps.caches.rate_limit` counts; `feedsite.middleware.rate_limits` limits the requests of programs and tells them what is left.
+`feedcache.rate_limit` counts; `feedsite.middleware.rate_limits` limits the requests of programs and tells them what is left.
 """
 
 from collections.abc import Sequence
@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from django.conf import settings
 from django.utils.translation import gettext as _
 
-from apps.caches.rate_limit import Limit, RateLimitResult, count_each
-from apps.refusals import TooMany
+from apps.errors import TooMany
+from feedcache.rate_limit import Limit, RateLimitResult, count_each
 
 SITE = "site"
 

@@ -7,7 +7,7 @@ from rest_framework import exceptions as drf
 from rest_framework.response import Response
 from rest_framework.views import exception_handler, set_rollback
 
-from apps.refusals import Invalid, Refusal, TooMany, Unavailable
+from apps.errors import Invalid, Refusal, TooMany, Unavailable
 from feedsite.errors import CODES, problem, wait_text
 
 

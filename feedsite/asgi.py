@@ -7,11 +7,11 @@ import django
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "feedsite.settings")
 django.setup()
 
-from apps.caches import listener  # needs the settings
 from apps.streaming.server import Server
+from feedcache.memcached import topology_listener
 from feedsite.checks import stop_if_refused
 
 stop_if_refused()
 
 application = Server()
-listener.start("streaming")
+topology_listener.start("streaming")

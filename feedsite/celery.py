@@ -16,7 +16,7 @@ from celery.signals import (
 from django.core.cache import close_caches
 from django.db import close_old_connections
 
-from apps.caches import listener
+from feedcache.memcached import topology_listener
 from feedsite.checks import stop_if_refused
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "feedsite.settings")
@@ -50,7 +50,7 @@ def check_settings(**_signal: Any) -> None:
 @worker_process_init.connect
 def follow_topology(**_signal: Any) -> None:
     """The worker and each of its children use what staff decide, at once."""
-    listener.start("worker")
+    topology_listener.start("worker")
     settle()
 
 
@@ -58,7 +58,7 @@ def follow_topology(**_signal: Any) -> None:
 @beat_embedded_init.connect
 def follow_topology_in_beat(**_signal: Any) -> None:
     """Beat keeps nothing in caches, but staff want to see that all processes agree."""
-    listener.start("beat")
+    topology_listener.start("beat")
     settle()
 
 

@@ -6,9 +6,9 @@ from django.conf import settings
 from django.http import HttpRequest
 
 from apps.accounts.models import Theme
-from apps.accounts.visitors import viewer_of
-from apps.budget import missing
-from apps.caches.servers import are_left_alone
+from apps.deadline import missing
+from apps.http.requests import viewer_of
+from feedcache.redis_servers.connections import are_left_alone
 
 
 def site(request: HttpRequest) -> dict[str, Any]:

@@ -5,9 +5,10 @@ from typing import TypedDict
 from django.conf import settings
 from django.utils.translation import gettext as _
 
-from apps.entities import Object, absolute, picture_address
+from apps.addresses import absolute, picture_address
+from apps.api.entities.base import Object
+from apps.media.pixels import MAX_PIXELS
 from apps.moderation.rules import RuleJson, rules_json
-from apps.pixels import MAX_PIXELS
 from apps.posts.drafts import (
     ALT_MAX_CHARACTERS,
     MAX_PICTURES,

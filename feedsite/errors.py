@@ -12,8 +12,8 @@ from django.template.loader import render_to_string
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from apps.entities import ProblemJson, problem_json
-from apps.refusals import Invalid, Refusal, TooMany, Unavailable
+from apps.api.entities.base import ProblemJson, problem_json
+from apps.errors import Invalid, Refusal, TooMany, Unavailable
 from feedsite.middleware.request_id import current_request_id
 
 logger = logging.getLogger(__name__)

@@ -22,11 +22,12 @@ from django.utils import timezone
 from django.views.decorators.http import require_safe
 from kombu import Connection
 
-from apps.caches import listener, servers
-from apps.caches.memcached.tiers import tiers
 from apps.events.leases import State
 from apps.events.models import Event
 from apps.timeline.models import FanoutChunk, FanoutJob
+from feedcache.memcached import topology_listener
+from feedcache.memcached.tiers import tiers
+from feedcache.redis_servers import connections
 from feedsite.celery import app
 
 LIVE, READY = "/healthz/live", "/healthz/ready"
@@ -123,7 +124,7 @@ def _all_checks() -> dict[str, Callable[[], bool | str]]:
         checks["relations replicas"] = _replicas
     if tiers().is_configured:  # running without is a choice, not a fault
         checks["memcached"] = tiers().ping
-    if servers.listens():  # else nobody reports
+    if connections.listens():  # else nobody reports
         checks["workers"], checks["beat"] = _workers, _beat
     return checks
 
@@ -155,7 +156,7 @@ def _postgresql_writes() -> bool | str:
     return "PostgreSQL is read only: nothing can be posted" if read_only else True
 
 
-def _writes(server: Callable[[], servers.Redis]) -> Callable[[], bool]:
+def _writes(server: Callable[[], connections.Redis]) -> Callable[[], bool]:
     """Whether a Redis takes what is written: one that became a replica, or is full, answers every read."""
 
     def check() -> bool:
@@ -165,7 +166,7 @@ def _writes(server: Callable[[], servers.Redis]) -> Callable[[], bool]:
 
 
 def _replicas() -> bool:
-    return all(replica.ping() for replica in servers.graph_replicas())
+    return all(replica.ping() for replica in connections.graph_replicas())
 
 
 def _broker() -> bool:
@@ -188,7 +189,7 @@ def _beat() -> bool | str:
 
 
 def _reports(role: str) -> bool:
-    return any(one.role == role for one in listener.processes())
+    return any(one.role == role for one in topology_listener.processes())
 
 
 def _deliveries() -> bool | str:
@@ -207,13 +208,13 @@ def _deliveries() -> bool | str:
 _CHECKS: dict[str, Callable[[], bool | str]] = {
     "postgresql": _postgresql,
     "postgresql writes": _postgresql_writes,
-    "redis": _writes(servers.timelines),
-    "relations": _writes(servers.graph),
-    "counters": _writes(servers.counters),
-    "existence": _writes(servers.existence),
-    "limits": _writes(servers.limits),
-    "cache": _writes(servers.sessions),
-    "broadcast": _writes(servers.broadcasts),
+    "redis": _writes(connections.timelines),
+    "relations": _writes(connections.graph),
+    "counters": _writes(connections.counters),
+    "existence": _writes(connections.existence),
+    "limits": _writes(connections.limits),
+    "cache": _writes(connections.sessions),
+    "broadcast": _writes(connections.broadcasts),
     "broker": _broker,
     "deliveries": _deliveries,
 }

@@ -9,11 +9,11 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from apps.accounts.models import User
-from apps.caches.local import LocalCache
+from apps.api.openapi import Entity
 from apps.moderation.rules import RuleJson, rules_json
-from apps.openapi import Entity
+from apps.oauth.scopes import ANY_TOKEN, scopes
 from apps.posts.models import Post
-from apps.scopes import ANY_TOKEN, scopes
+from feedcache.local_cache import LocalCache
 from feedsite.entities import (
     CustomEmojiJson,
     InstanceJson,

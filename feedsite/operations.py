@@ -10,11 +10,11 @@ from rest_framework.decorators import api_view
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from apps.accounts.api import staff_of
-from apps.caches.listener import Report
-from apps.openapi import Entity, problems
-from apps.scopes import scopes
-from apps.topology.queries import Rate, Standing, fleet, rates, standings, topology_in_force
+from apps.api.accounts.accounts import staff_of
+from apps.api.openapi import Entity, problems
+from apps.oauth.scopes import scopes
+from apps.operations.queries import Rate, Standing, fleet, rates, standings, topology_in_force
+from feedcache.memcached.topology_listener import Report
 
 
 class CacheNodeJson(TypedDict):

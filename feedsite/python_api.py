@@ -9,16 +9,16 @@
     page = get_activity("bob", page.last_id)      # what came since
 
 They do what the pages and the API do, through the same actions and queries: limits, blocks and visibilities hold, and
-followers hear of it by the workers. Refusals are `apps.refusals.Refusal` with a code and a message. Ids are integers.
+followers hear of it by the workers. Refusals are `apps.errors.Refusal` with a code and a message. Ids are integers.
 """
 
 from apps.accounts.models import User
 from apps.accounts.queries import user_by_handle, user_by_id
+from apps.errors import Invalid
 from apps.graph.actions import follow_user, unfollow_user
 from apps.paging import MAX_LIMIT, Cursor
 from apps.posts.drafts import Draft
 from apps.posts.models import Visibility
-from apps.refusals import Invalid
 from apps.timeline import publishing, unread
 from apps.timeline.profile import Wanted, profile_timeline
 from apps.timeline.unread import Activity

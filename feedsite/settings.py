@@ -47,7 +47,7 @@ INSTALLED_APPS = [
     "drf_spectacular_sidecar",
     "oauth2_provider",
     "apps.events",
-    "apps.topology",
+    "apps.operations",
     "apps.accounts",
     "django_otp",
     "django_otp.plugins.otp_totp",
@@ -70,7 +70,9 @@ INSTALLED_APPS = [
     "apps.syndication",
     "apps.streaming",
     "apps.audit",
-    "apps.personal",
+    "apps.privacy",
+    "apps.api",
+    "apps.web",
     "apps.demo",
 ]
 
@@ -117,7 +119,7 @@ TEMPLATES: list[dict[str, Any]] = [
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
                 "feedsite.context.site",
-                "apps.notifications.context.unread",
+                "apps.web.context.unread",
             ],
         },
     },
@@ -353,7 +355,7 @@ CELERY_TASK_ANNOTATIONS = {
         "apps.accounts.tasks.send_mail",
         "apps.events.tasks.dispatch",
         "apps.events.tasks.sweep",
-        "apps.personal.tasks.erase",
+        "apps.privacy.tasks.erase",
         "apps.timeline.tasks.publish_due",
         "apps.timeline.tasks.cut_hand_over",
         "apps.timeline.tasks.cut_job",
@@ -391,7 +393,7 @@ CELERY_TASK_ROUTES = {
     "apps.events.tasks.sweep": {"queue": "sweep"},
     "apps.timeline.tasks.publish_due": {"queue": "sweep"},
     "apps.timeline.tasks.sweep": {"queue": "sweep"},
-    "apps.personal.tasks.sweep": {"queue": "sweep"},
+    "apps.privacy.tasks.sweep": {"queue": "sweep"},
     "apps.timeline.tasks.cut_job": {"queue": "fanout_bulk"},
     "apps.timeline.tasks.cut_hand_over": {"queue": "fanout_bulk"},
     "apps.timeline.tasks.deliver_hand_over": {"queue": "fanout_bulk"},
@@ -490,7 +492,7 @@ CELERY_BEAT_SCHEDULE = {
         "options": {"expires": 5},
     },
     "publish-topology": {
-        "task": "apps.topology.tasks.publish",
+        "task": "apps.operations.tasks.publish",
         "schedule": 5.0,
         "options": {"expires": 5},
     },
@@ -530,12 +532,12 @@ CELERY_BEAT_SCHEDULE = {
         "options": {"expires": 600},
     },
     "sweep-personal": {
-        "task": "apps.personal.tasks.sweep",
+        "task": "apps.privacy.tasks.sweep",
         "schedule": 5.0,
         "options": {"expires": 5},
     },
     "purge-personal": {
-        "task": "apps.personal.tasks.purge",
+        "task": "apps.privacy.tasks.purge",
         "schedule": 1800.0,
         "options": {"expires": 600},
     },
@@ -548,7 +550,7 @@ CELERY_BEAT_SCHEDULE = {
 
 # --- accounts -----------------------------------------------------------------------------------
 AUTH_USER_MODEL = "accounts.User"
-AUTHENTICATION_BACKENDS = ["apps.accounts.authentication.HandleOrEmailBackend"]
+AUTHENTICATION_BACKENDS = ["apps.accounts.login.HandleOrEmailBackend"]
 PASSWORD_HASHERS = [
     "django.contrib.auth.hashers.Argon2PasswordHasher",
     "django.contrib.auth.hashers.PBKDF2PasswordHasher",
@@ -660,7 +662,7 @@ STORAGES = {
 
 # --- API ------------------------------------------------------------------------------------------
 REST_FRAMEWORK = {
-    "DEFAULT_AUTHENTICATION_CLASSES": ["apps.oauth.authentication.BearerAuthentication"],
+    "DEFAULT_AUTHENTICATION_CLASSES": ["apps.api.authentication.BearerAuthentication"],
     "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
     "DEFAULT_THROTTLE_CLASSES": ["feedsite.middleware.rate_limits.ApiThrottle"],
     "DEFAULT_RENDERER_CLASSES": ["feedsite.jsonapi.FastJSONRenderer"],

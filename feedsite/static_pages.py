@@ -13,7 +13,7 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.cache import cache_control
 from django.views.decorators.http import require_safe
 
-from apps.accounts.visitors import Visit
+from apps.http.requests import Visit
 from apps.moderation.rules import rules_json
 from feedsite.health import state_of_all
 

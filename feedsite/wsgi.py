@@ -5,14 +5,14 @@ import os
 
 from django.core.wsgi import get_wsgi_application
 
-from apps.caches import listener
+from feedcache.memcached import topology_listener
 from feedsite.checks import stop_if_refused
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "feedsite.settings")
 
 application = get_wsgi_application()
 stop_if_refused()
-listener.start("web")
+topology_listener.start("web")
 
 # What is there by now stays: else the collector looks at it again and again, now and then for 0.1 s at once. Requests leave
 # few cycles behind.

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 import redis
 
-from apps.caches import servers
+from feedcache.redis_servers import connections
 from tests.services import running
 
 SLOTS = 16_384
@@ -158,9 +158,9 @@ def cluster_url(nodes: list[Server]) -> str:
 
 
 CLASSES = {
-    "REDIS_URL": servers.timelines,
-    "REDIS_GRAPH_URL": servers.graph,
-    "REDIS_EXISTENCE_URL": servers.existence,
+    "REDIS_URL": connections.timelines,
+    "REDIS_GRAPH_URL": connections.graph,
+    "REDIS_EXISTENCE_URL": connections.existence,
 }
 
 
@@ -183,4 +183,4 @@ def forget() -> None:
     """The next use connects anew."""
     for function in CLASSES.values():
         function.cache_clear()
-    servers.graph_replicas.cache_clear()
+    connections.graph_replicas.cache_clear()

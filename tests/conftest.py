@@ -9,15 +9,15 @@ from rest_framework.test import APIClient
 
 from apps.accounts.actions import issue_token
 from apps.accounts.cache import USER_COUNTS
-from apps.caches import rate_limit
-from apps.caches.listener import listener
-from apps.caches.servers import counters, graph, limits, timelines, trust_again
-from apps.caches.structures.counters.building import begin_build, end_build
 from apps.graph.actions import follow_user
+from apps.oauth.scopes import ALL
 from apps.posts.cache import POST_COUNTS
-from apps.scopes import ALL
 from apps.tags.queries import TALK
-from apps.timeline import policies
+from apps.timeline.fanout import policy
+from feedcache import rate_limit
+from feedcache.memcached.topology_listener import listener
+from feedcache.redis_servers.connections import counters, graph, limits, timelines, trust_again
+from feedcache.structures.counters.building import begin_build, end_build
 from feedsite import health
 from tests import clusters
 from tests.commits import commit_inside_tests
@@ -97,7 +97,7 @@ def _nobody_listens():
 
 @pytest.fixture(autouse=True)
 def _unknown_policies():
-    policies.forget()
+    policy.forget()
 
 
 @pytest.fixture(autouse=True)

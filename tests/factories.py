@@ -10,7 +10,7 @@ from apps.events import actions as events
 from apps.posts.actions import publish_post
 from apps.posts.drafts import Draft
 from apps.posts.models import Post
-from apps.timeline.delivery import fanout
+from apps.timeline.fanout import dispatch
 
 PASSWORD = "a long enough passphrase"
 _numbers = count(1)
@@ -44,5 +44,5 @@ def suspend(user: User) -> None:
 
 def deliver() -> None:
     """Do what the workers would do, until nothing is due."""
-    while events.run_due(limit=100) or fanout.run_due(limit=100) or mail.run_due(limit=100):
+    while events.run_due(limit=100) or dispatch.run_due(limit=100) or mail.run_due(limit=100):
         pass

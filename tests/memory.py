@@ -3,10 +3,10 @@
 import socket
 from urllib.parse import unquote_to_bytes
 
-from apps.caches.listener import listener
-from apps.caches.memcached import tiers as module
-from apps.caches.memcached.tiers import TieredCache, tiers, use_topology
-from apps.caches.memcached.wire import read_answer
+from feedcache.memcached import tiers as module
+from feedcache.memcached.protocol import read_answer
+from feedcache.memcached.tiers import TieredCache, tiers, use_topology
+from feedcache.memcached.topology_listener import listener
 
 
 def told(url, request, *, end=b"\r\n"):

@@ -2,7 +2,7 @@
 
 from django.http import HttpResponse
 
-from apps.budget import budget, go_without, missing, seconds_left, show
+from apps.deadline import budget, go_without, missing, seconds_left, show
 from feedsite.middleware.deadline import DeadlineMiddleware
 
 

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from apps import ids
+from feedcache import ids
 
 seconds = st.integers(ids.FIRST_SECOND, ids.LAST_SECOND)
 authors = st.integers(1, ids.MAX_AUTHOR_ID)

@@ -2,8 +2,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from apps.errors import BadRequest
 from apps.paging import Cursor, Page, cut, link_header
-from apps.refusals import BadRequest
 
 
 def test_an_empty_query_asks_for_the_newest_twenty():

@@ -8,10 +8,10 @@ from typing import NamedTuple
 
 import pytest
 
-from apps.caches.memcached.tiers import tiers
-from apps.caches.structures import trust
 from apps.engagement.cache import BOOKMARKS, LIKES
 from apps.engagement.tasks import tend_filters
+from feedcache.memcached.tiers import tiers
+from feedcache.structures.bloom import generations
 from tests.factories import deliver, publish
 from tests.flows.processes import wait_for
 from tests.waves import relayed
@@ -50,7 +50,7 @@ def _needs_memcached():
 
 def _built():
     tend_filters()
-    return all(trust.read(marks.name).live for marks in (LIKES, BOOKMARKS))
+    return all(generations.read(marks.name).live for marks in (LIKES, BOOKMARKS))
 
 
 @pytest.mark.parametrize("pattern", BUDGETS)

@@ -15,8 +15,8 @@ from pathlib import Path
 from shutil import rmtree
 from urllib.parse import urlsplit
 
-from apps.caches import servers
-from apps.caches.topology import Node, Topology
+from feedcache.memcached.topology import Node, Topology
+from feedcache.redis_servers import connections
 from tests import clusters
 from tests.memory import forget
 from tests.services import running
@@ -120,9 +120,9 @@ def relayed(settings, *, apart):
             if apart or not number:
                 relay(label, redis.path)
             urls[name] = f"unix://{place}?{redis.query}"
-        stack.callback(servers.counters.cache_clear)
+        stack.callback(connections.counters.cache_clear)
         stack.enter_context(clusters.addresses(settings, **urls))
-        servers.counters.cache_clear()
+        connections.counters.cache_clear()
         stack.callback(_hang_up)
         node = running().memcached[0]
         place = relay("MEMCACHED", node.address.removeprefix("unix:"))
@@ -132,5 +132,10 @@ def relayed(settings, *, apart):
 
 
 def _hang_up():
-    for client in (servers.timelines, servers.graph, servers.counters, servers.existence):
+    for client in (
+        connections.timelines,
+        connections.graph,
+        connections.counters,
+        connections.existence,
+    ):
         client().connection_pool.disconnect()

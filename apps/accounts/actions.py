@@ -15,7 +15,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from apps.accounts import mail
-from apps.accounts.cards import card_changed
+from apps.accounts.author_cache import card_changed
 from apps.accounts.emails import clean_email, email_errors, give_email
 from apps.accounts.models import (
     HANDLE_PATTERN,
@@ -32,13 +32,13 @@ from apps.accounts.models import (
     UserCounts,
     access_revoked,
 )
-from apps.accounts.profiles import clean_name, clean_profile
+from apps.accounts.profile import clean_name, clean_profile
 from apps.accounts.signals import tell_visibility
 from apps.accounts.staff import CHANGE_USERS, log_action, require_permission
+from apps.errors import Invalid, NotAllowed
 from apps.events.actions import record
 from apps.events.live import announce
-from apps.refusals import Invalid, NotAllowed
-from apps.scopes import ALL, NAMES
+from apps.oauth.scopes import ALL, NAMES
 from apps.throttling import check_rate_limit
 
 TOKEN_NAME_MAX_CHARACTERS = 60

@@ -21,15 +21,15 @@ from django_otp.plugins.otp_totp import admin as _totp_admin  # noqa: F401 -- re
 from django_otp.plugins.otp_totp.models import TOTPDevice
 
 from apps.accounts.actions import restore_user, suspend_user
-from apps.accounts.cards import card_changed
+from apps.accounts.author_cache import card_changed
+from apps.accounts.logins import remember_login
 from apps.accounts.models import User, UserCounts
-from apps.accounts.profiles import clean_name
+from apps.accounts.profile import clean_name
 from apps.accounts.second_factor import is_on, reset_second_factor
-from apps.accounts.sessions import remember_login
-from apps.accounts.verification import CODE_PAGE, SET_UP_PAGE, may_act_as_staff
-from apps.accounts.visitors import next_address
+from apps.errors import NotAllowed, Refusal
 from apps.events.admin import StaffList, reason_of
-from apps.refusals import NotAllowed, Refusal
+from apps.http.requests import next_address
+from apps.http.verification import CODE_PAGE, SET_UP_PAGE, may_act_as_staff
 
 SEARCH_MAX_CHARACTERS = 100
 

@@ -2,12 +2,12 @@
 
 from django.conf import settings
 
-from apps.accounts.counting import CountsTable
+from apps.accounts.counts_store import CountsTable
 from apps.accounts.models import UserCounts
-from apps.caches.structures.counters.places import IdBuckets
-from apps.caches.structures.counters.schema import Field, Schema
-from apps.caches.structures.counters.service import CounterService
-from apps.caches.structures.counters.store import CounterStore
+from feedcache.structures.counters.layout import IdBuckets
+from feedcache.structures.counters.schema import Field, Schema
+from feedcache.structures.counters.service import CounterService
+from feedcache.structures.counters.store import CounterStore
 
 _FIELDS = (Field("followers"), Field("following"), Field("posts"))  # new ones at the end
 

@@ -3,7 +3,7 @@
 from typing import Any
 
 from apps.accounts.cache import USER_COUNTS, USER_COUNTS_TABLE
-from apps.accounts.counting import put_after_commit
+from apps.accounts.counts_store import put_after_commit
 
 
 def change_user_counts(user_id: int, deltas: dict[str, int], **values: Any) -> None:

@@ -15,7 +15,7 @@ from django.utils.translation import gettext as _
 from apps.accounts import mail
 from apps.accounts.models import MailKind, User
 from apps.accounts.passwords import check_own_password
-from apps.refusals import Invalid, NotAllowed, NotFound
+from apps.errors import Invalid, NotAllowed, NotFound
 from apps.throttling import Origin, check_rate_limit
 
 EMAIL_MAX_CHARACTERS = 254  # of the column; the validator alone lets 320 pass

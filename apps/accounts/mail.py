@@ -23,10 +23,10 @@ from django.utils.http import urlsafe_base64_encode
 from django.utils.translation import get_language, override
 
 from apps.accounts.models import Mail, MailKind, User
+from apps.errors import TooMany
 from apps.events import leases
 from apps.events.actions import ring
 from apps.events.leases import LEASE, State
-from apps.refusals import TooMany
 from apps.throttling import SITE, check_rate_limit
 
 logger = logging.getLogger(__name__)

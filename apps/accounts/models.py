@@ -15,9 +15,9 @@ from django.utils import timezone
 from django.utils.crypto import salted_hmac
 from django.utils.translation import gettext_lazy as _
 
-from apps import scopes
 from apps.events.leases import LeasedRow, State
-from apps.ids import MAX_AUTHOR_ID
+from apps.oauth import scopes
+from feedcache.ids import MAX_AUTHOR_ID
 
 # Sent in the transaction that takes from an account whatever lets somebody in as it; with `user_id`. Those who keep
 # sessions, tokens or codes end them right there: no worker has to come by. `of_sessions=False`: people stay logged in.

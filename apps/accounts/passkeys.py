@@ -26,7 +26,7 @@ from webauthn.helpers.structs import (
 
 from apps.accounts.models import User
 from apps.accounts.second_factor import PASSKEYS_MOST, added
-from apps.refusals import Invalid
+from apps.errors import Invalid
 
 ANSWER_MAX_CHARACTERS = 20_000
 CHALLENGE_SECONDS = 300

@@ -7,7 +7,7 @@ from django.utils.translation import gettext as _
 
 from apps.accounts.cache import USER_COUNTS
 from apps.accounts.models import AccessToken, User, UserCounts
-from apps.refusals import NotFound
+from apps.errors import NotFound
 from apps.sql import Columns, Row, rows_of
 
 _USER, _COUNTS = Columns(User), Columns(UserCounts)

@@ -26,7 +26,7 @@ from django_otp_webauthn.models import WebAuthnCredential, WebAuthnUserHandle
 
 from apps.accounts.models import User, access_revoked
 from apps.accounts.passwords import check_own_password
-from apps.refusals import Invalid, NotAllowed, NotFound, TooMany
+from apps.errors import Invalid, NotAllowed, NotFound, TooMany
 from apps.throttling import Origin
 
 RECOVERY_CODES = 10

@@ -5,7 +5,7 @@ from django.db.models import Model
 from django.utils.translation import gettext as _
 
 from apps.accounts.models import User
-from apps.refusals import NotAllowed
+from apps.errors import NotAllowed
 
 CHANGE_USERS = "accounts.change_user"
 

@@ -4,8 +4,8 @@ from celery import shared_task
 
 from apps.accounts import mail
 from apps.accounts.cache import USER_COUNTS
-from apps.caches.structures.counters import upkeep
 from apps.events.actions import ring
+from feedcache.structures.counters import maintenance
 
 TURN_SECONDS = 20.0
 
@@ -13,7 +13,7 @@ TURN_SECONDS = 20.0
 @shared_task
 def tend_counts() -> None:
     """Rebuild the counters of accounts as far as a turn goes, if they need it."""
-    upkeep.tend(USER_COUNTS, seconds=TURN_SECONDS)
+    maintenance.tend(USER_COUNTS, seconds=TURN_SECONDS)
 
 
 @shared_task

@@ -11,7 +11,7 @@ from apps.announcements.models import (
     AnnouncementReaction,
     AnnouncementRead,
 )
-from apps.refusals import Invalid
+from apps.errors import Invalid
 
 MOST_EMOJI = 8  # different ones below one announcement
 # One grapheme that is a picture; a digit or a letter is none, though Unicode calls digits emoji.

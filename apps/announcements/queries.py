@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 
 from apps.accounts.models import User
 from apps.announcements.models import Announcement, AnnouncementReaction, AnnouncementRead
-from apps.refusals import NotFound
+from apps.errors import NotFound
 
 MOST_SHOWN = 20
 

@@ -14,16 +14,16 @@ from django.utils.translation import gettext_lazy as _
 
 from apps.accounts.models import User
 from apps.audit.explain import Explanation, Way, explained
-from apps.budget import missing
+from apps.deadline import missing
 from apps.filters.models import FilterContext
 from apps.paging import Cursor, Page
 from apps.ranking.ordering import newest_scores
 from apps.ranking.scoring import Scored
-from apps.stages import stage, traced
 from apps.timeline.home import candidates_of, home_timeline
-from apps.timeline.hydrate import hydrate
-from apps.timeline.items import FeedItem
-from apps.timeline.sifting import all_marked, is_hidden
+from apps.timeline.pipeline.filters import all_marked, is_hidden
+from apps.timeline.pipeline.hydrate import hydrate
+from apps.timeline.pipeline.items import FeedItem
+from feedcache.timing import stage, traced
 
 CANDIDATES_MOST = 200  # looked at for what was dropped
 WIDTH = 1000  # of the bar, in units of its own

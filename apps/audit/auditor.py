@@ -19,10 +19,10 @@ from apps.audit.reads import Difference, Sample, differences
 from apps.audit.suspicions import Suspicion
 from apps.audit.turns import Turn
 from apps.audit.windows import lacking, some_readers
-from apps.caches.servers import RedisError
 from apps.paging import Cursor
 from apps.timeline.home import home_timeline
-from apps.timeline.samples import take_homes
+from apps.timeline.pipeline.samples import take_homes
+from feedcache.redis_servers.connections import RedisError
 
 logger = logging.getLogger(__name__)
 

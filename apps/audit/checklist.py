@@ -9,12 +9,12 @@ from django.utils.translation import ngettext
 
 from apps.accounts.models import User
 from apps.audit.explain import Explanation, Way, explain
+from apps.errors import NotFound
 from apps.filters.models import FilterContext
-from apps.ids import parse_id
-from apps.refusals import NotFound
 from apps.timeline.home import newer_count
-from apps.timeline.items import FeedItem
-from apps.timeline.sifting import is_hidden, marked
+from apps.timeline.pipeline.filters import is_hidden, marked
+from apps.timeline.pipeline.items import FeedItem
+from feedcache.ids import parse_id
 
 COUNTED_MOST = 99
 _NUMBER = re.compile(r"([0-9]{1,20})/?(?:[?#].*)?\Z", re.ASCII)

@@ -14,9 +14,8 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from apps.accounts.models import User
-from apps.accounts.templatetags.amounts import full_time
 from apps.audit.oracle import Row, rows
-from apps.caches.servers import RedisError
+from apps.dates import full_time
 from apps.graph.queries import Relations, chosen_languages, exact_relations
 from apps.lists.queries import kept_off_home
 from apps.paging import Cursor, Page
@@ -24,8 +23,9 @@ from apps.posts.models import Visibility
 from apps.tags.queries import followed_names
 from apps.timeline.cache import HOME, INBOX
 from apps.timeline.home import home_timeline, is_unread
-from apps.timeline.items import FeedItem
+from apps.timeline.pipeline.items import FeedItem
 from apps.timeline.thread import one_item
+from feedcache.redis_servers.connections import RedisError
 
 # The job of a post, and the chunk that the viewer's follow is in; of addressed posts the only one (edge 0).
 _DELIVERIES = """

@@ -12,8 +12,8 @@ from django.conf import settings
 
 from apps.audit.models import Kind
 from apps.audit.oracle import MAX_ID, Oracle, rows
-from apps.ids import EPOCH, first_id_at
 from apps.paging import Cursor, Page
+from feedcache.ids import EPOCH, first_id_at
 
 SLACK_SECONDS = 2.0  # between the clocks of two machines, and between a decision and its commit
 

@@ -5,15 +5,15 @@ from django.db.models import F
 from django.utils import timezone
 
 from apps.accounts.models import UserCounts
-from apps.caches.structures.window import bury
 from apps.events.actions import ring
 from apps.events.leases import State
 from apps.graph.cache import RELATIONS, load_sets
 from apps.graph.models import Followee, Follower
 from apps.posts.models import Post
 from apps.timeline.cache import HOME, INBOX
-from apps.timeline.delivery import fanout
+from apps.timeline.fanout import dispatch
 from apps.timeline.models import FanoutChunk
+from feedcache.structures.home_window import bury
 
 CHUNKS_NOW = 3
 
@@ -30,12 +30,12 @@ def deliver_again(post_id: int) -> None:
 
     The first chunks are delivered here and now, the others are rung for.
     """
-    fanout.retry_dead([post_id])
-    fanout.start_job(post_id)
+    dispatch.retry_dead([post_id])
+    dispatch.start_job(post_id)
     waiting = FanoutChunk.objects.filter(job=post_id, state=State.PENDING)
     chunk_ids = list(waiting.order_by("pk").values_list("pk", flat=True))
     waiting.update(due_at=timezone.now())
-    fanout.run_due(limit=CHUNKS_NOW, only=chunk_ids[:CHUNKS_NOW])
+    dispatch.run_due(limit=CHUNKS_NOW, only=chunk_ids[:CHUNKS_NOW])
     hurry(chunk_ids[CHUNKS_NOW:])
 
 

@@ -4,11 +4,11 @@ import time
 
 from apps.audit.oracle import OPEN, Oracle
 from apps.audit.reads import unexcused
-from apps.caches.servers import timelines
-from apps.caches.structures.window import WindowRange
-from apps.ids import author_of
-from apps.timeline import policies
 from apps.timeline.cache import HOME, INBOX
+from apps.timeline.fanout import policy
+from feedcache.ids import author_of
+from feedcache.redis_servers.connections import timelines
+from feedcache.structures.home_window import WindowRange
 
 KEY = "audit:scan"  # how far the walk through all windows has come
 KEYS_LOOKED_AT = 500
@@ -24,7 +24,7 @@ def some_readers(most: int) -> list[int]:
 
 def lacking(reader_id: int) -> tuple[list[int], int]:
     """Posts that the windows of a reader lack although they reach down to them; and how many are only late."""
-    now, missing, known = time.time(), set(), policies.refresh()
+    now, missing, known = time.time(), set(), policy.refresh()
     for windows in (INBOX,) if known.merges_all else (HOME, INBOX):
         window = windows.whole(reader_id)
         if window is not None:

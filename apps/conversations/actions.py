@@ -7,13 +7,13 @@ from django.utils.translation import gettext as _
 
 from apps.accounts.models import User
 from apps.conversations.models import Conversation
+from apps.errors import NotFound
 from apps.events.live import announce
 from apps.graph.models import Mute
 from apps.graph.queries import exact_relations
-from apps.ids import author_of
 from apps.posts.models import Post, Visibility
 from apps.posts.queries import visible_posts
-from apps.refusals import NotFound
+from feedcache.ids import author_of
 
 _NOTE = """
 INSERT INTO conversations_conversation AS c (user_id, thread_id, last_post_id, is_unread)

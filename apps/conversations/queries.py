@@ -8,10 +8,10 @@ from django.utils.translation import gettext as _
 from apps.accounts.models import User
 from apps.accounts.queries import users_by_id
 from apps.conversations.models import Conversation
+from apps.errors import NotFound
 from apps.paging import Cursor, Page, cut
-from apps.refusals import NotFound
-from apps.timeline.hydrate import hydrate
-from apps.timeline.items import FeedItem
+from apps.timeline.pipeline.hydrate import hydrate
+from apps.timeline.pipeline.items import FeedItem
 
 MAX_ROUNDS = 20  # of conversations that are all hidden; then the list ends
 

@@ -7,17 +7,17 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 
 from apps.accounts.models import User
-from apps.caches.servers import RedisError
-from apps.caches.structures.existence import mark_many
-from apps.caches.structures.segments import Marks
 from apps.engagement.cache import BOOKMARKS, LIKES, READS
 from apps.engagement.models import Bookmark, Like
+from apps.errors import NotFound
 from apps.events.actions import record
-from apps.ids import author_of
 from apps.posts.counts import change_post_counts, count_reads
 from apps.posts.models import Kind, Post, PostCounts
 from apps.posts.queries import visible_posts
-from apps.refusals import NotFound
+from feedcache.ids import author_of
+from feedcache.redis_servers.connections import RedisError
+from feedcache.structures.bloom.existence import mark_many
+from feedcache.structures.bloom.segments import Marks
 
 
 def like_post(user: User, post_id: int) -> None:

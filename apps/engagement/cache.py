@@ -6,8 +6,8 @@ the filter is their only record, lossy on purpose, and at the declared rate it t
 
 from django.conf import settings
 
-from apps.caches.structures.bloom import Sizing
-from apps.caches.structures.segments import Marks
+from feedcache.structures.bloom.arithmetic import Sizing
+from feedcache.structures.bloom.segments import Marks
 
 _SIZING = Sizing(
     bytes_per_record=settings.EXISTENCE_BYTES_PER_RECORD,

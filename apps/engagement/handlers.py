@@ -1,11 +1,11 @@
 """What engagement does when a change is reported."""
 
-from apps.caches.servers import RedisError
-from apps.caches.structures.existence import mark_many
 from apps.engagement.cache import KINDS
 from apps.engagement.rebuild import distrust
 from apps.engagement.recount import recount
 from apps.events.registry import Payload, handles
+from feedcache.redis_servers.connections import RedisError
+from feedcache.structures.bloom.existence import mark_many
 
 
 @handles("mark_missed")

@@ -7,13 +7,13 @@ looked up before anybody sees it, so a like is never shown that was not given, a
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from apps.caches.structures.existence import Answer, ask_many, check_many
-from apps.caches.structures.segments import Marks
-from apps.caches.together import Later, Together
 from apps.engagement.cache import BOOKMARKS, LIKES, READS
 from apps.engagement.models import Bookmark, Like
 from apps.paging import Cursor, Page, page_of_rows
 from apps.sql import rows_of
+from feedcache.batch import Later, Together
+from feedcache.structures.bloom.existence import Answer, ask_many, check_many
+from feedcache.structures.bloom.segments import Marks
 
 KINDS_SHOWN = (LIKES, BOOKMARKS, READS)
 Filters = Mapping[Marks, Answer]

@@ -16,14 +16,14 @@ from typing import Any
 
 from django.db import connection
 
-from apps.caches.servers import RedisError
-from apps.caches.structures import trust
-from apps.caches.structures.existence import Pair, mark_many
-from apps.caches.structures.segments import Marks, free
-from apps.caches.structures.trust import Generation
 from apps.engagement.cache import BOOKMARKS, LIKES
 from apps.engagement.models import Bookmark, Like
 from apps.events.actions import record
+from feedcache.redis_servers.connections import RedisError
+from feedcache.structures.bloom import generations
+from feedcache.structures.bloom.existence import Pair, mark_many
+from feedcache.structures.bloom.generations import Generation
+from feedcache.structures.bloom.segments import Marks, free
 
 MODELS: dict[Marks, type[Like] | type[Bookmark]] = {LIKES: Like, BOOKMARKS: Bookmark}
 ROWS_PER_QUERY = 5000
@@ -66,8 +66,8 @@ class Outcome(Enum):
 
 def tend(marks: Marks, *, seconds: float) -> Outcome:
     """What has to be done now and then: rebuild a filter that is missing, else mark again what is new."""
-    trust.clear_garbage(marks.name)
-    state = trust.read(marks.name)
+    generations.clear_garbage(marks.name)
+    state = generations.read(marks.name)
     if state.live is None or state.building is not None:
         return rebuild(marks, seconds=seconds)
     return catch_up(marks)
@@ -78,24 +78,24 @@ def rebuild(marks: Marks, *, seconds: float, anew: bool = False) -> Outcome:
 
     RedisError is the caller's. What is believed now is believed until the new filter takes its place.
     """
-    builder = trust.take(marks.name)
+    builder = generations.take(marks.name)
     if builder is None:
         return Outcome.BUSY
     try:
         return _build(marks, builder, time.monotonic() + seconds, anew=anew)
     finally:
-        trust.release(marks.name, builder)
+        generations.release(marks.name, builder)
 
 
 def _build(marks: Marks, builder: str, deadline: float, *, anew: bool) -> Outcome:
-    generation = None if anew else trust.read(marks.name).building
+    generation = None if anew else generations.read(marks.name).building
     if generation is None:
-        generation, abandoned = trust.begin(marks.name)
+        generation, abandoned = generations.begin(marks.name)
         free(marks, abandoned)
     phase, reached = _reached(marks)
     if phase == "wait":
         barrier = reached or str(_one(_BARRIER))
-        if not trust.progress(marks.name, generation, builder, f"wait {barrier}"):
+        if not generations.progress(marks.name, generation, builder, f"wait {barrier}"):
             return Outcome.LOST
         if not _older_ones_ended(barrier):
             return Outcome.WAITING
@@ -105,7 +105,7 @@ def _build(marks: Marks, builder: str, deadline: float, *, anew: bool) -> Outcom
 
 def _reached(marks: Marks) -> tuple[str, str]:
     """The phase, and the transaction waited for or the last row that was read."""
-    phase, _, reached = trust.cursor(marks.name).partition(" ")
+    phase, _, reached = generations.cursor(marks.name).partition(" ")
     known = phase in {"wait", "rows"} and reached.isdecimal()
     return (phase, reached) if known else ("wait", "")
 
@@ -133,28 +133,28 @@ def _fill(
         rows = _rows(marks, after=reached)
         _mark(marks, [(user, post) for _pk, user, post in rows])
         reached = rows[-1][0] if rows else reached
-        if not trust.progress(marks.name, generation, builder, f"rows {reached}"):
+        if not generations.progress(marks.name, generation, builder, f"rows {reached}"):
             return Outcome.LOST
         if len(rows) < ROWS_PER_QUERY:
             break
         if time.monotonic() > deadline:
             return Outcome.UNFINISHED
-    trust.set_whole_until(marks.name, int(began))
-    done, old = trust.finish(marks.name, generation, builder)
+    generations.set_whole_until(marks.name, int(began))
+    done, old = generations.finish(marks.name, generation, builder)
     free(marks, [old] if old else [])
     return Outcome.DONE if done else Outcome.LOST
 
 
 def catch_up(marks: Marks) -> Outcome:
     """Mark again what was done since the filter was last known to be whole; RedisError is the caller's."""
-    now, whole_until = int(time.time()), trust.whole_until(marks.name)
+    now, whole_until = int(time.time()), generations.whole_until(marks.name)
     if now - whole_until > LONGEST_GAP_SECONDS:
         distrust(marks)
         return Outcome.LOST
     since = datetime.fromtimestamp(min(whole_until, now) - LOOK_BACK_SECONDS, UTC)
     for pairs in _recent(marks, since):
         _mark(marks, pairs)
-    trust.set_whole_until(marks.name, now)
+    generations.set_whole_until(marks.name, now)
     return Outcome.DONE
 
 
@@ -163,7 +163,7 @@ def distrust(marks: Marks) -> None:
 
     Called in the transaction of those rows, after their insertion: a rebuild that begins later waits for it.
     """
-    free(marks, trust.drop(marks.name))
+    free(marks, generations.drop(marks.name))
 
 
 def written_past() -> None:

@@ -10,11 +10,11 @@ from dataclasses import dataclass, field
 
 from django.db import transaction
 
-from apps.accounts.counting import put_after_commit
-from apps.caches.structures.counters import building, upkeep
-from apps.caches.structures.counters.schema import Row, revision_after
+from apps.accounts.counts_store import put_after_commit
 from apps.engagement.truth import POSTS, SUBJECTS, Drift, Subject
-from apps.ids import EPOCH, first_id_at
+from feedcache.ids import EPOCH, first_id_at
+from feedcache.structures.counters import building, maintenance
+from feedcache.structures.counters.schema import Row, revision_after
 
 logger = logging.getLogger(__name__)
 
@@ -94,10 +94,10 @@ def walk_on(*, days: float, seconds: float) -> Report:
 
 
 def _compare(subject: Subject, rows: list[Row], report: Report, *, fix: bool) -> None:
-    for row, record in upkeep.wrong(subject.service, rows):
+    for row, record in maintenance.wrong(subject.service, rows):
         drifts = [
             Drift("Redis", row.id, *difference)
-            for difference in upkeep.differences(subject.service, row, record)
+            for difference in maintenance.differences(subject.service, row, record)
         ]
         report.note(subject, drifts)
         if fix:

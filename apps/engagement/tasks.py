@@ -5,9 +5,9 @@ import logging
 from celery import shared_task
 from django.conf import settings
 
-from apps.caches.servers import RedisError
 from apps.engagement import rebuild, reconcile, recount
 from apps.events.actions import ring
+from feedcache.redis_servers.connections import RedisError
 
 logger = logging.getLogger(__name__)
 

@@ -10,9 +10,9 @@ from functools import cached_property
 from django.db import connection
 
 from apps.accounts.cache import USER_COUNTS, USER_COUNTS_TABLE
-from apps.accounts.counting import CountsTable
-from apps.caches.structures.counters.service import CounterService
+from apps.accounts.counts_store import CountsTable
 from apps.posts.cache import POST_COUNTS, POST_COUNTS_TABLE
+from feedcache.structures.counters.service import CounterService
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,9 +8,9 @@ from django.utils.translation import gettext as _
 
 from apps.accounts.models import User
 from apps.engagement.models import Vote
+from apps.errors import Invalid, NotFound
 from apps.posts.models import Poll
 from apps.posts.queries import visible_posts
-from apps.refusals import Invalid, NotFound
 
 
 def vote(user: User, post_id: int, choices: Collection[int]) -> None:

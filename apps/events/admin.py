@@ -14,10 +14,10 @@ from django.utils.functional import cached_property
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
+from apps.errors import Refusal
 from apps.events import actions
 from apps.events.leases import State
 from apps.events.models import Event
-from apps.refusals import Refusal
 
 PER_PAGE = 50
 MOST_COUNTED = 10_000  # rows; counting a table of millions would take longer than the page

@@ -11,8 +11,8 @@ from typing import Any
 import orjson
 from django.db import transaction
 
-from apps.caches.broadcast import hear, tell
-from apps.caches.servers import RedisError
+from feedcache.redis_servers.broadcast import hear, tell
+from feedcache.redis_servers.connections import RedisError
 
 __all__ = ["announce", "hear", "read"]
 

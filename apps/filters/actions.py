@@ -9,7 +9,8 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from apps.accounts.models import User, UserCounts
-from apps.accounts.profiles import single_line
+from apps.accounts.profile import single_line
+from apps.errors import Invalid, NotFound
 from apps.filters.matching import fold
 from apps.filters.models import (
     KEYWORD_MAX_CHARACTERS,
@@ -22,7 +23,6 @@ from apps.filters.models import (
 )
 from apps.filters.queries import own_filter, own_filter_post, own_keyword
 from apps.posts.queries import visible_posts
-from apps.refusals import Invalid, NotFound
 
 MOST_FILTERS = 50  # of one owner
 MOST_KEYWORDS = 100  # of one filter

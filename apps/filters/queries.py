@@ -5,9 +5,9 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from apps.accounts.models import User
+from apps.errors import NotFound
 from apps.filters.matching import Keyword, Sieve
 from apps.filters.models import Act, Filter, FilterKeyword, FilterPost
-from apps.refusals import NotFound
 
 
 def sieves_of(viewer: User | None) -> list[Sieve]:

@@ -9,13 +9,13 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from apps.accounts.models import User
+from apps.errors import Invalid, NotAllowed
 from apps.events.actions import record
 from apps.graph import edges
 from apps.graph.cache import BLOCKED_BY, BLOCKING, MUTING, Moved
 from apps.graph.circle_actions import part_circles
 from apps.graph.edges import Options
 from apps.graph.models import AccountNote, Block, Endorsement, Followee, FollowRequest, Mute
-from apps.refusals import Invalid, NotAllowed
 from apps.throttling import check_rate_limit
 
 NOTE_MAX_CHARACTERS = 2000

@@ -15,12 +15,12 @@ from django.utils.translation import gettext as _
 
 from apps.accounts.bulk import make_accounts
 from apps.accounts.cache import USER_COUNTS
-from apps.accounts.counting import put_after_commit
-from apps.caches.structures.counters.schema import Row
+from apps.accounts.counts_store import put_after_commit
+from apps.errors import Conflict
 from apps.events.actions import record
 from apps.graph.cache import forget_standing
 from apps.graph.models import GraphImport
-from apps.refusals import Conflict
+from feedcache.structures.counters.schema import Row
 
 _TABLES = """
 SET LOCAL statement_timeout = 0;

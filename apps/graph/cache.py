@@ -16,11 +16,11 @@ from django.conf import settings
 from django.db import connection, transaction
 
 from apps.accounts.models import UserCounts
-from apps.caches.memcached.envelope import pack, unpack
-from apps.caches.readthrough import ReadThrough
-from apps.caches.servers import RedisError
-from apps.caches.structures.listhead import Entry, Head, ListHeads
-from apps.caches.structures.longset import Change, LongSets
+from feedcache.memcached.envelope import pack, unpack
+from feedcache.read_through import ReadThrough
+from feedcache.redis_servers.connections import RedisError
+from feedcache.structures.list_prefix import Entry, Head, ListHeads
+from feedcache.structures.longset import Change, LongSets
 
 logger = logging.getLogger(__name__)
 

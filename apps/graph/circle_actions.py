@@ -12,11 +12,11 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from apps.accounts.models import User, UserCounts
-from apps.accounts.profiles import single_line
+from apps.accounts.profile import single_line
+from apps.errors import Invalid, NotAllowed, NotFound
 from apps.events.actions import record
 from apps.graph.circle_queries import own_circle
 from apps.graph.models import Circle, CircleMember, Follower
-from apps.refusals import Invalid, NotAllowed, NotFound
 
 MOST_CIRCLES = 100  # of one owner
 MOST_MEMBERS = 1000  # of one circle; their inboxes are one script's work

@@ -11,9 +11,9 @@ from django.utils.translation import gettext as _
 
 from apps.accounts.models import User
 from apps.accounts.queries import users_by_id
+from apps.errors import NotAllowed, NotFound
 from apps.graph.models import Circle, CircleMember
 from apps.paging import Cursor, Page, page_of_rows
-from apps.refusals import NotAllowed, NotFound
 
 MOST_LISTED = 200  # circles on one page or in one menu
 

@@ -10,13 +10,13 @@ from django.db import connection
 
 from apps.accounts.models import User, UserCounts
 from apps.accounts.queries import ACCOUNT, account_of, users_by_id
-from apps.caches.servers import RedisError
-from apps.caches.structures.listhead import Entry, ListHeads
-from apps.caches.together import Later, Together
 from apps.graph.cache import FOLLOWERS_LIST, FOLLOWING_LIST, RELATIONS, load_list, load_sets
 from apps.graph.models import Followee, Follower
 from apps.paging import Cursor, Page, cut, page_of_rows
 from apps.sql import rows_of
+from feedcache.batch import Later, Together
+from feedcache.redis_servers.connections import RedisError
+from feedcache.structures.list_prefix import Entry, ListHeads
 
 MAX_OTHERS = 1000
 Contained = dict[str, set[int] | None]

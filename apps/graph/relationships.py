@@ -9,11 +9,11 @@ from django.db.models import QuerySet
 
 from apps.accounts.models import User
 from apps.accounts.queries import users_by_id
-from apps.caches.structures.listhead import Entry
 from apps.graph.models import Block, Endorsement, FollowRequest, Mute
 from apps.graph.queries import MAX_OTHERS, RELATED, people_of
 from apps.paging import Cursor, Page, page_of_rows
 from apps.sql import rows_of
+from feedcache.structures.list_prefix import Entry
 
 # Of follows and requests: with reposts, with news, in which languages. Of mutes: without notifications, until when. Of
 # notes: the text. That somebody is endorsed is all there is to it.

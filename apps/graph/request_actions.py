@@ -4,10 +4,10 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 
 from apps.accounts.models import User
+from apps.errors import NotFound
 from apps.graph import edges
 from apps.graph.edges import Options
 from apps.graph.models import FollowRequest
-from apps.refusals import NotFound
 
 
 @transaction.atomic

@@ -6,11 +6,11 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 
 from apps.accounts.models import User, UserCounts
-from apps.accounts.profiles import single_line
+from apps.accounts.profile import single_line
+from apps.errors import Invalid, NotFound
 from apps.graph.models import Followee, FollowRequest
 from apps.lists.models import TITLE_MAX_CHARACTERS, ListMember, RepliesPolicy, UserList
 from apps.lists.queries import own_list
-from apps.refusals import Invalid, NotFound
 
 MOST_LISTS = 50  # of one owner
 MOST_MEMBERS = 500  # of one list: its timeline is one bounded scan for each

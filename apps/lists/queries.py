@@ -5,11 +5,11 @@ from django.utils.translation import gettext as _
 
 from apps.accounts.models import User
 from apps.accounts.queries import users_by_id
+from apps.errors import NotFound
 from apps.graph.models import Followee, FollowRequest
 from apps.graph.queries import exact_relations
 from apps.lists.models import ListMember, UserList
 from apps.paging import Cursor, Page, page_of_rows
-from apps.refusals import NotFound
 
 
 def lists_of(owner: User) -> list[UserList]:

@@ -8,10 +8,10 @@ from django.utils.translation import gettext as _
 
 from apps.accounts.models import User
 from apps.accounts.staff import log_action, require_permission
+from apps.errors import Invalid
 from apps.moderation.models import COMMENT_MAX_CHARACTERS, Category, Report, ReportedPost
 from apps.moderation.rules import RULES
 from apps.posts.queries import visible_posts
-from apps.refusals import Invalid
 from apps.throttling import check_rate_limit
 
 CHANGE_REPORTS = "moderation.change_report"  # as the admin asks

@@ -7,11 +7,11 @@ from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 
 from apps.accounts.models import User, UserCounts
+from apps.errors import NotFound
 from apps.events.live import announce
 from apps.graph.models import Follower, FollowRequest
 from apps.graph.queries import exact_relations
 from apps.graph.relationships import silenced_ids
-from apps.ids import author_of
 from apps.notifications.groups import rows_of_group
 from apps.notifications.held import CONDITIONS, requested
 from apps.notifications.models import (
@@ -25,9 +25,9 @@ from apps.notifications.models import (
 )
 from apps.posts.content import PostContent
 from apps.posts.models import OPEN, Kind, Visibility
-from apps.posts.muted import who_muted
+from apps.posts.muting import who_muted
 from apps.posts.queries import concerns_others, visible_posts
-from apps.refusals import NotFound
+from feedcache.ids import author_of
 
 _MARK = """
 INSERT INTO notifications_readmarker (user_id, timeline, last_read_id, version, updated_at)

@@ -14,7 +14,7 @@ from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 
 from apps.accounts.models import User
-from apps.ids import parse_id
+from apps.errors import NotFound
 from apps.notifications.models import Notification, NotificationKind
 from apps.notifications.queries import (
     NotificationItem,
@@ -24,8 +24,8 @@ from apps.notifications.queries import (
     unread_rows,
 )
 from apps.paging import Cursor, Page, page_of_rows
-from apps.refusals import NotFound
-from apps.timeline.items import FeedItem
+from apps.timeline.pipeline.items import FeedItem
+from feedcache.ids import parse_id
 
 SPAN_SECONDS = 12 * 3600
 SAMPLES = 8

@@ -9,6 +9,7 @@ from django.utils.translation import gettext as _
 
 from apps.accounts.models import User
 from apps.accounts.queries import users_by_id
+from apps.errors import NotFound
 from apps.filters.models import FilterContext
 from apps.graph.models import Mute
 from apps.graph.queries import relations
@@ -16,11 +17,10 @@ from apps.graph.relationships import silenced_ids
 from apps.notifications.held import kept_back, requested
 from apps.notifications.models import Notification, NotificationPolicy, ReadMarker
 from apps.paging import Cursor, Page, page_of_rows
-from apps.refusals import NotFound
 from apps.sql import rows_of
-from apps.timeline.hydrate import hydrate
-from apps.timeline.items import FeedItem
-from apps.timeline.sifting import sifted
+from apps.timeline.pipeline.filters import sifted
+from apps.timeline.pipeline.hydrate import hydrate
+from apps.timeline.pipeline.items import FeedItem
 
 UNREAD_MOST = 100
 HELD_MOST, HELD_BATCH = 1000, 200

@@ -15,12 +15,12 @@ from django.utils.translation import gettext as _
 from oauth2_provider.models import AccessToken, Grant, RefreshToken, set_token_value
 
 from apps.accounts.models import User
-from apps.accounts.profiles import single_line
+from apps.accounts.profile import single_line
+from apps.errors import Invalid
 from apps.events.live import announce
 from apps.oauth.models import OUT_OF_BAND, Application, UsedCode
 from apps.oauth.queries import APP_TOKEN_PREFIX
-from apps.refusals import Invalid
-from apps.scopes import NAMES
+from apps.oauth.scopes import NAMES
 
 NAME_MAX_CHARACTERS = 60
 ADDRESS_MAX_CHARACTERS = 2000

@@ -12,10 +12,10 @@ from django.utils.translation import gettext as _
 from apps.accounts.counts import change_user_counts
 from apps.accounts.models import User, UserCounts
 from apps.accounts.staff import is_permitted, log_action, require_permission
+from apps.errors import NotAllowed, NotFound
 from apps.events.actions import record
 from apps.graph.queries import exact_relations
-from apps.ids import next_post_id, second_of
-from apps.posts import repeats, upkeep
+from apps.posts import cache_updates, idempotency
 from apps.posts.attachments import attach, detach, take
 from apps.posts.audience import audience
 from apps.posts.author import lock_author, mentioned, next_revision
@@ -35,9 +35,9 @@ from apps.posts.models import (
 from apps.posts.polls import ask, silence
 from apps.posts.queries import visible_posts
 from apps.posts.text import tag_names
-from apps.refusals import NotAllowed, NotFound
 from apps.tags.actions import drop_tags, write_tags
 from apps.throttling import check_rate_limit
+from feedcache.ids import next_post_id, second_of
 
 DELETE_POSTS = "posts.delete_post"  # as the admin asks
 APPLICATION_MAX_CHARACTERS, WEBSITE_MAX_CHARACTERS = 60, 200
@@ -52,8 +52,8 @@ def publish_post(
     pictures. Invalid, NotFound, TooMany.
     """
     body = checked(draft)
-    request = repeats.Request(author, idempotency_key, draft, pictures=told_by)
-    if (earlier := _post_of(repeats.made_before(request))) is not None:
+    request = idempotency.Request(author, idempotency_key, draft, pictures=told_by)
+    if (earlier := _post_of(idempotency.made_before(request))) is not None:
         return earlier
     check_rate_limit("publish", str(author.pk))
     parent = _target(author, draft.reply_to_id, _("The post you reply to is not there any more."))
@@ -61,19 +61,19 @@ def publish_post(
     named = mentioned(body)
     check_mentions(draft, set(named.values()) - {author.pk})
     with transaction.atomic():
-        if (earlier := _post_of(repeats.claim(request))) is not None:
+        if (earlier := _post_of(idempotency.claim(request))) is not None:
             return earlier
         counts = lock_author(author)
         post = _composed(author, counts, draft, body, parent, quoted)
         _check_quoted_is_named(post, quoted, named.values())
         _insert(post)
         Mention.objects.bulk_create(Mention(post=post, user_id=one) for one in named.values())
-        repeats.note(request, post=post)
+        idempotency.note(request, post=post)
         write_tags(post.pk, tag_names(body), is_public=post.visibility == Visibility.PUBLIC)
         pictures = [*attach(post, draft.pictures), *take(post, draft.media_ids)]
         poll = ask(post, draft.poll) if draft.poll else None
         post.content = PostContent.of(post, pictures=pictures, mentions=named, poll=poll)
-        upkeep.published(counts, post.content, quoted)
+        cache_updates.published(counts, post.content, quoted)
         _count_and_record(post, counts)
     _note_published(counts, post)
     author.counts = counts  # as they are now
@@ -98,7 +98,7 @@ def repost(author: User, post_id: int) -> Post:
         post = Post(id=_next_id(counts), author=author, kind=Kind.REPOST, source_id=source.id)
         post.thread_id = post.pk
         _insert(post)
-        upkeep.published(counts, PostContent.of(post), source)
+        cache_updates.published(counts, PostContent.of(post), source)
         _count_and_record(post, counts)
     return post
 
@@ -129,7 +129,7 @@ def delete_post(post_id: int, *, by: User, keep_pictures: bool = False) -> Post:
             owner, {"posts": -_counted(post)}, outbox_revision=next_revision(post, counts)
         )
         _count_links(post, -1)
-        upkeep.deleted(counts, post)
+        cache_updates.deleted(counts, post)
         detach(post, keep=keep_pictures and owner == by.pk)
         silence(post)
         drop_tags(post_id)

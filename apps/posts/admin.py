@@ -8,7 +8,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from apps.accounts.admin import account_ids
-from apps.ids import parse_id
+from feedcache.ids import parse_id
 
 
 def search_by_post_or_account(

@@ -8,7 +8,7 @@ from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from apps.posts.addresses import is_restricted, new_name
+from apps.media.addresses import is_restricted, new_name
 from apps.posts.content import Picture
 from apps.posts.drafts import NewPicture, PictureChange, invalid
 from apps.posts.models import OPEN, Attachment, Post, ScheduledPost

@@ -2,11 +2,11 @@
 
 from django.utils.translation import gettext as _
 
+from apps.errors import NotAllowed
 from apps.graph.circle_queries import circles_known, require_may_post
 from apps.posts.content import PostContent
 from apps.posts.drafts import Draft, invalid
 from apps.posts.models import Visibility
-from apps.refusals import NotAllowed
 
 # From the widest to the narrowest. The circle of a circle post is inherited as it is and never compared.
 _REACH = [

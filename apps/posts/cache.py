@@ -5,14 +5,7 @@ The content of a restricted post never enters.
 
 from django.conf import settings
 
-from apps.accounts.counting import CountsTable
-from apps.caches.decoded import Decoded
-from apps.caches.readthrough import ReadThrough
-from apps.caches.structures.counters.places import TimeBuckets
-from apps.caches.structures.counters.schema import Field, Schema
-from apps.caches.structures.counters.service import CounterService
-from apps.caches.structures.counters.store import CounterStore
-from apps.caches.structures.weekbucket import WeekBuckets
+from apps.accounts.counts_store import CountsTable
 from apps.posts.codec import (
     VERSION,
     decode_head,
@@ -22,6 +15,13 @@ from apps.posts.codec import (
 )
 from apps.posts.content import NewestIds, PostHead
 from apps.posts.models import PostCounts
+from feedcache.decoded_cache import Decoded
+from feedcache.read_through import ReadThrough
+from feedcache.structures.counters.layout import TimeBuckets
+from feedcache.structures.counters.schema import Field, Schema
+from feedcache.structures.counters.service import CounterService
+from feedcache.structures.counters.store import CounterStore
+from feedcache.structures.week_bucket import WeekBuckets
 
 DECODED_MOST = 4096  # heads, of about 1 KB each with all that was derived from them
 

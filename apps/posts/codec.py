@@ -10,8 +10,6 @@ from typing import TypeVar
 from google.protobuf.message import DecodeError
 from google.protobuf.unknown_fields import UnknownFieldSet
 
-from apps.caches.memcached.envelope import pack, unpack
-from apps.ids import MAX_ID
 from apps.posts.content import (
     Application,
     NewestIds,
@@ -23,6 +21,8 @@ from apps.posts.content import (
 )
 from apps.posts.models import Kind, QuotePolicy, Visibility
 from apps.posts.wire import post_pb2 as wire
+from feedcache.ids import MAX_ID
+from feedcache.memcached.envelope import pack, unpack
 
 VERSION = 2  # of all byte forms of a post, part of every key; 1 was JSON
 _FACTS = struct.Struct("<cQQ")  # of a head: state, what its source quotes, what its source answers

@@ -11,9 +11,9 @@ from django.conf import settings
 from django.utils.safestring import SafeString
 from orjson import Fragment
 
-from apps.posts.addresses import address_of
+from apps.media.addresses import address_of
+from apps.media.sizes import PREVIEW_SIDE, fitted_size
 from apps.posts.models import OPEN, Attachment, Kind, Poll, Post, QuotePolicy
-from apps.posts.sizes import PREVIEW_SIDE, fitted_size
 from apps.posts.text import html, tags
 from apps.tags.names import normal
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection
 
-from apps.accounts.counting import put_after_commit
+from apps.accounts.counts_store import put_after_commit
 from apps.posts.cache import POST_COUNTS, POST_COUNTS_TABLE
 
 

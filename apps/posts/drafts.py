@@ -10,6 +10,7 @@ from django.conf import settings
 from django.core.files.base import File
 from django.utils.translation import gettext as _
 
+from apps.errors import Invalid
 from apps.posts.models import QuotePolicy, Visibility
 from apps.posts.text import (
     MAX_MENTIONS,
@@ -20,7 +21,6 @@ from apps.posts.text import (
     normalise,
     tags,
 )
-from apps.refusals import Invalid
 
 MAX_PICTURES = 4
 ALT_MAX_CHARACTERS = 1500  # of a picture's description

@@ -13,8 +13,9 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from apps.accounts.models import User, UserCounts
+from apps.errors import Invalid, NotFound
 from apps.events.actions import record
-from apps.posts import upkeep
+from apps.posts import cache_updates
 from apps.posts.attachments import pictures_of, rearrange
 from apps.posts.author import lock_author, mentioned, next_revision
 from apps.posts.content import Picture, PostContent
@@ -32,7 +33,6 @@ from apps.posts.drafts import (
 from apps.posts.models import Kind, Mention, Post, Revision, Visibility
 from apps.posts.polls import ask_anew, poll_of
 from apps.posts.text import tag_names
-from apps.refusals import Invalid, NotFound
 from apps.tags.actions import rewrite_tags
 from apps.throttling import check_rate_limit
 
@@ -168,7 +168,7 @@ def _changed(
     post.save(update_fields=_CHANGES)
     UserCounts.objects.filter(pk=counts.pk).update(outbox_revision=next_revision(post, counts))
     content = PostContent.of(post, pictures=pictures, mentions=named, poll=poll_of(post))
-    upkeep.edited(counts, content)
+    cache_updates.edited(counts, content)
 
 
 def _keep_revision(post: Post, pictures: list[Picture]) -> None:

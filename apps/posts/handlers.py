@@ -1,6 +1,6 @@
 """What posts do when something has to be done again."""
 
-from apps.accounts.counting import put_missed
+from apps.accounts.counts_store import put_missed
 from apps.events.registry import Payload, handles
 from apps.posts.cache import POST_COUNTS
 

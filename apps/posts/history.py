@@ -6,11 +6,11 @@ from dataclasses import replace
 from django.utils.translation import gettext as _
 
 from apps.accounts.models import User
+from apps.errors import NotFound
 from apps.posts.author import mentioned
 from apps.posts.content import Picture, PostContent
 from apps.posts.models import Revision
 from apps.posts.queries import visible_posts
-from apps.refusals import NotFound
 
 MOST = 100  # versions shown
 

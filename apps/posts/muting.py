@@ -1,14 +1,16 @@
 """Muting of threads: whoever mutes one is not told any more of what is said there."""
 
+from collections.abc import Collection
+
 from django.db import transaction
 from django.utils.translation import gettext as _
 
 from apps.accounts.models import User
+from apps.errors import NotFound
 from apps.posts.cache import MUTED_THREADS
-from apps.posts.content import PostContent
+from apps.posts.content import NewestIds, PostContent
 from apps.posts.models import ThreadMute
 from apps.posts.queries import visible_posts
-from apps.refusals import NotFound
 
 
 def mute_thread(user: User, post_id: int) -> None:
@@ -41,3 +43,31 @@ def _thread_of(user: User, post_id: int) -> int:
 
 def _forget_after_commit(user: User) -> None:
     transaction.on_commit(lambda: MUTED_THREADS.forget([user.pk]), robust=True)
+
+
+KEPT = 500  # of a viewer: 4 KB at most, read with every page
+
+
+def load_muted_threads(user_ids: Collection[int]) -> dict[int, NewestIds]:
+    """The threads that users muted, of the newest, from PostgreSQL; one query each, of an index alone."""
+    return {user_id: _newest(user_id) for user_id in user_ids}
+
+
+def _newest(user_id: int) -> NewestIds:
+    rows = ThreadMute.objects.filter(user=user_id).order_by("-thread_id")
+    ids = list(rows.values_list("thread_id", flat=True)[:KEPT])
+    return NewestIds(frozenset(ids), ids[-1] if len(ids) == KEPT else 0)
+
+
+def muted_threads(viewer_id: int | None, thread_ids: Collection[int]) -> set[int]:
+    """Those of the threads that a viewer muted, by PostgreSQL."""
+    if viewer_id is None or not thread_ids:
+        return set()
+    rows = ThreadMute.objects.filter(user=viewer_id, thread_id__in=thread_ids)
+    return set(rows.values_list("thread_id", flat=True))
+
+
+def who_muted(thread_id: int, user_ids: Collection[int]) -> set[int]:
+    """Those of the users who muted a thread."""
+    rows = ThreadMute.objects.filter(user__in=user_ids, thread_id=thread_id)
+    return set(rows.values_list("user", flat=True))

@@ -11,11 +11,11 @@ from django.db.models import Exists, OuterRef, Q
 
 from apps.graph.circle_queries import circles_known
 from apps.graph.queries import Relations, exact_relations, relations
-from apps.ids import MAX_ID
 from apps.posts.cache import POST_COUNTS
 from apps.posts.content import PostContent
-from apps.posts.heads import load_contents, open_contents
 from apps.posts.models import OPEN, Kind, Mention, Post, Visibility
+from apps.posts.post_cache import load_contents, open_contents
+from feedcache.ids import MAX_ID
 
 MAX_IDS = 200
 # An array, not a join or an OR: with either the planner may walk through all posts there are instead of asking by key.

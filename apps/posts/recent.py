@@ -15,16 +15,16 @@ from functools import partial
 from itertools import islice
 
 from apps.accounts.models import User, UserCounts
-from apps.caches.servers import RedisError
-from apps.caches.structures.weekbucket import Bucket, Week
-from apps.ids import MAX_ID, answers_another, second_of
 from apps.paging import Cursor
 from apps.posts.cache import RECENT
 from apps.posts.codec import decode, encode
 from apps.posts.content import PostContent
-from apps.posts.heads import load_contents, open_contents
-from apps.posts.hot import POSTS_KEPT, Head, hot_authors
+from apps.posts.hot_authors import POSTS_KEPT, Head, hot_authors
 from apps.posts.models import OPEN, Post
+from apps.posts.post_cache import load_contents, open_contents
+from feedcache.ids import MAX_ID, answers_another, second_of
+from feedcache.redis_servers.connections import RedisError
+from feedcache.structures.week_bucket import Bucket, Week
 
 logger = logging.getLogger(__name__)
 

@@ -16,15 +16,15 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from apps.accounts.models import User
+from apps.errors import Invalid, NotAllowed, NotFound
 from apps.events import leases
 from apps.paging import Cursor, Page, page_of_rows
-from apps.posts import repeats
+from apps.posts import idempotency
 from apps.posts.attachments import reserve
 from apps.posts.audience import audience
 from apps.posts.author import mentioned
 from apps.posts.drafts import Draft, check_mentions, checked, invalid
 from apps.posts.models import Attachment, ScheduledPost
-from apps.refusals import Invalid, NotAllowed, NotFound
 
 EARLIEST = timedelta(minutes=5)
 LATEST = timedelta(days=366)
@@ -47,8 +47,8 @@ def schedule_post(
     Invalid when it could not be published now either.
     The same idempotency key of the same author gives what was kept first (`repeats`); `told_by` then stands for the pictures.
     """
-    request = repeats.Request(author, idempotency_key, draft, at, told_by)
-    if (made := repeats.made_before(request)) is not None and made.scheduled is not None:
+    request = idempotency.Request(author, idempotency_key, draft, at, told_by)
+    if (made := idempotency.made_before(request)) is not None and made.scheduled is not None:
         return made.scheduled
     _check_time(at)
     if draft.pictures:
@@ -57,7 +57,7 @@ def schedule_post(
     check_mentions(draft, set(mentioned(body).values()) - {author.pk})
     audience(author.pk, draft, None)
     with transaction.atomic():
-        if (made := repeats.claim(request)) is not None and made.scheduled is not None:
+        if (made := idempotency.claim(request)) is not None and made.scheduled is not None:
             return made.scheduled
         User.objects.select_for_update().get(pk=author.pk)  # two requests must not pass the limit
         if _waiting(author).count() >= settings.SCHEDULED_POSTS_MAX:
@@ -67,7 +67,7 @@ def schedule_post(
         kept.pop("pictures")
         waits = ScheduledPost.objects.create(author=author, scheduled_at=at, due_at=at, draft=kept)
         reserve(waits, draft.media_ids)
-        repeats.note(request, scheduled=waits)
+        idempotency.note(request, scheduled=waits)
         return waits
 
 

@@ -3,9 +3,10 @@
 from celery import shared_task
 from django.conf import settings
 
-from apps.caches.structures.counters import upkeep
-from apps.posts import polls, repeats, uploads
+from apps.media import uploads
+from apps.posts import idempotency, polls
 from apps.posts.cache import POST_COUNTS
+from feedcache.structures.counters import maintenance
 
 TURN_SECONDS = 20.0
 SWEEP_LIMIT = 20
@@ -15,19 +16,19 @@ PURGE_LIMIT = 200
 @shared_task
 def tend_counts() -> None:
     """Rebuild the counters of posts as far as a turn goes, if they need it."""
-    upkeep.tend(POST_COUNTS, seconds=TURN_SECONDS)
+    maintenance.tend(POST_COUNTS, seconds=TURN_SECONDS)
 
 
 @shared_task
 def write_back_reads() -> None:
     """Write the reads that were counted in Redis to PostgreSQL."""
-    upkeep.write_back(POST_COUNTS)
+    maintenance.write_back(POST_COUNTS)
 
 
 @shared_task
 def cool_counts() -> None:
     """Drop the counters of old posts from Redis."""
-    upkeep.cool(POST_COUNTS, most_bytes=settings.COUNTERS_MEMORY_LIMIT_BYTES)
+    maintenance.cool(POST_COUNTS, most_bytes=settings.COUNTERS_MEMORY_LIMIT_BYTES)
 
 
 @shared_task
@@ -47,5 +48,5 @@ def purge_pictures() -> None:
 @shared_task
 def purge_keys() -> None:
     """Forget idempotency keys that nobody repeats any more."""
-    while repeats.purge_keys(limit=PURGE_LIMIT) == PURGE_LIMIT:
+    while idempotency.purge_keys(limit=PURGE_LIMIT) == PURGE_LIMIT:
         pass

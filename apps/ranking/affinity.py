@@ -6,8 +6,8 @@ from datetime import timedelta
 from django.utils import timezone
 
 from apps.engagement.models import Like
-from apps.ids import author_of
 from apps.posts.models import Post
+from feedcache.ids import author_of
 
 LOOKED_AT = 300  # the newest of each kind
 LATELY = timedelta(days=60)

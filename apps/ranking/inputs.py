@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from apps.ids import parse_id
+from apps.errors import BadRequest
 from apps.paging import DEFAULT_LIMIT, Cursor
-from apps.refusals import BadRequest
+from feedcache.ids import parse_id
 
 SESSION_MAX_DIGITS = 18
 

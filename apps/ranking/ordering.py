@@ -13,15 +13,15 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from apps.accounts.models import User
+from apps.errors import Invalid, NotFound
 from apps.paging import Cursor
 from apps.ranking.affinity import reactions_of
 from apps.ranking.models import RankingChoice, RankSession
 from apps.ranking.scoring import Candidate, Preset, Scored, ranked
-from apps.refusals import Invalid, NotFound
-from apps.stages import stage
 from apps.timeline.home import home_timeline, rule_of
-from apps.timeline.hydrate import hydrate
-from apps.timeline.items import FeedItem
+from apps.timeline.pipeline.hydrate import hydrate
+from apps.timeline.pipeline.items import FeedItem
+from feedcache.timing import stage
 
 CANDIDATES = 199  # one more is looked for, and 200 are read together at most
 KEPT_OF_ONE = 5  # orders: as many windows as somebody may have open

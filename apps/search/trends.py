@@ -4,11 +4,11 @@ import time
 
 from django.db import connection, transaction
 
-from apps.ids import first_id_at
 from apps.search.models import TrendingPost
-from apps.timeline.hydrate import hydrate
-from apps.timeline.items import FeedItem
-from apps.timeline.pages import not_muted
+from apps.timeline.pipeline.hydrate import hydrate
+from apps.timeline.pipeline.items import FeedItem
+from apps.timeline.pipeline.page import not_muted
+from feedcache.ids import first_id_at
 
 HOURS = 48
 KEPT = 200

@@ -3,7 +3,7 @@
 import asyncio
 from dataclasses import dataclass
 
-from apps.refusals import NotAllowed
+from apps.errors import NotAllowed
 from apps.streaming.queries import News
 from apps.streaming.streams import Stream
 

@@ -16,13 +16,13 @@ from django.conf import settings
 from django.db import close_old_connections
 
 from apps.accounts.models import User
-from apps.caches.servers import RedisError
+from apps.errors import TooMany, Unavailable
 from apps.events.live import hear, read
-from apps.refusals import TooMany, Unavailable
 from apps.streaming import queries
 from apps.streaming.connections import Connection
 from apps.streaming.queries import News
 from apps.streaming.streams import Stream
+from feedcache.redis_servers.connections import RedisError
 
 logger = logging.getLogger(__name__)
 

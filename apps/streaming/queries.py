@@ -7,13 +7,14 @@ import orjson
 
 from apps.accounts.models import User
 from apps.accounts.queries import users_by_id
-from apps.conversations.entities import conversation_json
+from apps.api.entities.conversation import conversation_json
+from apps.api.entities.notification import notification_json
+from apps.api.entities.status import status_json
 from apps.conversations.queries import conversation_about
 from apps.filters.models import FilterContext
 from apps.graph.circle_queries import circle_audience
 from apps.graph.queries import Relations, exact_relations
 from apps.lists.models import RepliesPolicy, UserList
-from apps.notifications.entities import notification_json
 from apps.notifications.queries import latest_notification_id, notifications_page
 from apps.oauth.queries import Bearer, bearer_of
 from apps.paging import Cursor
@@ -22,13 +23,12 @@ from apps.posts.text import tag_names
 from apps.streaming.streams import Stream
 from apps.streaming.tickets import PREFIX, bearer_of_ticket
 from apps.tags.queries import followers_among
-from apps.timeline.entities import status_json
 from apps.timeline.home import rule_of
-from apps.timeline.hydrate import hydrate
-from apps.timeline.items import FeedItem
-from apps.timeline.pages import not_muted
-from apps.timeline.pull import list_ids
-from apps.timeline.sifting import is_hidden, sifted
+from apps.timeline.pipeline.filters import is_hidden, sifted
+from apps.timeline.pipeline.hydrate import hydrate
+from apps.timeline.pipeline.items import FeedItem
+from apps.timeline.pipeline.page import not_muted
+from apps.timeline.sources.sql import list_ids
 
 MOST_NOTIFICATIONS = 40  # told at once; whoever gets more than that will look at the page
 USER = Stream("user")

@@ -7,8 +7,8 @@ from urllib.parse import parse_qsl
 
 import orjson
 
-from apps.entities import problem_json
-from apps.refusals import BadRequest, NotAllowed, NotFound, Refusal, TooMany, Unavailable
+from apps.api.entities.base import problem_json
+from apps.errors import BadRequest, NotAllowed, NotFound, Refusal, TooMany, Unavailable
 from apps.streaming import sockets, sse
 from apps.streaming.connections import Connection
 from apps.streaming.hub import Hub

@@ -8,7 +8,7 @@ from typing import Any
 import orjson
 from django.conf import settings
 
-from apps.refusals import BadRequest, NotAllowed
+from apps.errors import BadRequest, NotAllowed
 from apps.streaming.connections import Connection, EndedError, Told
 from apps.streaming.streams import Stream, StreamError
 

@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from apps.ids import parse_id
 from apps.tags.names import normal
+from feedcache.ids import parse_id
 
 TAG_MAX_CHARACTERS = 100
 

@@ -8,14 +8,14 @@ from django.utils.text import Truncator
 from django.utils.translation import gettext as _
 
 from apps.accounts.models import User
-from apps.entities import absolute
+from apps.addresses import absolute
 from apps.paging import Cursor, Page
 from apps.posts.models import Visibility
 from apps.tags.models import Tag
-from apps.timeline.items import FeedItem
+from apps.timeline.pipeline.items import FeedItem
 from apps.timeline.profile import Wanted, profile_timeline
 from apps.timeline.public import public_timeline
-from apps.timeline.tagged import TagWish, tag_timeline
+from apps.timeline.tag import TagWish, tag_timeline
 
 TITLE_CHARACTERS = 80
 

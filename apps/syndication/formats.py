@@ -12,7 +12,7 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.xmlutils import SimplerXMLGenerator
 
-from apps.entities import absolute
+from apps.addresses import absolute
 from apps.syndication.entries import Entry, Source
 
 PICTURE_TYPE = "image/webp"  # uploads are written anew as this

@@ -1,7 +1,7 @@
 """What syndication does when posts and accounts change: a drawn picture does not outlive what it shows."""
 
 from apps.events.registry import Payload, handles
-from apps.syndication.cards import forget_author, forget_post
+from apps.syndication.preview_image import forget_author, forget_post
 
 
 @handles("post_edited")

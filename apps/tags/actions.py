@@ -6,7 +6,7 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 
 from apps.accounts.models import User, UserCounts
-from apps.refusals import Invalid
+from apps.errors import Invalid
 from apps.tags.models import Tag, TagFollow, TagUse
 from apps.tags.queries import forget_talk, in_use, tag_named
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from django.db import connection, transaction
 
-from apps.ids import MAX_AUTHOR_ID, SEQUENCE_BITS, first_id_at
+from feedcache.ids import MAX_AUTHOR_ID, SEQUENCE_BITS, first_id_at
 
 DAYS_COUNTED = 2  # today, and yesterday: its last posts may be younger than the last count
 KEEP_DAYS = 30

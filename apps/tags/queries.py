@@ -9,14 +9,14 @@ from django.db.models import Exists, F, OuterRef, QuerySet, Subquery
 from django.utils.translation import gettext as _
 
 from apps.accounts.models import User
-from apps.caches.listener import current, listener
-from apps.caches.local import LocalCache
-from apps.caches.servers import RedisError, timelines
-from apps.ids import MAX_AUTHOR_ID, SEQUENCE_BITS
+from apps.errors import NotFound
 from apps.paging import Cursor, Page, cut
-from apps.refusals import NotFound
 from apps.tags.models import Tag, TagDay, TagFollow, TagUse
 from apps.tags.names import normal
+from feedcache.ids import MAX_AUTHOR_ID, SEQUENCE_BITS
+from feedcache.local_cache import LocalCache
+from feedcache.memcached.topology_listener import current, listener
+from feedcache.redis_servers.connections import RedisError, timelines
 
 DAYS = 7  # of a tag's history
 TRENDING_DAYS = 2

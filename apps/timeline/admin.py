@@ -15,7 +15,7 @@ from apps.accounts.admin import user_link
 from apps.events.leases import State
 from apps.posts.admin import post_link, search_by_post_or_account
 from apps.timeline import policy_admin, post_admin
-from apps.timeline.delivery import fanout, ledger
+from apps.timeline.fanout import dispatch, ledger
 from apps.timeline.ledger_admin import LedgerList
 from apps.timeline.models import FanoutChunk, FanoutJob
 
@@ -68,7 +68,7 @@ class ChunkInline(admin.TabularInline):
 class FanoutJobAdmin(LedgerList):
     """Deliveries, newest post first."""
 
-    work = fanout
+    work = dispatch
 
     list_display = ("post_id", "author_link", "mode", "progress", "expected", "delivered", "dormant", "pending", "rate", "created_at")  # fmt: skip
     list_filter = (ChunkState, "mode")
@@ -139,7 +139,7 @@ class FanoutJobAdmin(LedgerList):
         ) % {"count": len(jobs)}
         if jobs and (page := self.confirmation(request, jobs, question=question)):
             return page
-        number = fanout.discard_dead([job.pk for job in jobs])
+        number = dispatch.discard_dead([job.pk for job in jobs])
         self.log_each(request, jobs, question)
         text = ngettext("%(count)d chunk discarded.", "%(count)d chunks discarded.", number)
         self.message_user(request, text % {"count": number})

@@ -4,8 +4,8 @@ from apps.accounts.models import User
 from apps.engagement.models import Bookmark, Like
 from apps.engagement.queries import bookmarks_page, likes_page
 from apps.paging import Cursor, Page
-from apps.timeline.hydrate import hydrate
-from apps.timeline.items import FeedItem
+from apps.timeline.pipeline.hydrate import hydrate
+from apps.timeline.pipeline.items import FeedItem
 
 
 def bookmarks_timeline(viewer: User, cursor: Cursor) -> Page[FeedItem]:

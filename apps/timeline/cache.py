@@ -7,17 +7,17 @@ from dataclasses import dataclass
 
 from django.conf import settings
 
-from apps.caches.readthrough import ReadThrough
-from apps.caches.structures.vector import IdVector, decode, decode_many
-from apps.caches.structures.window import Windows
-from apps.timeline import policies
+from apps.timeline.fanout import policy
+from feedcache.read_through import ReadThrough
+from feedcache.structures.home_window import Windows
+from feedcache.structures.id_vector import IdVector, decode, decode_many
 
 # Public and unlisted posts of followees, and the reader's own.
 HOME = Windows(
     "home:1",
     length=settings.HOME_WINDOW_LENGTH,
     ttl_seconds=settings.HOME_WINDOW_TTL_SECONDS,
-    generation=policies.generation,
+    generation=policy.generation,
 )
 
 # Restricted posts addressed to the reader, and the reader's own: pushed only, whatever the delivery policy of their

@@ -1,15 +1,15 @@
 """What the timelines do when a lower app reports a change."""
 
-from apps.caches.structures.window import bury
 from apps.events.queries import outstanding
 from apps.events.registry import Payload, handles
-from apps.ids import author_of
 from apps.posts.actions import delete_reposts_of
-from apps.posts.heads import repair_deleted, repair_edited, repair_published
-from apps.timeline import entries, outbox, replica
+from apps.posts.post_cache import repair_deleted, repair_edited, repair_published
 from apps.timeline.cache import HOME, INBOX
-from apps.timeline.delivery import fanout
-from apps.timeline.entries import ENTRIES
+from apps.timeline.fanout import dispatch
+from apps.timeline.sources import outbox, replica, second_level
+from apps.timeline.sources.second_level import ENTRIES
+from feedcache.ids import author_of
+from feedcache.structures.home_window import bury
 
 
 @handles("post_published", first=True)
@@ -17,7 +17,7 @@ def deliver_post(payload: Payload) -> None:
     """The author's outbox first, then the followers (source 003)."""
     repair_published(payload["post_id"])
     outbox.keep_up(author_of(payload["post_id"]))
-    fanout.start_job(payload["post_id"])
+    dispatch.start_job(payload["post_id"])
 
 
 @handles("post_published")
@@ -31,7 +31,7 @@ def deliver_edited_post(payload: Payload) -> None:
     """Bring a post for mentioned people to those whom only its new text names."""
     repair_edited(payload["post_id"])
     outbox.keep_up(author_of(payload["post_id"]))
-    fanout.deliver_to_named(payload["post_id"])
+    dispatch.deliver_to_named(payload["post_id"])
 
 
 @handles("post_pinned")
@@ -54,13 +54,13 @@ def bury_deleted_post(payload: Payload) -> None:
 @handles("followed")
 def backfill_followee(payload: Payload) -> None:
     """Bring a new followee's posts into the windows of the follower."""
-    fanout.follow_changed(payload["follower_id"], payload["followee_id"])
+    dispatch.follow_changed(payload["follower_id"], payload["followee_id"])
 
 
 @handles("unfollowed")
 def withdraw_followee(payload: Payload) -> None:
     """Tidy the windows of somebody who stopped following; reads skip the posts already."""
-    fanout.follow_changed(payload["follower_id"], payload["followee_id"])
+    dispatch.follow_changed(payload["follower_id"], payload["followee_id"])
 
 
 @handles("followed")
@@ -73,13 +73,15 @@ def bring_span_along(payload: Payload) -> None:
     loads = outstanding(["graph_loaded"], f"{__name__}.drop_windows")
     others = changes.exclude(payload__followee_id=author_id)
     loads = loads.filter(payload__user_ids__contains=[reader_id])
-    entries.follow(reader_id, author_id, is_last=lambda: not (others.exists() or loads.exists()))
+    second_level.follow(
+        reader_id, author_id, is_last=lambda: not (others.exists() or loads.exists())
+    )
 
 
 @handles("post_deleted")
 def tidy_deleted_post(payload: Payload) -> None:
     """Take a deleted post out of the second level and from the shards; reads skip it already."""
-    entries.tidy(payload["post_id"])
+    second_level.tidy(payload["post_id"])
     replica.leave(payload["post_id"])
 
 
@@ -94,4 +96,4 @@ def drop_windows(payload: Payload) -> None:
 def follow_circle(payload: Payload) -> None:
     """Bring a circle's posts to the inboxes of those who came, and tidy those of who went: reads skip them already."""
     for user_id in payload["user_ids"]:
-        fanout.circle_changed(user_id, payload["circle_id"])
+        dispatch.circle_changed(user_id, payload["circle_id"])

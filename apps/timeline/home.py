@@ -10,7 +10,21 @@ from collections.abc import Collection, Mapping
 from functools import partial
 
 from apps.accounts.models import User
-from apps.caches.structures.merge import (
+from apps.graph.queries import Relations, chosen_languages
+from apps.lists.queries import kept_off_home
+from apps.paging import Cursor, Page
+from apps.posts.models import Visibility
+from apps.posts.queries import Known
+from apps.tags.queries import followed_names
+from apps.timeline.cache import HOME, INBOX
+from apps.timeline.fanout import policy
+from apps.timeline.pipeline import samples
+from apps.timeline.pipeline.items import FeedItem
+from apps.timeline.pipeline.page import Rule, Source, fill_page, wanted
+from apps.timeline.sources import merge, older, pulled_authors, sql
+from apps.timeline.sources.rebuild import rebuild_home, rebuild_inbox
+from feedcache.structures.home_window import WindowRange
+from feedcache.structures.merge import (
     Merged,
     Together,
     merged_down,
@@ -18,18 +32,6 @@ from apps.caches.structures.merge import (
     read_together,
     read_up_together,
 )
-from apps.caches.structures.window import WindowRange
-from apps.graph.queries import Relations, chosen_languages
-from apps.lists.queries import kept_off_home
-from apps.paging import Cursor, Page
-from apps.posts.models import Visibility
-from apps.posts.queries import Known
-from apps.tags.queries import followed_names
-from apps.timeline import merge, merged, older, policies, pull, samples
-from apps.timeline.cache import HOME, INBOX
-from apps.timeline.items import FeedItem
-from apps.timeline.pages import Rule, Source, fill_page, wanted
-from apps.timeline.rebuild import rebuild_home, rebuild_inbox
 
 MORE_LOOKS = 2  # when there is news of the policies, and again
 
@@ -58,7 +60,7 @@ def candidates_of(viewer: User, *, known: Known | None = None) -> Source:
         return followed
 
     def both(cursor: Cursor, count: int) -> list[int]:
-        tagged = pull.followed_tag_ids(viewer.pk, cursor, count)
+        tagged = sql.followed_tag_ids(viewer.pk, cursor, count)
         return merge.page([followed(cursor, count), tagged], count, ascending=cursor.ascending)
 
     return both
@@ -81,7 +83,7 @@ def home_ids(
     if None in parts and _rebuild_missing(reader_id, parts):
         parts, now = _look(reader_id, cursor, count)
     if None not in parts and (now.merges_all or now.merged):
-        pulled = merged.ids_in_time(reader_id, now, cursor, count, revision=revision)
+        pulled = pulled_authors.ids_in_time(reader_id, now, cursor, count, revision=revision)
         parts = [*parts, WindowRange(pulled, complete=True)]
     there = _merged(parts, cursor, count)
     if there is None:
@@ -95,7 +97,7 @@ def home_ids(
 
 def _look(
     reader_id: int, cursor: Cursor, count: int
-) -> tuple[list[WindowRange | None], policies.InForce]:
+) -> tuple[list[WindowRange | None], policy.InForce]:
     """What the home window and the inbox know of a range, and the policies that were in force at that moment.
 
     While all outboxes are merged the home window says nothing: it misses pushes.
@@ -104,18 +106,18 @@ def _look(
     for _again in range(MORE_LOOKS):
         if not found.answered or now.is_current(found.beside):
             break
-        policies.load()  # and look again: the windows must be at least as new as the set
+        policy.load()  # and look again: the windows must be at least as new as the set
         found, now = _read(reader_id, cursor, count)
     if found.answered and now.merges_all:
         return [WindowRange([], complete=True), *found.parts[1:]], now
     return found.parts, now
 
 
-def _read(reader_id: int, cursor: Cursor, count: int) -> tuple[Together, policies.InForce]:
-    now = policies.known()
+def _read(reader_id: int, cursor: Cursor, count: int) -> tuple[Together, policy.InForce]:
+    now = policy.known()
     read = read_up_together if cursor.ascending else read_together
     windows, oldest, newest = (HOME.of(now.generation), INBOX), cursor.floor, cursor.max_id
-    return read(windows, reader_id, oldest=oldest, newest=newest, count=count, beside=policies.VERSION_KEY), now  # fmt: skip
+    return read(windows, reader_id, oldest=oldest, newest=newest, count=count, beside=policy.VERSION_KEY), now  # fmt: skip
 
 
 def _rebuild_missing(reader_id: int, parts: list[WindowRange | None]) -> bool:
@@ -187,7 +189,9 @@ def newer_count(viewer: User, since_id: int, *, most: int = 99) -> int:
     parts, now = _look(viewer.pk, above, most)
     ids = {one for part in parts if part for one in part.ids}
     if parts[0] is not None and (now.merges_all or now.merged):
-        ids.update(merged.ids(viewer.pk, now, above, most, revision=viewer.counts.graph_revision))
+        ids.update(
+            pulled_authors.ids(viewer.pk, now, above, most, revision=viewer.counts.graph_revision)
+        )
     if viewer.counts.followed_tags:
-        ids.update(pull.followed_tag_ids(viewer.pk, above, most))
+        ids.update(sql.followed_tag_ids(viewer.pk, above, most))
     return min(most, len(ids))

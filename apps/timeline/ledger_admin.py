@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from apps.events.admin import StaffList
-from apps.timeline.delivery import ledger
+from apps.timeline.fanout import ledger
 
 
 class LedgerList(StaffList):

@@ -14,11 +14,12 @@ from django.utils.translation import gettext_lazy
 from apps.accounts.admin import user_link
 from apps.accounts.models import User
 from apps.accounts.queries import user_ids_by_handle
-from apps.caches.servers import RedisError
 from apps.events.admin import REASON_MAX_CHARACTERS, StaffList
-from apps.timeline.delivery import costs, handover, switching
+from apps.timeline.fanout import backfill, cost
+from apps.timeline.fanout import switch as switching
 from apps.timeline.ledger_admin import LedgerList
 from apps.timeline.models import AuthorPolicy, HandOver, Policy, PolicyChange, SitePolicy
+from feedcache.redis_servers.connections import RedisError
 
 
 class WhyForm(forms.ModelForm):  # type: ignore[type-arg]  # not subscriptable when it runs
@@ -116,7 +117,7 @@ class AuthorPolicyAdmin(PolicyAdmin):
     @admin.display(description=gettext_lazy("measured"))
     def figures(self, row: AuthorPolicy) -> str:
         """What `auto` saw."""
-        return costs.as_text(row.measured) or "-"
+        return cost.as_text(row.measured) or "-"
 
     def switch(self, row: AuthorPolicy, data: dict[str, Any], *, by: str) -> None:
         """By the author's handle, or of the row's author."""
@@ -168,7 +169,7 @@ class PolicyChangeAdmin(StaffList):
 class HandOverAdmin(LedgerList):
     """Posts of pull periods on their way to the windows; what is pending is still merged at reading."""
 
-    work = handover
+    work = backfill
 
     list_display = ("id", "author", "posts", "expected", "delivered", "dormant", "pending", "state", "created_at")  # fmt: skip
     list_filter = ("state",)

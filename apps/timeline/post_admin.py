@@ -23,11 +23,11 @@ from apps.accounts.admin import (
 )
 from apps.events.admin import StaffList
 from apps.events.leases import State
-from apps.ids import first_id_at, parse_id
 from apps.posts import scheduled
 from apps.posts.admin import post_link
 from apps.posts.models import Post, ScheduledPost
 from apps.timeline import publishing
+from feedcache.ids import first_id_at, parse_id
 
 EXCERPT_CHARACTERS = 80
 SEARCHED_POSTS = 100_000  # a text search reads bodies one by one: the newest ones only

@@ -17,10 +17,10 @@ from apps.posts.models import Attachment, Kind, Post, Visibility
 from apps.posts.queries import Known
 from apps.posts.recent import recent_posts
 from apps.tags.names import normal
-from apps.timeline import merge, outbox, pull
-from apps.timeline.hydrate import hydrate
-from apps.timeline.items import FeedItem
-from apps.timeline.pages import Source, anything, fill_page
+from apps.timeline.pipeline.hydrate import hydrate
+from apps.timeline.pipeline.items import FeedItem
+from apps.timeline.pipeline.page import Source, anything, fill_page
+from apps.timeline.sources import merge, outbox, sql
 
 _PICTURES = Attachment.objects.filter(post=OuterRef("pk"))
 
@@ -85,11 +85,11 @@ def _chosen_ids(
             (wanted.only_pictures, Q(kind=Kind.PICTURE) | Q(Q(kind=Kind.QUOTE), Exists(_PICTURES))),
             (not wanted.reposts, ~Q(kind=Kind.REPOST)),
             (not wanted.mentioned, ~Q(visibility=Visibility.MENTIONED)),
-            (not wanted.replies, pull.answers_nobody_else()),
+            (not wanted.replies, sql.answers_nobody_else()),
         )
         if is_asked
     ]
-    return pull.author_ids(
+    return sql.author_ids(
         author.pk, viewer_id, follows=follows, cursor=cursor, count=count, only=Q(*only)
     )
 
@@ -122,7 +122,7 @@ def profile_ids(
     )
     if viewer_id is None or not counts.wrote_restricted:  # nobody, or nothing, to restrict
         return public
-    restricted = pull.restricted_ids(
+    restricted = sql.restricted_ids(
         author.pk,
         viewer_id,
         follows=author.pk in exact_relations(viewer_id, [author.pk]).following,

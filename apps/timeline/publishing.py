@@ -14,13 +14,13 @@ from django.utils.translation import gettext as _
 from django.utils.translation import override
 
 from apps.accounts.models import User
+from apps.errors import NotFound, TooMany
 from apps.events import leases
 from apps.posts import actions, editing, scheduled
 from apps.posts.drafts import Draft
 from apps.posts.models import Attachment, Post, ScheduledPost
-from apps.refusals import NotFound, TooMany
-from apps.timeline import outbox
-from apps.timeline.delivery import fanout
+from apps.timeline.fanout import dispatch
+from apps.timeline.sources import outbox
 
 
 def publish(
@@ -114,4 +114,4 @@ def _publish_scheduled(row: ScheduledPost) -> None:
 
 def _show_to_author(post: Post) -> None:
     outbox.enter(post)
-    transaction.on_commit(partial(fanout.push_to_author, post))
+    transaction.on_commit(partial(dispatch.push_to_author, post))

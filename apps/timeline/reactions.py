@@ -11,8 +11,8 @@ from apps.graph.models import Block
 from apps.graph.queries import exact_relations
 from apps.paging import Cursor, Page, page_of_rows
 from apps.posts.models import Kind, Post
-from apps.timeline.items import FeedItem
-from apps.timeline.pages import fill_page, not_muted
+from apps.timeline.pipeline.items import FeedItem
+from apps.timeline.pipeline.page import fill_page, not_muted
 from apps.timeline.thread import one_item
 
 

@@ -6,8 +6,9 @@ from celery import shared_task
 
 from apps.events.sweeping import UNHEARD
 from apps.events.sweeping import sweep as sweep_with_helpers
-from apps.timeline import entries, older, publishing, replica
-from apps.timeline.delivery import costs, fanout, handover, switching
+from apps.timeline import publishing
+from apps.timeline.fanout import backfill, cost, dispatch, switch
+from apps.timeline.sources import older, replica, second_level
 
 SWEEP_LIMIT, SWEEP_HELPERS = 5, 2
 SCHEDULED_LIMIT = 20
@@ -17,43 +18,43 @@ SWEEP_SECONDS = 0.5  # of every second: a backlog must not hold a worker
 @shared_task
 def cut_job(post_id: int) -> None:
     """Cut the follower list of a large delivery into chunks, unless somebody else does."""
-    fanout.run_cuts(limit=1, only=[post_id])
+    dispatch.run_cuts(limit=1, only=[post_id])
 
 
 @shared_task
 def deliver_chunk(chunk_id: int) -> None:
     """Deliver one chunk, unless somebody else did."""
-    fanout.run_due(limit=1, only=[chunk_id])
+    dispatch.run_due(limit=1, only=[chunk_id])
 
 
 @shared_task
 def cut_hand_over(hand_over_id: int) -> None:
     """Cut the follower list of a hand-over into chunks, unless somebody else does."""
-    handover.run_cuts(limit=1, only=[hand_over_id])
+    backfill.run_cuts(limit=1, only=[hand_over_id])
 
 
 @shared_task
 def deliver_hand_over(chunk_id: int) -> None:
     """Deliver one chunk of a hand-over, unless somebody else did."""
-    handover.run_due(limit=1, only=[chunk_id])
+    backfill.run_due(limit=1, only=[chunk_id])
 
 
 @shared_task
 def tend_policies() -> None:
     """Announce the policies again, and go on with switches that were interrupted."""
-    switching.tend()
+    switch.tend()
 
 
 @shared_task
 def measure_policies() -> None:
     """Choose again for the authors whose policy is chosen by cost."""
-    costs.measure_all()
+    cost.measure_all()
 
 
 @shared_task
 def sweep(helpers: int = SWEEP_HELPERS) -> None:
     """Go on with the jobs and chunks that no doorbell reached."""
-    run = partial(fanout.run_due, limit=SWEEP_LIMIT, overdue=UNHEARD)
+    run = partial(dispatch.run_due, limit=SWEEP_LIMIT, overdue=UNHEARD)
     sweep_with_helpers(sweep.name, run, limit=SWEEP_LIMIT, seconds=SWEEP_SECONDS, helpers=helpers)
 
 
@@ -67,7 +68,7 @@ def publish_due() -> None:
 @shared_task
 def tend_second_level() -> None:
     """Delete what is older than the second level keeps, and move the marks of the replicas, as far as a turn goes."""
-    entries.purge()
+    second_level.purge()
     replica.tend()
 
 

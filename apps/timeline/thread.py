@@ -6,15 +6,15 @@ from dataclasses import dataclass
 from django.utils.translation import gettext as _
 
 from apps.accounts.models import User
-from apps.ids import author_of, first_id_at, is_possible, second_of
+from apps.errors import NotFound
 from apps.posts.content import PostContent
 from apps.posts.models import Post
-from apps.posts.standing import standing_of
-from apps.refusals import NotFound
+from apps.posts.viewer_context import standing_of
 from apps.sql import rows_of
-from apps.timeline.hydrate import hydrate, hydrated
-from apps.timeline.items import FeedItem, ViewerFlags
-from apps.timeline.pages import not_muted
+from apps.timeline.pipeline.hydrate import hydrate, hydrated
+from apps.timeline.pipeline.items import FeedItem, ViewerFlags
+from apps.timeline.pipeline.page import not_muted
+from feedcache.ids import author_of, first_id_at, is_possible, second_of
 
 MAX_ANCESTORS = 60
 MAX_DESCENDANTS = 120  # with ancestors and the post itself within one hydration

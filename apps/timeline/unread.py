@@ -12,14 +12,14 @@ from dataclasses import dataclass
 from django.utils.translation import gettext as _
 
 from apps.accounts.models import User
-from apps.caches.structures.arrivals import late_arrivals
-from apps.ids import MAX_ID
+from apps.errors import BadRequest
 from apps.paging import Cursor, Page
-from apps.refusals import BadRequest
 from apps.timeline.cache import HOME, INBOX
 from apps.timeline.home import home_timeline, newer_count, rule_of
-from apps.timeline.hydrate import hydrate
-from apps.timeline.items import FeedItem
+from apps.timeline.pipeline.hydrate import hydrate
+from apps.timeline.pipeline.items import FeedItem
+from feedcache.ids import MAX_ID
+from feedcache.structures.arrivals import late_arrivals
 
 SKEW_MS = 1000  # the clocks of Redis and of the web servers may differ by so much
 _PLACE = re.compile(r"([0-9]{1,19})-([0-9]{1,15})", re.ASCII)

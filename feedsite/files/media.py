@@ -14,7 +14,7 @@ from django.utils.cache import get_conditional_response
 from django.utils.http import quote_etag
 from django.views.decorators.http import require_safe
 
-from apps.posts.addresses import LIFETIME_SECONDS, is_restricted, may_be_shown
+from apps.media.addresses import LIFETIME_SECONDS, is_restricted, may_be_shown
 from apps.posts.attachments import is_shown
 
 TYPES = {".webp": "image/webp", ".png": "image/png", ".jpg": "image/jpeg", ".gif": "image/gif"}

@@ -9,7 +9,7 @@ from django.contrib.auth.middleware import AuthenticationMiddleware
 from django.contrib.auth.models import AnonymousUser
 from django.http import HttpRequest
 
-from apps.accounts.sessions import follow_session
+from apps.accounts.logins import follow_session
 
 WITHOUT_COOKIES = ("/api/", settings.MEDIA_URL)
 

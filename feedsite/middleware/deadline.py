@@ -5,13 +5,13 @@ from collections.abc import Callable
 from django.conf import settings
 from django.http import HttpRequest, HttpResponseBase
 
-from apps.budget import budget
+from apps.deadline import budget
 
 HEADER = "X-Feed-Degraded"
 
 
 class DeadlineMiddleware:
-    """`settings.REQUEST_BUDGET_SECONDS` from now; sources that take longer are left out (`apps.budget`)."""
+    """`settings.REQUEST_BUDGET_SECONDS` from now; sources that take longer are left out (`apps.deadline`)."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         self._get_response = get_response

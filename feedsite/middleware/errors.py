@@ -7,7 +7,7 @@ from django.utils.cache import patch_vary_headers
 from django.utils.deprecation import MiddlewareMixin
 from django.utils.translation import gettext as _
 
-from apps.refusals import Refusal
+from apps.errors import Refusal
 from feedsite.errors import FOR_PROGRAMS, error_page, refusal_response
 
 PROBLEM, JSON = "application/problem+json", "application/json"

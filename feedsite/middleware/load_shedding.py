@@ -11,7 +11,7 @@ from django.conf import settings
 from django.http import HttpRequest, HttpResponseBase
 from django.utils.translation import gettext_lazy as _
 
-from apps.refusals import Unavailable
+from apps.errors import Unavailable
 from feedsite.errors import refusal_response
 from feedsite.server.bodies import refusal_of
 

@@ -6,7 +6,7 @@ from django.middleware.locale import LocaleMiddleware
 from django.utils import translation
 from django.utils.cache import patch_vary_headers
 
-from apps.accounts.visitors import viewer_of
+from apps.http.requests import viewer_of
 from feedsite.middleware.cache_headers import is_file
 
 

@@ -14,8 +14,8 @@ from django.db import InterfaceError, InternalError, OperationalError
 from django.http import HttpRequest, HttpResponseBase
 from django.utils.translation import gettext as _
 
-from apps.caches.breaker import Breaker
-from apps.refusals import Unavailable
+from apps.errors import Unavailable
+from feedcache.redis_servers.breaker import Breaker
 from feedsite.errors import refusal_response
 from feedsite.middleware.stale_pages import StalePages
 

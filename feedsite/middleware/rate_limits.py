@@ -15,12 +15,12 @@ from rest_framework.request import Request
 from rest_framework.throttling import BaseThrottle
 
 from apps.accounts.models import User
-from apps.accounts.visitors import client_address
-from apps.caches.rate_limit import RateLimitResult, count_each
-from apps.entities import timestamp
+from apps.api.entities.base import timestamp
+from apps.errors import TooMany, Unavailable
+from apps.http.requests import client_address
 from apps.oauth.queries import Bearer
-from apps.refusals import TooMany, Unavailable
 from apps.throttling import rate_limit, require_allowed
+from feedcache.rate_limit import RateLimitResult, count_each
 from feedsite.errors import refusal_response
 
 API = "/api/"

@@ -19,10 +19,10 @@ from django.utils.html import format_html
 from django.utils.translation import get_language_from_request, override
 from django.utils.translation import gettext as _
 
-from apps.accounts.visitors import viewer_of
-from apps.budget import go_without
-from apps.caches.memcached.envelope import pack, unpack
-from apps.caches.readthrough import ReadThrough
+from apps.deadline import go_without
+from apps.http.requests import viewer_of
+from feedcache.memcached.envelope import pack, unpack
+from feedcache.read_through import ReadThrough
 
 ROUTES = frozenset({
     "", "public", "local", "about", "@<str:handle>", "@<str:handle>/with_replies", "@<str:handle>/<post:post_id>",

@@ -10,7 +10,7 @@ from urllib.parse import unquote_to_bytes
 
 from django.http import HttpRequest, HttpResponseBase
 
-from apps.refusals import BadRequest
+from apps.errors import BadRequest
 from feedsite.errors import FOR_PROGRAMS, refusal_response
 
 MAX_QUERY_CHARACTERS = 8192

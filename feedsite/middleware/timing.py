@@ -11,8 +11,8 @@ from django.conf import settings
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 
-from apps.accounts.visitors import viewer_of
-from apps.stages import traced
+from apps.http.requests import viewer_of
+from feedcache.timing import traced
 
 
 class ServerTimingMiddleware:

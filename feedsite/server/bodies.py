@@ -12,7 +12,7 @@ from django.conf import settings
 from django.http import HttpRequest
 from django.utils.translation import gettext as _
 
-from apps.refusals import Refusal
+from apps.errors import Refusal
 
 REFUSED = "feedsite.refused"  # in the environment of a request: the status
 TOO_LARGE, TOO_SLOW, NO_LENGTH = (

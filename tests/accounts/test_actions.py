@@ -19,12 +19,12 @@ from apps.accounts.actions import (
     update_appearance,
     update_profile,
 )
-from apps.accounts.cards import ask_users
+from apps.accounts.author_cache import ask_users
 from apps.accounts.emails import change_email
 from apps.accounts.models import RESERVED_HANDLES, AccessToken, User, UserCounts
 from apps.accounts.queries import user_by_handle, user_of_token
-from apps.caches.together import Together
-from apps.refusals import Invalid, NotAllowed, NotFound
+from apps.errors import Invalid, NotAllowed, NotFound
+from feedcache.batch import Together
 from tests.factories import PASSWORD, make_user
 from tests.threads import together
 

@@ -2,8 +2,8 @@ import pytest
 from django.contrib.auth import authenticate
 
 from apps.accounts.actions import issue_token, restore_user, suspend_user
-from apps.accounts.authentication import HandleOrEmailBackend
-from apps.oauth.authentication import TOKEN_MAX_CHARACTERS
+from apps.accounts.login import HandleOrEmailBackend
+from apps.api.authentication import TOKEN_MAX_CHARACTERS
 from tests.factories import PASSWORD
 
 pytestmark = pytest.mark.django_db

@@ -4,19 +4,19 @@ import pytest
 from django.db import IntegrityError, transaction
 
 from apps.accounts.cache import USER_COUNTS, USER_COUNTS_TABLE
-from apps.accounts.counting import CountsTable, put_after_commit, rebuild_after_commit
 from apps.accounts.counts import change_user_counts
+from apps.accounts.counts_store import CountsTable, put_after_commit, rebuild_after_commit
 from apps.accounts.models import UserCounts
 from apps.accounts.queries import AccountCounts, user_counts
-from apps.caches.servers import counters
-from apps.caches.structures.counters import building, upkeep
-from apps.caches.structures.counters.places import IdBuckets, TimeBuckets
-from apps.caches.structures.counters.schema import Row
 from apps.events.models import Event
 from apps.graph.actions import block_user, follow_user, unfollow_user
 from apps.posts.actions import delete_post
 from apps.posts.cache import POST_COUNTS, POST_COUNTS_TABLE
 from apps.posts.models import PostCounts
+from feedcache.redis_servers.connections import counters
+from feedcache.structures.counters import building, maintenance
+from feedcache.structures.counters.layout import IdBuckets, TimeBuckets
+from feedcache.structures.counters.schema import Row
 from tests.factories import deliver, make_user, publish
 from tests.faults import dead_redis
 from tests.threads import together
@@ -147,7 +147,7 @@ def test_counts_that_redis_did_not_take_are_put_by_an_event(alice, carol):
         follow_user(carol, alice)
     assert set(Event.objects.filter(name="counts_missed").values_list("payload__kind", flat=True)) == {"users"}  # fmt: skip
     for service in (USER_COUNTS, POST_COUNTS):  # as if that Redis had kept its data
-        assert upkeep.rebuild(service)
+        assert maintenance.rebuild(service)
     USER_COUNTS.store.put([Row(alice.pk, (5, 0, 0), 0)])
     deliver()
     assert (counts(alice), counts(carol)) == ((1, 0, 0), (0, 1, 0))
@@ -160,7 +160,7 @@ def test_a_loader_leaves_counts_to_the_database_until_they_are_rebuilt(alice, dj
     rebuild_after_commit(USER_COUNTS)
     with django_assert_num_queries(1):
         assert counts(alice) == (0, 0, 9)
-    assert upkeep.tend(USER_COUNTS, seconds=9)
+    assert maintenance.tend(USER_COUNTS, seconds=9)
     with django_assert_num_queries(0):
         assert counts(alice) == (0, 0, 9)
 
@@ -178,8 +178,8 @@ def test_a_put_of_a_lost_store_keeps_nothing(alice):
 
 def test_a_lost_store_rings_now_and_then(alice, monkeypatch):
     rung: list[str] = []
-    monkeypatch.setattr("apps.accounts.counting.ring", rung.append)
-    monkeypatch.setattr("apps.accounts.counting._rung", {})
+    monkeypatch.setattr("apps.accounts.counts_store.ring", rung.append)
+    monkeypatch.setattr("apps.accounts.counts_store._rung", {})
     counters().flushdb()
     for _ in range(5):
         counts(alice)
@@ -187,13 +187,13 @@ def test_a_lost_store_rings_now_and_then(alice, monkeypatch):
 
 
 def test_a_rebuild_in_turns_gives_what_the_table_has(alice, monkeypatch):
-    monkeypatch.setattr(upkeep, "ROWS", 3)
+    monkeypatch.setattr(maintenance, "ROWS", 3)
     users = [make_user() for _ in range(10)]
     for number, user in enumerate(users):
         UserCounts.objects.filter(pk=user.pk).update(posts=number, revision=number)
     counters().flushdb()
     turns = 1
-    while not upkeep.rebuild(USER_COUNTS, seconds=0):
+    while not maintenance.rebuild(USER_COUNTS, seconds=0):
         turns += 1
     assert turns == 4
     assert building.state(USER_COUNTS.store).is_whole

@@ -11,7 +11,7 @@ from apps.accounts.queries import (
     user_of_token,
     users_by_id,
 )
-from apps.refusals import NotFound
+from apps.errors import NotFound
 from tests.factories import make_user
 
 pytestmark = pytest.mark.django_db

@@ -19,8 +19,8 @@ from oauth2_provider.models import AccessToken as ApplicationToken
 from apps.accounts import second_factor
 from apps.accounts.actions import issue_token
 from apps.accounts.models import AccessToken, Login
+from apps.errors import Invalid, NotAllowed, TooMany
 from apps.oauth.actions import issue_access, register_application
-from apps.refusals import Invalid, NotAllowed, TooMany
 from feedsite.passkeys import relying_party
 from tests.factories import PASSWORD, deliver, make_user, publish
 from tests.staff import browser_of, confirm, make_staff

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from apps.accounts.shortcuts import PROFILE, SHORTCUTS, acts, wish_of
+from apps.web.keyboard import PROFILE, SHORTCUTS, acts, wish_of
 
 SCRIPT = (Path(__file__).parents[2] / "static/js/app.js").read_text()
 pytestmark = pytest.mark.django_db

@@ -7,8 +7,8 @@ import time_machine
 from django.utils.translation import override
 
 from apps.accounts.models import User
-from apps.accounts.templatetags.amounts import ago, compact, exact
-from apps.accounts.templatetags.people import avatar, banner, language_of, name_of
+from apps.web.templatetags.amounts import ago, compact, exact
+from apps.web.templatetags.people import avatar, banner, language_of, name_of
 
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 

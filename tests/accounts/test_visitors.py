@@ -3,7 +3,7 @@
 import pytest
 from django.test import RequestFactory
 
-from apps.accounts.visitors import client_address, return_address
+from apps.http.requests import client_address, return_address
 
 
 def _address(settings, *, hops, peer="203.0.113.9", chain=None):

@@ -5,8 +5,8 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from apps.announcements.entities import AnnouncementJson
 from apps.announcements.models import Announcement, AnnouncementReaction
+from apps.api.entities.announcement import AnnouncementJson
 from tests.factories import make_user
 from tests.staff import make_staff
 

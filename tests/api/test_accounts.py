@@ -2,10 +2,10 @@ import pytest
 from django.utils import timezone
 
 from apps.accounts.actions import update_profile
-from apps.accounts.entities import AccountJson, CredentialAccountJson, SourceJson
 from apps.accounts.models import User
+from apps.api.entities.account import AccountJson, CredentialAccountJson, SourceJson
+from apps.api.entities.relationship import FamiliarFollowersJson, RelationshipJson
 from apps.graph.actions import follow_user
-from apps.graph.entities import FamiliarFollowersJson, RelationshipJson
 from tests.factories import make_user, publish
 
 pytestmark = pytest.mark.django_db

@@ -3,8 +3,8 @@
 import pytest
 from drf_spectacular.generators import SchemaGenerator
 
+from apps.api.entities.status import StatusJson
 from apps.notifications.models import Verdict
-from apps.timeline.entities import StatusJson
 
 
 @pytest.fixture(scope="module")

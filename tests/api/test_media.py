@@ -8,9 +8,9 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
+from apps.api.entities.status import MediaAttachmentJson, PollJson
 from apps.posts.models import Attachment, Poll, Post, ScheduledPost
-from apps.timeline.entities import MediaAttachmentJson, PollJson
-from apps.timeline.hydrate import hydrate
+from apps.timeline.pipeline.hydrate import hydrate
 from apps.timeline.publishing import publish_due
 from tests.factories import publish
 from tests.posts.test_uploads import picture

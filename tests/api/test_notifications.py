@@ -2,15 +2,15 @@ import pytest
 from django.utils import timezone
 
 from apps.accounts.actions import set_locked
-from apps.engagement.actions import like_post
-from apps.graph.actions import follow_user
-from apps.notifications.actions import mark_read
-from apps.notifications.entities import (
+from apps.api.entities.notification import (
     TYPES,
     NotificationGroupJson,
     NotificationJson,
     PartialAccountJson,
 )
+from apps.engagement.actions import like_post
+from apps.graph.actions import follow_user
+from apps.notifications.actions import mark_read
 from apps.notifications.models import Notification, NotificationKind
 from apps.posts.actions import repost
 from tests.factories import deliver, publish

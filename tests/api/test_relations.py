@@ -3,8 +3,8 @@
 import pytest
 
 from apps.accounts.actions import set_locked
+from apps.api.entities.relationship import MutedAccountJson, RelationshipJson
 from apps.graph.actions import block_user, endorse_user, follow_user, mute_user
-from apps.graph.entities import MutedAccountJson, RelationshipJson
 from apps.graph.models import Followee, Mute
 from tests.factories import make_user, suspend
 

@@ -4,11 +4,11 @@ import re
 
 import pytest
 
+from apps.api.entities.status import StatusEditJson, StatusSourceJson
 from apps.engagement.actions import like_post
 from apps.graph.actions import block_user, mute_user
 from apps.posts.actions import repost
 from apps.posts.editing import edit_post
-from apps.timeline.entities import StatusEditJson, StatusSourceJson
 from tests.factories import make_user, publish, suspend
 
 pytestmark = pytest.mark.django_db

@@ -4,12 +4,12 @@ from http import HTTPStatus
 import pytest
 
 from apps.accounts.actions import update_profile
-from apps.accounts.entities import AccountJson
+from apps.api.entities.account import AccountJson
+from apps.api.entities.status import DeletedStatusJson, StatusJson
+from apps.api.inputs.status import VISIBILITIES
 from apps.posts.actions import repost
 from apps.posts.editing import edit_post
 from apps.posts.models import Post
-from apps.timeline.entities import DeletedStatusJson, StatusJson
-from apps.timeline.serializers import VISIBILITIES
 from tests.factories import make_user, publish, suspend
 
 pytestmark = pytest.mark.django_db

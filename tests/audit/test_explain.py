@@ -8,12 +8,12 @@ from django.utils import timezone
 
 from apps.accounts.models import User
 from apps.audit.explain import Way, explain, explain_home
+from apps.errors import NotFound
 from apps.events.leases import State
 from apps.graph.actions import block_user, follow_user, mute_user
 from apps.graph.circle_actions import add_to_circle, create_circle
 from apps.paging import Cursor
 from apps.posts.actions import delete_post, repost
-from apps.refusals import NotFound
 from apps.timeline.cache import HOME
 from apps.timeline.home import home_timeline
 from apps.timeline.models import FanoutChunk

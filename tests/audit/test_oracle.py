@@ -6,13 +6,13 @@ import pytest
 from django.db import connection
 
 from apps.audit.oracle import PULL, Oracle, rows, snapshot
-from apps.caches.servers import timelines
 from apps.graph.actions import follow_user, mute_user
 from apps.graph.circle_actions import add_to_circle, create_circle
 from apps.paging import Cursor
 from apps.posts.actions import delete_post, repost
 from apps.timeline.cache import HOME, INBOX
 from apps.timeline.home import home_timeline
+from feedcache.redis_servers.connections import timelines
 from tests.factories import deliver, make_user, publish
 
 # Its times are of a second, and so are those in our ids; inside a second the id decides.

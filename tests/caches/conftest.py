@@ -2,8 +2,8 @@
 
 import pytest
 
-from apps.caches import breaker
-from apps.caches.memcached import generations
+from feedcache.memcached import generations
+from feedcache.redis_servers import breaker
 from tests import clusters
 from tests.caches.pools import LABELS, Chosen, Pools, started
 from tests.caches.servers_of_both_kinds import KINDS, own, use, valkey

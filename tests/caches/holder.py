@@ -10,9 +10,9 @@ import django
 
 django.setup()
 
-from apps.caches.memcached.tiers import use_topology
-from apps.caches.readthrough import ReadThrough
-from apps.caches.topology import Topology
+from feedcache.memcached.tiers import use_topology
+from feedcache.memcached.topology import Topology
+from feedcache.read_through import ReadThrough
 
 use_topology(Topology.from_json(sys.argv[1]))
 kind = ReadThrough("crowd", 1, 60, str, bytes, bytes)

@@ -7,10 +7,10 @@ import tempfile
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from apps.caches.memcached.nodes import look_after
-from apps.caches.memcached.tiers import TieredCache
-from apps.caches.servers import timelines
-from apps.caches.topology import Node, Topology
+from feedcache.memcached.node import look_after
+from feedcache.memcached.tiers import TieredCache
+from feedcache.memcached.topology import Node, Topology
+from feedcache.redis_servers.connections import timelines
 from runner.services.debian import find_memcached
 from runner.services.memcached import Memcached
 from tests.flows.processes import wait_for
@@ -133,5 +133,5 @@ class Chosen:
     def __init__(self, monkeypatch):
         self.number = 0
         monkeypatch.setattr(
-            "apps.caches.memcached.tiers.random.choice", lambda groups: groups[self.number]
+            "feedcache.memcached.tiers.random.choice", lambda groups: groups[self.number]
         )

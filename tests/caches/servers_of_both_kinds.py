@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 import redis
 
-from apps.caches import replicas
-from apps.caches.servers import graph
-from apps.caches.structures import aside, listhead, longset
+from feedcache.redis_servers import replicas
+from feedcache.redis_servers.connections import graph
+from feedcache.structures import bulk_build, list_prefix, longset
 from runner.problems import LaunchError
 from runner.services.binaries import in_wheel
 from runner.services.redis import NOTHING_KEPT, Redis
@@ -35,7 +35,7 @@ def valkey(directory: Path) -> Iterator[redis.Redis]:
 
 def use(monkeypatch: pytest.MonkeyPatch, client: redis.Redis) -> redis.Redis:
     """Let the structures talk to a server."""
-    for module in (aside, listhead, longset, replicas):
+    for module in (bulk_build, list_prefix, longset, replicas):
         monkeypatch.setattr(module, "graph", lambda: client)
     return client
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from apps.caches.breaker import FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS, Breaker
+from feedcache.redis_servers.breaker import FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS, Breaker
 from tests.threads import together
 
 

@@ -5,9 +5,9 @@ import time
 
 import pytest
 
-from apps.budget import budget, seconds_left
-from apps.caches import breaker
-from apps.caches.bulkhead import Bulkhead, Refused
+from apps.deadline import budget, seconds_left
+from feedcache.bulkhead import Bulkhead, Refused
+from feedcache.redis_servers import breaker
 
 
 @pytest.fixture

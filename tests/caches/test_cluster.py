@@ -7,17 +7,19 @@ import pytest
 from django.core.exceptions import ImproperlyConfigured
 from django.core.management import CommandError, call_command
 
-from apps.caches import redisclients, servers, totals
-from apps.caches.listener import Listener, processes, publish
-from apps.caches.rate_limit import Limit, count_each
-from apps.caches.redisclients import parse
-from apps.caches.servers import RedisError, existence, timelines
-from apps.caches.structures import existence as filters
-from apps.caches.structures import trust
-from apps.caches.structures.listhead import Entry, Head, ListHeads
-from apps.caches.structures.longset import Change, LongSets, common
-from apps.caches.structures.window import Windows, bury
-from apps.caches.topology import Node, Topology
+from feedcache import totals
+from feedcache.memcached.topology import Node, Topology
+from feedcache.memcached.topology_listener import Listener, processes, publish
+from feedcache.rate_limit import Limit, count_each
+from feedcache.redis_servers import clients as redisclients
+from feedcache.redis_servers import connections
+from feedcache.redis_servers.clients import parse
+from feedcache.redis_servers.connections import RedisError, existence, timelines
+from feedcache.structures.bloom import existence as filters
+from feedcache.structures.bloom import generations
+from feedcache.structures.home_window import Windows, bury
+from feedcache.structures.list_prefix import Entry, Head, ListHeads
+from feedcache.structures.longset import Change, LongSets, common
 from tests.caches.structures import test_existence as existence_tests
 from tests.caches.structures import test_window as window_tests
 from tests.clusters import addresses, cluster_url, until
@@ -90,14 +92,14 @@ def test_a_page_asks_every_node_once(on_cluster):
 
 def test_limits_count_on_a_cluster(on_cluster, settings):
     with addresses(settings, REDIS_LIMITS_URL=cluster_url(on_cluster)):
-        servers.limits.cache_clear()
+        connections.limits.cache_clear()
         try:
             posts = Limit("post", "bob", limit=2, seconds=60)
             allowed = [count_each([posts])[0].allowed for _ in range(3)]
             assert allowed == [True, True, False]
         finally:
-            servers.limits.cache_clear()
-    servers.limits.cache_clear()
+            connections.limits.cache_clear()
+    connections.limits.cache_clear()
 
 
 def test_relations_live_on_a_cluster(on_cluster):
@@ -274,7 +276,7 @@ def test_a_filter_answers_while_its_slot_moves(on_cluster):
     pair = (1, existence_tests.post(1))
     filters.mark_many(marks, [pair])
     (key,) = [one.decode() for one in existence().scan_iter("phantom:1:*")]
-    for name in (key, trust.META):
+    for name in (key, generations.META):
         slot = slot_of(on_cluster[0], name)
         move(on_cluster, slot, other_than(on_cluster, owner_of(on_cluster, slot)))
         found = existence_tests.ask(marks, 1, [pair[1], existence_tests.post(2)])
@@ -345,13 +347,13 @@ def test_keys_of_two_slots_in_one_transaction_are_a_redis_error(on_cluster):
 
 def test_counters_refuse_a_cluster(settings):
     settings.REDIS_COUNTERS_URL = "redis+cluster://127.0.0.1:1"
-    servers.counters.cache_clear()
+    connections.counters.cache_clear()
     try:
         with pytest.raises(ImproperlyConfigured, match="one server"):
-            servers.counters()
+            connections.counters()
     finally:
         settings.REDIS_COUNTERS_URL = settings.REDIS_URL
-        servers.counters.cache_clear()
+        connections.counters.cache_clear()
 
 
 def test_a_filter_on_a_cluster_that_evicts_is_noticed(on_cluster):

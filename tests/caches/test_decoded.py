@@ -1,6 +1,6 @@
 import pytest
 
-from apps.caches.decoded import Decoded
+from feedcache.decoded_cache import Decoded
 
 
 def refuse_nothing(data):

@@ -2,10 +2,10 @@
 
 import pytest
 
-from apps.caches.memcached.layers import make
-from apps.caches.memcached.wire import Kind
-from apps.caches.readthrough import ReadThrough
-from apps.caches.topology import Node, Topology
+from feedcache.memcached.layer import make
+from feedcache.memcached.protocol import Kind
+from feedcache.memcached.topology import Node, Topology
+from feedcache.read_through import ReadThrough
 from tests.memory import forget
 from tests.services import running
 from tests.threads import together

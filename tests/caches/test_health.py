@@ -4,9 +4,10 @@ import time
 
 import pytest
 
-from apps.caches import servers, totals
-from apps.caches.health import RedisHealth, health_of, node_health, probe, redis_health, share
-from apps.caches.servers import timelines
+from feedcache import totals
+from feedcache.health import RedisHealth, health_of, node_health, probe, redis_health, share
+from feedcache.redis_servers import connections
+from feedcache.redis_servers.connections import timelines
 from tests.faults import dead_redis, frozen
 from tests.services import running
 
@@ -73,11 +74,11 @@ def test_which_servers_may_lose_what_has_to_be_kept(name, policy, most, loses):
 
 def test_no_password_is_shown(settings):
     settings.REDIS_COUNTERS_URL = "redis://somebody:secret@127.0.0.1:1/3"
-    servers.counters.cache_clear()
+    connections.counters.cache_clear()
     try:
         (server,) = [one for one in redis_health() if one.name == "counters"]
     finally:
-        servers.counters.cache_clear()
+        connections.counters.cache_clear()
     assert server.address == "127.0.0.1:1 db 3"
     assert "secret" not in repr(server)
 

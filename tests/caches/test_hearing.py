@@ -2,9 +2,9 @@
 
 import pytest
 
-from apps.caches.listener import CHANNEL, Listener, publish
-from apps.caches.servers import timelines
-from apps.caches.topology import Node, Topology
+from feedcache.memcached.topology import Node, Topology
+from feedcache.memcached.topology_listener import CHANNEL, Listener, publish
+from feedcache.redis_servers.connections import timelines
 from tests.flows.processes import wait_for
 
 SOON = 3.0

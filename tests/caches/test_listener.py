@@ -6,10 +6,18 @@ import time
 
 import pytest
 
-from apps.caches import listener as module
-from apps.caches.listener import CHANNEL, KEY, PROCESSES, Listener, processes, publish, published
-from apps.caches.servers import timelines
-from apps.caches.topology import Node, Topology
+from feedcache.memcached import topology_listener as module
+from feedcache.memcached.topology import Node, Topology
+from feedcache.memcached.topology_listener import (
+    CHANNEL,
+    KEY,
+    PROCESSES,
+    Listener,
+    processes,
+    publish,
+    published,
+)
+from feedcache.redis_servers.connections import timelines
 from tests.faults import dead_redis
 from tests.flows.processes import wait_for
 

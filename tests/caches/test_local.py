@@ -3,7 +3,7 @@ from functools import partial
 
 import pytest
 
-from apps.caches.local import MOST_COUNTED, LocalCache, Rate
+from feedcache.local_cache import MOST_COUNTED, LocalCache, Rate
 from tests.threads import together
 
 

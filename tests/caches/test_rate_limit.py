@@ -3,9 +3,9 @@ import signal
 
 import pytest
 
-from apps.caches import rate_limit
-from apps.caches.rate_limit import Limit, LocalWindows, count_each
-from apps.caches.servers import limits, timelines
+from feedcache import rate_limit
+from feedcache.rate_limit import Limit, LocalWindows, count_each
+from feedcache.redis_servers.connections import limits, timelines
 from tests.clusters import addresses
 from tests.faults import dead_redis, frozen
 from tests.services import running

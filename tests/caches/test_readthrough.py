@@ -3,11 +3,11 @@ from dataclasses import replace
 
 import pytest
 
-from apps.caches import stats
-from apps.caches.memcached.reads import MAX_KEYS_PER_CALL
-from apps.caches.memcached.tiers import tiers, use_topology
-from apps.caches.readthrough import ReadThrough
-from apps.caches.topology import Node, Topology
+from feedcache import stats
+from feedcache.memcached.reads import MAX_KEYS_PER_CALL
+from feedcache.memcached.tiers import tiers, use_topology
+from feedcache.memcached.topology import Node, Topology
+from feedcache.read_through import ReadThrough
 from runner.services.shape import restart
 from tests.faults import dead_memcached
 from tests.memory import another, flush, forget

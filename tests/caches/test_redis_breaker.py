@@ -4,8 +4,8 @@ import time
 
 import pytest
 
-from apps.caches import breaker, servers
-from apps.caches.servers import RedisError
+from feedcache.redis_servers import breaker, connections
+from feedcache.redis_servers.connections import RedisError
 from tests.faults import dead_redis, frozen
 from tests.services import running
 
@@ -14,7 +14,7 @@ from tests.services import running
 def client(settings):
     """As one more process has it."""
     settings.REDIS_TIMEOUT_SECONDS = 0.3
-    client = servers._redis(settings.REDIS_URL)
+    client = connections._redis(settings.REDIS_URL)
     assert client.ping()
     yield client
     client.close()

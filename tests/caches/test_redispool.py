@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from apps.caches.redisclients import RedisError, trip
-from apps.caches.redispool import _Idle
-from apps.caches.servers import timelines
+from feedcache.redis_servers.clients import RedisError, trip
+from feedcache.redis_servers.connections import timelines
+from feedcache.redis_servers.pool import _Idle
 
 
 def test_the_last_one_that_came_is_lent_first():

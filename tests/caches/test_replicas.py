@@ -4,8 +4,8 @@ import time
 
 import pytest
 
-from apps.caches.replicas import graph_reader, read_graph
-from apps.caches.servers import RedisError, graph, graph_replicas
+from feedcache.redis_servers.connections import RedisError, graph, graph_replicas
+from feedcache.redis_servers.replicas import graph_reader, read_graph
 from tests.clusters import addresses, until
 
 

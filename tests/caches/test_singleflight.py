@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from apps.caches import singleflight
-from apps.caches.memcached.layers import LEASE
-from apps.caches.memcached.tiers import tiers
-from apps.caches.readthrough import ReadThrough
+from feedcache import single_flight
+from feedcache.memcached.layer import LEASE
+from feedcache.memcached.tiers import tiers
+from feedcache.read_through import ReadThrough
 from tests.memory import forget, keys_in, told
 from tests.threads import together
 
@@ -196,7 +196,7 @@ def test_without_any_node_everybody_loads(pools):
 
 
 def test_whoever_waited_too_long_loads(monkeypatch):
-    monkeypatch.setattr(singleflight, "WAIT_SECONDS", 0.3)
+    monkeypatch.setattr(single_flight, "WAIT_SECONDS", 0.3)
     cache = tiers()
     read = cache.read(["crowd:1.0:hot"])
     assert cache.lease(read, read.names.keys()).won

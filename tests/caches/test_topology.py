@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from apps.caches.topology import (
+from feedcache.memcached.topology import (
     Node,
     Place,
     Pool,

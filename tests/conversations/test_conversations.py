@@ -2,7 +2,7 @@
 
 import pytest
 
-from apps.conversations.entities import ConversationJson
+from apps.api.entities.conversation import ConversationJson
 from apps.conversations.models import Conversation
 from apps.events.leases import State
 from apps.events.models import Event

@@ -11,12 +11,12 @@ from apps.accounts.queries import user_by_handle
 from apps.demo.content.loader import load_content
 from apps.engagement.models import Bookmark, Like
 from apps.graph.models import Followee, Follower
-from apps.ids import author_of, second_of
 from apps.notifications.queries import unread_count
 from apps.paging import Cursor
 from apps.posts.models import Attachment, Kind, Post
 from apps.posts.text import mentioned_handles
 from apps.timeline.home import home_timeline
+from feedcache.ids import author_of, second_of
 from tests.demo.seeding import NOW, assert_counts_equal_rows, make_demo
 
 

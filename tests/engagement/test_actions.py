@@ -3,11 +3,11 @@ import pytest
 from apps.engagement.actions import bookmark_post, like_post, unbookmark_post, unlike_post
 from apps.engagement.models import Bookmark, Like
 from apps.engagement.queries import engaged
+from apps.errors import NotFound
 from apps.events.models import Event
 from apps.graph.actions import block_user, unfollow_user
 from apps.posts.actions import delete_post, repost
 from apps.posts.models import PostCounts
-from apps.refusals import NotFound
 from tests.factories import make_user, publish
 from tests.threads import together
 

@@ -9,10 +9,6 @@ from django.core.management import CommandError, call_command
 from django.db import connection, connections, transaction
 from django.utils import timezone
 
-from apps.caches.servers import existence
-from apps.caches.structures import existence as filters
-from apps.caches.structures import trust
-from apps.caches.structures.bloom import CHUNK_BYTES
 from apps.engagement import rebuild
 from apps.engagement.actions import (
     bookmark_post,
@@ -32,6 +28,10 @@ from apps.posts.actions import repost
 from apps.posts.models import PostCounts
 from apps.posts.tasks import write_back_reads
 from apps.timeline.home import home_timeline
+from feedcache.redis_servers.connections import existence
+from feedcache.structures.bloom import existence as filters
+from feedcache.structures.bloom import generations
+from feedcache.structures.bloom.arithmetic import CHUNK_BYTES
 from tests.factories import deliver, make_user, publish
 from tests.faults import dead_redis
 
@@ -77,7 +77,7 @@ def waited_for():
 
 
 def is_believed(marks):
-    return trust.read(marks.name).live is not None
+    return generations.read(marks.name).live is not None
 
 
 def chunk_keys():
@@ -88,7 +88,7 @@ def chunk_keys():
 
 def builder_of(marks) -> str:
     """The name of the only builder."""
-    builder = trust.take(marks.name)
+    builder = generations.take(marks.name)
     assert builder is not None
     return builder
 
@@ -233,8 +233,8 @@ def test_what_is_done_while_a_filter_is_built_is_in_it(alice, bob, carol, whole)
     post, other = publish(alice).pk, publish(alice).pk
     like_post(bob, post)
     builder = builder_of(LIKES)
-    trust.begin(LIKES.name)
-    trust.release(LIKES.name, builder)
+    generations.begin(LIKES.name)
+    generations.release(LIKES.name, builder)
     like_post(carol, other)
     assert engaged(carol.pk, [other]).liked == {other}  # the old filter still answers
     assert rebuild.tend(LIKES, seconds=5) is Outcome.DONE
@@ -248,7 +248,7 @@ def test_what_is_done_while_a_filter_is_built_is_in_it(alice, bob, carol, whole)
 def test_there_is_one_builder(whole):
     builder = builder_of(LIKES)
     assert rebuild.rebuild(LIKES, seconds=1) is Outcome.BUSY
-    trust.release(LIKES.name, builder)
+    generations.release(LIKES.name, builder)
     assert rebuilt(seconds=1, anew=True) is Outcome.DONE
 
 
@@ -358,14 +358,14 @@ def test_garbage_in_any_key_is_unknown_and_goes_away(alice, bob, whole, plant, w
     like_post(bob, post)
     read_post(bob, post)
     builder_of(LIKES)
-    trust.begin(LIKES.name)
-    existence().hset(trust.META, f"{LIKES.name}:cursor", "rows 7")
+    generations.begin(LIKES.name)
+    existence().hset(generations.META, f"{LIKES.name}:cursor", "rows 7")
     for key in list(existence().scan_iter(what)):
         plant(key)
     assert engaged(bob.pk, [post, other]).liked == {post}
     like_post(bob, other)
     read_post(bob, other)
-    existence().delete(f"{trust.META}:lock:{LIKES.name}")  # as time would
+    existence().delete(f"{generations.META}:lock:{LIKES.name}")  # as time would
     for _ in range(3):
         tend_filters()
         deliver()
@@ -427,7 +427,7 @@ def test_a_store_that_came_back_older_is_brought_up_to_date(alice, bob, whole):
 def test_a_store_from_yesterday_is_built_anew(alice, bob, whole):
     post = publish(alice).pk
     Like.objects.create(user=bob, post_id=post, created_at=timezone.now() - timedelta(days=1))
-    trust.set_whole_until(LIKES.name, int(time.time()) - 24 * 3600)
+    generations.set_whole_until(LIKES.name, int(time.time()) - 24 * 3600)
     tend_filters()
     assert not is_believed(LIKES)
     build()

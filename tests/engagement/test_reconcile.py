@@ -9,9 +9,6 @@ from django.core.management import CommandError, call_command
 
 from apps.accounts.cache import USER_COUNTS
 from apps.accounts.models import UserCounts
-from apps.caches.servers import counters
-from apps.caches.structures.counters import building, upkeep
-from apps.caches.structures.counters.schema import Row
 from apps.engagement import reconcile
 from apps.engagement.actions import bookmark_post, like_post, unlike_post
 from apps.engagement.tasks import reconcile_counts
@@ -22,6 +19,9 @@ from apps.posts.cache import POST_COUNTS
 from apps.posts.counts import count_reads
 from apps.posts.models import PostCounts
 from apps.posts.queries import counts_of, post_counts
+from feedcache.redis_servers.connections import counters
+from feedcache.structures.counters import building, maintenance
+from feedcache.structures.counters.schema import Row
 from tests.factories import make_user, publish
 from tests.faults import dead_redis
 from tests.threads import together
@@ -31,7 +31,7 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture(autouse=True)
 def _quick(monkeypatch):
-    monkeypatch.setattr(upkeep, "GRACE_SECONDS", 0.02)
+    monkeypatch.setattr(maintenance, "GRACE_SECONDS", 0.02)
 
 
 @pytest.fixture
@@ -90,7 +90,7 @@ def test_a_wrong_count_of_a_post_is_found_and_repaired_everywhere(life, field):
 def test_a_wrong_count_of_an_account_is_found_and_repaired_everywhere(life, alice, field):
     right = getattr(UserCounts.objects.get(pk=alice.pk), field)
     UserCounts.objects.filter(pk=alice.pk).update(**{field: 77, "revision": 900})
-    upkeep.rebuild(USER_COUNTS)  # Redis has it, too
+    maintenance.rebuild(USER_COUNTS)  # Redis has it, too
     assert drifts()[0] == {("PostgreSQL", f"users.{field}"): {"id": str(alice.pk), "has": 77, "should": right}}  # fmt: skip
     drifts("--fix")
     assert drifts() == ({}, 0)
@@ -234,8 +234,8 @@ def test_a_rebuild_puts_everything_right_in_redis(life):
 def test_a_rebuild_waits_for_whoever_builds(life, monkeypatch):
     monkeypatch.setattr("apps.engagement.management.commands.counters.WAIT_SECONDS", 0.01)
     refusals = iter([False, False])
-    rebuild = upkeep.rebuild
-    monkeypatch.setattr(upkeep, "rebuild", lambda *args, **options: next(refusals, None) is None and rebuild(*args, **options))  # fmt: skip
+    rebuild = maintenance.rebuild
+    monkeypatch.setattr(maintenance, "rebuild", lambda *args, **options: next(refusals, None) is None and rebuild(*args, **options))  # fmt: skip
     assert command("rebuild")[1] == 0
     assert building.state(POST_COUNTS.store).is_whole
 

@@ -7,6 +7,7 @@ from apps.engagement.models import Vote
 from apps.engagement.queries import poll_results
 from apps.engagement.recount import recount_running
 from apps.engagement.voting import vote
+from apps.errors import Invalid, NotFound
 from apps.events.registry import EVENTS
 from apps.graph.actions import block_user
 from apps.posts import polls
@@ -15,7 +16,6 @@ from apps.posts.drafts import PollDraft
 from apps.posts.editing import edit_post
 from apps.posts.models import Poll
 from apps.posts.queries import visible_posts
-from apps.refusals import Invalid, NotFound
 from tests.factories import deliver, make_user, publish
 from tests.threads import together
 

@@ -6,13 +6,13 @@ from django.db import transaction
 from django.utils import timezone
 
 from apps.accounts.queries import user_by_id
-from apps.caches.servers import RedisError
 from apps.events import actions, registry
 from apps.events.actions import purge_done, record, run_due
 from apps.events.leases import MAX_ATTEMPTS, State, revive
 from apps.events.models import Event
 from apps.graph.actions import follow_user
 from apps.graph.models import Followee
+from feedcache.redis_servers.connections import RedisError
 from tests.factories import make_user, publish
 from tests.faults import dead_redis
 from tests.threads import together

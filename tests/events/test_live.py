@@ -9,8 +9,8 @@ from django.db import transaction
 
 from apps.accounts.actions import issue_token, revoke_token
 from apps.accounts.models import AccessToken
-from apps.caches.servers import trust_again
 from apps.events.live import announce, hear, read
+from feedcache.redis_servers.connections import trust_again
 from runner.services.shape import restart
 from tests.factories import suspend
 from tests.services import running

@@ -10,24 +10,21 @@ from django.utils import timezone
 from apps.accounts import mail
 from apps.accounts.models import Mail, MailKind
 from apps.accounts.queries import user_by_handle
-from apps.caches.servers import timelines
-from apps.caches.structures.window import NO_MORE
 from apps.engagement.actions import like_post
 from apps.events.leases import LEASE, LeasedRow, State
 from apps.events.models import Event
 from apps.graph.actions import block_user, follow_user, unfollow_user
 from apps.graph.circle_actions import add_to_circle, create_circle, leave_circle
-from apps.ids import MAX_ID
 from apps.paging import Cursor
-from apps.personal.erasing import delete_account
-from apps.personal.exporting import request_export
-from apps.personal.models import Erasure, Export
 from apps.posts.actions import delete_post, repost
 from apps.posts.editing import edit_post
 from apps.posts.models import Post
+from apps.privacy.erasure import delete_account
+from apps.privacy.export import request_export
+from apps.privacy.models import Erasure, Export
 from apps.timeline import tasks as fanout_tasks
-from apps.timeline.delivery import fanout
-from apps.timeline.delivery.switching import set_author_policy
+from apps.timeline.fanout import dispatch as fanout
+from apps.timeline.fanout.switch import set_author_policy
 from apps.timeline.home import home_timeline
 from apps.timeline.models import (
     AuthorPolicy,
@@ -37,6 +34,9 @@ from apps.timeline.models import (
     HandOverChunk,
     Policy,
 )
+from feedcache.ids import MAX_ID
+from feedcache.redis_servers.connections import timelines
+from feedcache.structures.home_window import NO_MORE
 from feedsite.celery import app as celery_app
 from tests.factories import PASSWORD, deliver, make_user, publish
 
@@ -226,11 +226,11 @@ TASKS = {
     "apps.search.tasks.index_older_posts": run_plain,
     "apps.search.tasks.rank_trends": run_plain,
     "apps.tags.tasks.count_tags": run_plain,
-    "apps.personal.tasks.build_export": run_export,
-    "apps.personal.tasks.erase": run_erase,
-    "apps.personal.tasks.sweep": run_plain,
-    "apps.personal.tasks.purge": run_plain,
-    "apps.topology.tasks.publish": run_plain,
+    "apps.privacy.tasks.build_export": run_export,
+    "apps.privacy.tasks.erase": run_erase,
+    "apps.privacy.tasks.sweep": run_plain,
+    "apps.privacy.tasks.purge": run_plain,
+    "apps.operations.tasks.publish": run_plain,
     "apps.audit.tasks.audit": run_plain,
 }
 

@@ -3,7 +3,7 @@
 import pytest
 from django.test import Client, RequestFactory
 
-from apps.refusals import BadRequest, Conflict, Invalid, NotAllowed, NotFound, TooMany, Unavailable
+from apps.errors import BadRequest, Conflict, Invalid, NotAllowed, NotFound, TooMany, Unavailable
 from feedsite.errors import refusal_response
 
 pytestmark = pytest.mark.django_db
@@ -53,7 +53,7 @@ def test_an_error_page_says_what_is_wrong_and_runs_nothing(client):
 
 
 def test_a_failure_of_ours_is_a_500_without_details(monkeypatch, alice):
-    monkeypatch.setattr("apps.timeline.api.timelines.public_timeline", lambda *_args: 1 / 0)
+    monkeypatch.setattr("apps.api.timelines.timelines.public_timeline", lambda *_args: 1 / 0)
     client = Client(raise_request_exception=False)
     answer = client.get(PUBLIC)
     assert (answer.status_code, set(answer.json())) == (500, MEMBERS)

@@ -16,10 +16,11 @@ from django.test import RequestFactory
 from django.utils import timezone
 
 import healthcheck
-from apps.caches import listener, servers
 from apps.events.models import Event
 from apps.streaming.hub import Hub
 from apps.streaming.server import Server
+from feedcache.memcached import topology_listener
+from feedcache.redis_servers import connections
 from feedsite import health
 from tests.factories import make_user, publish
 from tests.faults import dead_memcached, dead_redis
@@ -119,12 +120,12 @@ def test_while_one_looks_the_others_take_what_there_was(monkeypatch):
 @contextmanager
 def redis_said(*commands, undo):
     for command in commands:
-        servers.timelines().execute_command(*command)
+        connections.timelines().execute_command(*command)
     try:
         yield
     finally:
         for command in undo:
-            servers.timelines().execute_command(*command)
+            connections.timelines().execute_command(*command)
 
 
 def test_everything_works(client):
@@ -140,7 +141,7 @@ def test_a_redis_that_became_a_replica_takes_no_writes(client):
 
 
 def test_a_full_redis_takes_no_writes(client):
-    before = servers.timelines().config_get("maxmemory*")
+    before = connections.timelines().config_get("maxmemory*")
     undo = [("CONFIG", "SET", name, before[name]) for name in ("maxmemory", "maxmemory-policy")]
     full = ("CONFIG", "SET", "maxmemory-policy", "noeviction"), ("CONFIG", "SET", "maxmemory", "1")
     with redis_said(*full, undo=undo):
@@ -152,7 +153,7 @@ def test_a_full_redis_takes_no_writes(client):
 def test_each_redis_that_is_away_is_named(client, settings, name):
     functions = {"relations": "graph", "cache": "sessions", "broadcast": "broadcasts"}
     setting = f"REDIS_{'GRAPH' if name == 'relations' else name.upper()}_URL"
-    make = getattr(servers, functions.get(name, name))
+    make = getattr(connections, functions.get(name, name))
     setattr(settings, setting, "redis://127.0.0.1:1/0")
     make.cache_clear()
     try:
@@ -171,13 +172,13 @@ def test_a_read_only_postgresql_is_degraded_and_said(client):
 
 def test_workers_and_beat_that_do_not_run_are_named(client, monkeypatch):
     # the setting itself would start the listener of this process, for all tests that follow
-    monkeypatch.setattr(servers, "listens", lambda: True)
+    monkeypatch.setattr(connections, "listens", lambda: True)
     body = found(client)
     assert body["degraded"] == ["beat", "workers"]
     assert "reach nobody" in body["checks"]["workers"]["error"]
     for role in ("worker", "beat"):
-        servers.timelines().sadd(listener.PROCESSES, role)
-        servers.timelines().set(listener.REPORT.format(role), json.dumps({"role": role, "version": 0}))  # fmt: skip
+        connections.timelines().sadd(topology_listener.PROCESSES, role)
+        connections.timelines().set(topology_listener.REPORT.format(role), json.dumps({"role": role, "version": 0}))  # fmt: skip
     assert found(client)["degraded"] == []
 
 
@@ -220,11 +221,14 @@ def test_the_streaming_server_is_well_when_news_come_in(monkeypatch, hears, stat
 
 def test_a_container_without_a_port_asks_for_its_own_report(monkeypatch, settings):
     monkeypatch.setenv("REDIS_URL", settings.REDIS_URL)
-    assert (healthcheck.PROCESSES, healthcheck.REPORT) == (listener.PROCESSES, listener.REPORT)
+    assert (healthcheck.PROCESSES, healthcheck.REPORT) == (
+        topology_listener.PROCESSES,
+        topology_listener.REPORT,
+    )
     assert not healthcheck.reports("worker")
     name = f"{socket.gethostname()}:1"
-    servers.timelines().sadd(listener.PROCESSES, name)
-    servers.timelines().set(listener.REPORT.format(name), json.dumps({"role": "worker", "version": 0}))  # fmt: skip
+    connections.timelines().sadd(topology_listener.PROCESSES, name)
+    connections.timelines().set(topology_listener.REPORT.format(name), json.dumps({"role": "worker", "version": 0}))  # fmt: skip
     assert healthcheck.reports("worker")
     assert not healthcheck.reports("beat")
 

@@ -6,11 +6,11 @@ import pytest
 from django.test import Client
 
 from apps.accounts.actions import register
-from apps.accounts.leaving import leave
+from apps.accounts.closing import leave
+from apps.accounts.logins import end_session
 from apps.accounts.models import Login
-from apps.accounts.sessions import end_session
-from apps.posts.addresses import address_of, may_be_shown
-from apps.refusals import Refusal
+from apps.errors import Refusal
+from apps.media.addresses import address_of, may_be_shown
 from feedsite.environment import Environment
 from tests.factories import PASSWORD, make_user
 

@@ -5,9 +5,9 @@ import sys
 
 import pytest
 
+from apps.errors import BadRequest, Invalid, NotAllowed, NotFound
 from apps.graph.actions import block_user
 from apps.posts.models import Post
-from apps.refusals import BadRequest, Invalid, NotAllowed, NotFound
 from feedsite.python_api import add_activity, follow, get_activity, unfollow
 from tests.factories import deliver, make_user
 from tests.flows.processes import environment

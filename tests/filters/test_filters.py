@@ -7,6 +7,7 @@ from django.utils import timezone
 
 from apps.accounts.queries import user_by_id
 from apps.engagement.actions import like_post
+from apps.errors import Invalid, NotFound
 from apps.filters import actions
 from apps.filters.actions import (
     FilterChange,
@@ -19,7 +20,6 @@ from apps.filters.actions import (
 from apps.filters.models import Filter, FilterContext
 from apps.filters.queries import filters_of, own_filter, sieves_of
 from apps.posts.actions import repost
-from apps.refusals import Invalid, NotFound
 from tests.factories import deliver, publish
 
 pytestmark = pytest.mark.django_db

@@ -14,7 +14,7 @@ __all__ = ["app"]
 
 @worker_process_init.connect
 def poison(**_signal):
-    fanout: Any = import_module("apps.timeline.delivery.fanout")  # only now Django is set up
+    fanout: Any = import_module("apps.timeline.fanout.dispatch")  # only now Django is set up
     deliver = fanout._deliver
 
     def deadly(chunk):

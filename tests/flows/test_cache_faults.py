@@ -9,7 +9,6 @@ from collections import Counter
 import pytest
 from django.db import connections
 
-from apps.caches.servers import timelines
 from apps.engagement.actions import like_post, unlike_post
 from apps.engagement.models import Like
 from apps.events import actions as events
@@ -17,7 +16,8 @@ from apps.graph.actions import block_user, follow_user, unblock_user, unfollow_u
 from apps.posts.actions import delete_post
 from apps.posts.editing import edit_post
 from apps.posts.models import Post
-from apps.timeline.delivery import fanout
+from apps.timeline.fanout import dispatch
+from feedcache.redis_servers.connections import timelines
 from runner.services.shape import restart
 from tests.factories import deliver, make_user, publish
 from tests.services import running
@@ -88,7 +88,7 @@ def writer(people, posts, history, stopping):
 
 def worker(stopping):
     while not stopping.is_set():
-        if not events.run_due(limit=50) and not fanout.run_due(limit=50):
+        if not events.run_due(limit=50) and not dispatch.run_due(limit=50):
             time.sleep(0.05)
 
 

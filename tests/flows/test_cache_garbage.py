@@ -6,11 +6,11 @@ from urllib.parse import unquote_to_bytes
 
 import pytest
 
-from apps.caches.servers import timelines
 from apps.engagement.actions import like_post
 from apps.graph.actions import follow_user, mute_user
 from apps.posts.actions import repost
 from apps.posts.editing import edit_post
+from feedcache.redis_servers.connections import timelines
 from tests.factories import deliver, make_user, publish
 from tests.services import running
 

@@ -5,8 +5,8 @@ import time
 
 import pytest
 
-from apps.caches import servers
-from apps.caches.structures.counters import building, upkeep
+from feedcache.redis_servers import connections
+from feedcache.structures.counters import building, maintenance
 from runner.services import redis
 from runner.services.redis import Redis
 from tests.caches.structures.counters.rows import make_service, post_id
@@ -23,10 +23,10 @@ def server(tmp_path, settings):
     own = Redis(tmp_path / "redis", tmp_path, tmp_path, keep=redis.KEEP)
     own.start()
     settings.REDIS_COUNTERS_URL = own.settings()["REDIS_URL"]
-    servers.counters.cache_clear()
+    connections.counters.cache_clear()
     yield own
     own.stop()
-    servers.counters.cache_clear()
+    connections.counters.cache_clear()
 
 
 @pytest.fixture
@@ -34,7 +34,7 @@ def service(server):
     service = make_service()
     for number, id_ in enumerate(IDS):
         service.source.put(id_, number, 0, 0, revision=number + 1)
-    assert upkeep.rebuild(service)
+    assert maintenance.rebuild(service)
     service.count("reads", dict.fromkeys(IDS, 7))
     service.put_many([service.source.put(IDS[3], 2**40, 70_000, 0, revision=90)])
     return service
@@ -61,7 +61,7 @@ def test_a_killed_server_comes_back_with_every_count(server, service):
     service.source.asked.clear()
     assert service.get_many(IDS) == expected()
     assert service.source.asked == []
-    upkeep.write_back(service)
+    maintenance.write_back(service)
     assert {service.source.value(id_, "reads") for id_ in IDS} == {7}
 
 
@@ -87,31 +87,31 @@ def test_a_log_that_lacks_the_last_changes_is_made_up_for(server, service):
 
     restart(server, go_back)
     assert service.get_many([IDS[5]])[IDS[5]] == (5, 0, 7)
-    assert not upkeep.is_sound(service, building.state(service.store))
-    assert upkeep.tend(service, seconds=9)
+    assert not maintenance.is_sound(service, building.state(service.store))
+    assert maintenance.tend(service, seconds=9)
     assert service.get_many([IDS[5]])[IDS[5]] == (500, 0, 7)
-    assert upkeep.is_sound(service, building.state(service.store))
+    assert maintenance.is_sound(service, building.state(service.store))
 
 
 def test_a_server_that_lost_everything_is_right_at_once_and_silent_after_the_rebuild(server, service):  # fmt: skip
-    upkeep.write_back(service)
+    maintenance.write_back(service)
     restart(server, lambda: shutil.rmtree(server.data))
     service.source.asked.clear()
     assert service.get_many(IDS) == expected()
     assert service.source.asked == ["rows"]
-    assert upkeep.tend(service, seconds=9)
+    assert maintenance.tend(service, seconds=9)
     service.source.asked.clear()
     assert service.get_many(IDS) == expected()
     assert service.source.asked == []
 
 
 def test_a_rebuild_that_a_restart_cuts_off_begins_again(server, service, monkeypatch):
-    monkeypatch.setattr(upkeep, "ROWS", 5)
+    monkeypatch.setattr(maintenance, "ROWS", 5)
     building.distrust(service.store)
-    assert not upkeep.rebuild(service, seconds=0)
+    assert not maintenance.rebuild(service, seconds=0)
     restart(server)
     reached: list[int] = []
-    assert not upkeep.rebuild(service, seconds=0, advance=reached.append)
+    assert not maintenance.rebuild(service, seconds=0, advance=reached.append)
     assert reached == [sorted(IDS)[4]]  # what the log may lack comes before where it stopped
 
 

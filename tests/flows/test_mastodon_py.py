@@ -5,7 +5,7 @@ import time
 import pytest
 from mastodon import Mastodon, MastodonIllegalArgumentError, MastodonUnauthorizedError
 
-from apps.ids import second_of
+from feedcache.ids import second_of
 from tests.factories import PASSWORD, deliver, publish
 from tests.flows.clients import SCOPES, mastodon
 

@@ -8,9 +8,9 @@ import pytest
 
 from apps.accounts.queries import user_by_id
 from apps.audit.oracle import Oracle
-from apps.caches.servers import timelines
 from apps.engagement.actions import bookmark_post, like_post, unbookmark_post, unlike_post
 from apps.engagement.tasks import tend_filters
+from apps.errors import Refusal
 from apps.graph.actions import (
     block_user,
     follow_user,
@@ -23,11 +23,11 @@ from apps.paging import Cursor
 from apps.posts.actions import delete_post, repost
 from apps.posts.editing import edit_post
 from apps.posts.models import Post
-from apps.refusals import Refusal
 from apps.timeline.home import home_timeline
 from apps.timeline.profile import Wanted, profile_timeline
 from apps.timeline.public import public_timeline
 from apps.timeline.publishing import undo_repost
+from feedcache.redis_servers.connections import timelines
 from tests.factories import deliver, make_user, publish
 from tests.services import running
 

@@ -8,14 +8,14 @@ import pytest
 
 from apps.accounts.queries import user_by_id
 from apps.audit.oracle import Oracle
+from apps.errors import Refusal
 from apps.events import actions as events
 from apps.graph.actions import follow_user, unfollow_user
 from apps.paging import Cursor
 from apps.posts.actions import delete_post
 from apps.posts.models import Post
-from apps.refusals import Refusal
-from apps.timeline.delivery import fanout, switching
-from apps.timeline.delivery.switching import set_author_policy, set_site_policy
+from apps.timeline.fanout import dispatch, switch
+from apps.timeline.fanout.switch import set_author_policy, set_site_policy
 from apps.timeline.home import home_timeline
 from apps.timeline.models import AuthorPolicy, HandOver, Policy, PolicyChange
 from tests.factories import deliver, make_user, publish
@@ -77,7 +77,7 @@ class World:
         home_timeline(user_by_id(chance.choice(self.readers).pk), Cursor())
 
     def deliver(self, _chance):
-        if not events.run_due(limit=5) + fanout.run_due(limit=5):
+        if not events.run_due(limit=5) + dispatch.run_due(limit=5):
             time.sleep(0.005)
 
 
@@ -90,7 +90,7 @@ def test_a_thousand_flips_under_load_leave_no_difference(transactional_db, setti
     assert Post.objects.count() > 20
     assert HandOver.objects.count() > 20
     deliver()
-    switching.tend()
+    switch.tend()
     oracle = Oracle()
     for reader in world.readers:
         assert walked(user_by_id(reader.pk)) == oracle.home(reader.pk)

@@ -15,9 +15,9 @@ from django.conf import settings
 from django.test import Client
 
 from apps.accounts.actions import issue_token
-from apps.caches import listener
-from apps.caches.health import node_health
-from apps.topology.queries import rates, topology_in_force
+from apps.operations.queries import rates, topology_in_force
+from feedcache.health import node_health
+from feedcache.memcached import topology_listener
 from tests.factories import publish
 from tests.flows.processes import start_web, start_worker, stop, wait_for
 from tests.staff import make_staff
@@ -143,7 +143,7 @@ def site(transactional_db, tmp_path):
 
 
 def versions():
-    return {one.name: (one.role, one.version) for one in listener.processes()}
+    return {one.name: (one.role, one.version) for one in topology_listener.processes()}
 
 
 def all_run(version):

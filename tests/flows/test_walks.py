@@ -18,8 +18,8 @@ import pytest
 from apps.accounts.models import User
 from apps.accounts.queries import user_by_id
 from apps.audit.oracle import Oracle
-from apps.budget import budget
-from apps.caches.servers import timelines
+from apps.deadline import budget
+from apps.errors import Refusal
 from apps.events import actions as events
 from apps.events.leases import State
 from apps.events.models import Event
@@ -30,11 +30,11 @@ from apps.paging import Cursor
 from apps.posts.actions import delete_post, repost
 from apps.posts.editing import edit_post
 from apps.posts.models import Post
-from apps.refusals import Refusal
-from apps.timeline.delivery import fanout
-from apps.timeline.delivery.switching import set_author_policy, set_site_policy
+from apps.timeline.fanout import dispatch
+from apps.timeline.fanout.switch import set_author_policy, set_site_policy
 from apps.timeline.home import home_timeline
 from apps.timeline.models import FanoutChunk, FanoutJob, Policy
+from feedcache.redis_servers.connections import timelines
 from tests.factories import deliver, make_user, publish
 from tests.services import running
 
@@ -228,7 +228,7 @@ class World:
         if self.chance.random() < 0.3:
             deliver()
             return
-        run, model = self.chance.choice([(events.run_due, Event), (fanout.run_due, FanoutChunk)])
+        run, model = self.chance.choice([(events.run_due, Event), (dispatch.run_due, FanoutChunk)])
         due = list(model.objects.filter(state=State.PENDING).values_list("pk", flat=True))
         if due:
             run(limit=1, only=[self.chance.choice(due)])

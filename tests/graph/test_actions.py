@@ -4,6 +4,7 @@ import pytest
 
 from apps.accounts.models import UserCounts
 from apps.accounts.queries import user_by_id
+from apps.errors import Invalid, NotAllowed
 from apps.events.models import Event
 from apps.graph.actions import (
     block_user,
@@ -15,7 +16,6 @@ from apps.graph.actions import (
 )
 from apps.graph.models import Block, Followee, Follower, Mute
 from apps.graph.queries import exact_relations, mirror_faults
-from apps.refusals import Invalid, NotAllowed
 from tests.factories import make_user
 from tests.threads import together
 

@@ -9,6 +9,7 @@ from django.db import connection
 from apps.accounts.bulk import make_accounts
 from apps.accounts.models import User, UserCounts
 from apps.accounts.queries import user_by_handle
+from apps.errors import Conflict
 from apps.events.models import Event
 from apps.graph import bulk
 from apps.graph.actions import block_user, follow_user, unfollow_user
@@ -16,7 +17,6 @@ from apps.graph.bulk import Edge
 from apps.graph.models import Followee, Follower, GraphImport
 from apps.graph.queries import mirror_faults
 from apps.paging import Cursor
-from apps.refusals import Conflict
 from apps.timeline.cache import HOME
 from apps.timeline.home import home_timeline
 from tests.factories import deliver, make_user, publish

@@ -10,7 +10,7 @@ from django.db import connection, transaction
 
 from apps.accounts.models import UserCounts
 from apps.accounts.queries import user_by_id
-from apps.caches.servers import graph
+from apps.errors import NotAllowed
 from apps.graph import cache
 from apps.graph.actions import (
     block_user,
@@ -29,7 +29,7 @@ from apps.graph.cache import (
 from apps.graph.queries import followers_page, following_page, relations
 from apps.paging import Cursor
 from apps.posts.queries import visible_posts
-from apps.refusals import NotAllowed
+from feedcache.redis_servers.connections import graph
 from tests.factories import make_user, publish
 from tests.faults import dead_redis
 from tests.graph.warm import cached, from_truth, measured, revision_of

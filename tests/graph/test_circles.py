@@ -8,6 +8,7 @@ from django.utils import timezone
 
 from apps.accounts.models import User
 from apps.accounts.queries import user_by_id
+from apps.errors import Invalid, NotAllowed, NotFound
 from apps.events.models import Event
 from apps.graph import circle_actions
 from apps.graph.actions import block_user, follow_user, unfollow_user
@@ -31,7 +32,6 @@ from apps.graph.circle_queries import (
 )
 from apps.graph.models import Circle, CircleMember
 from apps.paging import Cursor
-from apps.refusals import Invalid, NotAllowed, NotFound
 from tests.factories import make_user
 from tests.threads import together
 

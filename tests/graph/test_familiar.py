@@ -8,11 +8,11 @@ from django.utils import timezone
 
 from apps.accounts.models import User, UserCounts
 from apps.accounts.queries import user_by_id
-from apps.caches.servers import graph
 from apps.graph import familiar
 from apps.graph.actions import block_user, follow_user, mute_user, unfollow_user
 from apps.graph.cache import FOLLOWERS, RELATIONS
 from apps.graph.familiar import common_followers
+from feedcache.redis_servers.connections import graph
 from tests.factories import make_user
 from tests.faults import dead_redis
 from tests.graph.warm import measured

@@ -5,13 +5,13 @@ from dataclasses import replace
 import pytest
 from django.db import connection
 
-from apps.caches.servers import graph
 from apps.graph import cache
 from apps.graph.actions import follow_user, unfollow_user
 from apps.graph.cache import RELATIONS
 from apps.graph.models import Followee
 from apps.graph.queries import relations
 from apps.posts.queries import visible_posts
+from feedcache.redis_servers.connections import graph
 from tests.factories import make_user, publish
 from tests.graph.warm import cached, from_truth
 

@@ -6,7 +6,6 @@ import pytest
 
 from apps.accounts.models import UserCounts
 from apps.accounts.queries import user_by_id
-from apps.caches.servers import graph
 from apps.graph import cache
 from apps.graph.actions import block_user, follow_user, mute_user, unfollow_user
 from apps.graph.cache import (
@@ -21,6 +20,7 @@ from apps.graph.cache import (
 from apps.graph.models import Followee, Follower
 from apps.graph.queries import Relations, followers_page, following_page, relations
 from apps.paging import Cursor
+from feedcache.redis_servers.connections import graph
 from tests.factories import make_user
 from tests.faults import dead_redis
 from tests.graph.warm import measured

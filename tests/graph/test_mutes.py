@@ -6,6 +6,7 @@ import pytest
 from django.utils import timezone
 
 from apps.accounts.queries import user_by_id
+from apps.errors import Invalid
 from apps.graph.actions import (
     end_due_mutes,
     follow_user,
@@ -20,9 +21,8 @@ from apps.graph.relationships import relationships
 from apps.lists.actions import add_to_list, create_list
 from apps.paging import Cursor
 from apps.posts.actions import repost
-from apps.refusals import Invalid
 from apps.timeline.home import home_timeline
-from apps.timeline.listed import list_timeline
+from apps.timeline.list import list_timeline
 from tests.factories import deliver, make_user, publish
 
 pytestmark = pytest.mark.django_db

@@ -8,8 +8,8 @@ import redis
 from django.db import connection
 
 from apps.accounts.models import UserCounts
-from apps.caches.servers import graph
 from apps.graph.queries import Relations, exact_relations, relations
+from feedcache.redis_servers.connections import graph
 from tests.caches.servers_of_both_kinds import calls
 
 

@@ -7,6 +7,7 @@ import pytest
 from apps.accounts.queries import user_by_id
 from apps.audit.explain import Way, explain
 from apps.audit.oracle import Oracle
+from apps.errors import Invalid, NotFound
 from apps.graph.actions import block_user, follow_user, mute_user, unfollow_user
 from apps.graph.circle_actions import add_to_circle, create_circle
 from apps.lists import actions
@@ -15,9 +16,8 @@ from apps.lists.models import ListMember
 from apps.lists.queries import lists_of, lists_with, members_page, own_list
 from apps.paging import Cursor
 from apps.posts.actions import delete_post, repost
-from apps.refusals import Invalid, NotFound
 from apps.timeline.home import home_timeline
-from apps.timeline.listed import list_timeline
+from apps.timeline.list import list_timeline
 from tests.factories import deliver, make_user, publish, suspend
 
 pytestmark = pytest.mark.django_db

@@ -3,11 +3,11 @@
 import pytest
 
 from apps.accounts.queries import user_by_id
+from apps.api.entities.report import ReportJson
+from apps.errors import Invalid, NotAllowed, NotFound, TooMany
 from apps.graph.actions import block_user
 from apps.moderation.actions import MOST_POSTS, file_report, reopen_report, resolve_report
-from apps.moderation.entities import ReportJson
 from apps.moderation.models import Report
-from apps.refusals import Invalid, NotAllowed, NotFound, TooMany
 from tests.factories import make_user, publish
 from tests.staff import make_staff
 

@@ -7,6 +7,7 @@ from apps.accounts.actions import set_locked
 from apps.accounts.models import User
 from apps.engagement.actions import like_post, unlike_post
 from apps.engagement.voting import vote
+from apps.errors import NotFound
 from apps.events import actions as events
 from apps.events.leases import State
 from apps.events.models import Event
@@ -22,7 +23,6 @@ from apps.posts.editing import edit_post
 from apps.posts.models import Poll
 from apps.posts.muting import mute_thread, unmute_thread
 from apps.posts.polls import end_polls
-from apps.refusals import NotFound
 from apps.timeline.publishing import undo_repost
 from tests.factories import deliver, make_user, publish
 from tests.threads import together

@@ -6,13 +6,13 @@ import pytest
 from django.utils import timezone
 
 from apps.engagement.actions import like_post
+from apps.errors import NotFound
 from apps.graph.actions import follow_user, mute_user
 from apps.notifications.actions import dismiss_group, mark_read
 from apps.notifications.groups import BATCH, group_of, groups_page, unread_groups
 from apps.notifications.models import Notification
 from apps.paging import Cursor
 from apps.posts.actions import repost
-from apps.refusals import NotFound
 from tests.factories import deliver, make_user, publish
 
 pytestmark = pytest.mark.django_db

@@ -15,16 +15,16 @@ from django_otp_webauthn.models import WebAuthnCredential, WebAuthnUserHandle
 from apps.accounts.actions import register, restore_user
 from apps.accounts.models import AccessToken, User, UserCounts
 from apps.accounts.second_factor import new_codes
-from apps.caches.servers import timelines
 from apps.engagement.actions import like_post
 from apps.engagement.models import Like
+from apps.errors import Invalid, NotAllowed
 from apps.events.leases import State
 from apps.graph.models import Block, Followee
-from apps.personal import erasing
-from apps.personal.erasing import delete_account
-from apps.personal.models import Erasure
 from apps.posts.models import Poll, Post, PostCounts
-from apps.refusals import Invalid, NotAllowed
+from apps.privacy import erasure
+from apps.privacy.erasure import delete_account
+from apps.privacy.models import Erasure
+from feedcache.redis_servers.connections import timelines
 from tests.factories import PASSWORD, deliver, make_user, moderator, publish
 from tests.personal.conftest import CANARY
 from tests.personal.test_export import made
@@ -43,12 +43,12 @@ KEPT = {
 def erased(user):
     """Delete an account, and do what the workers would."""
     delete_account(user, password=PASSWORD)
-    while erasing.run_due(limit=1):
+    while erasure.run_due(limit=1):
         Erasure.objects.filter(state=State.PENDING).update(due_at=timezone.now())
     deliver()
-    while erasing.run_due(limit=1):
+    while erasure.run_due(limit=1):
         pass
-    erasing.look_again()
+    erasure.look_again()
     deliver()
 
 
@@ -181,14 +181,14 @@ def test_it_goes_on_where_it_was_killed(alice, bob, carol, monkeypatch):
     for number in range(3):
         like_post(carol, publish(alice, f"post {number}").pk)
     delete_account(alice, password=PASSWORD)
-    monkeypatch.setattr(erasing, "BATCH", 1)
-    monkeypatch.setattr(erasing, "TURN_SECONDS", -1.0)  # one kind of one batch in a turn
+    monkeypatch.setattr(erasure, "BATCH", 1)
+    monkeypatch.setattr(erasure, "TURN_SECONDS", -1.0)  # one kind of one batch in a turn
     turns = 0
     while Erasure.objects.filter(state=State.PENDING).exists() and turns < 200:
         Erasure.objects.update(due_at=timezone.now() - timedelta(seconds=1))
         if turns == 5:
-            monkeypatch.setattr(erasing, "TURN_SECONDS", 10.0)
-        erasing.run_due(limit=1)
+            monkeypatch.setattr(erasure, "TURN_SECONDS", 10.0)
+        erasure.run_due(limit=1)
         turns += 1
     row = Erasure.objects.get()
     assert (row.state, row.attempts, turns) == (State.DONE, 1, 6)
@@ -201,7 +201,7 @@ def test_what_a_request_wrote_that_was_under_way_is_found_later(alice, carol):
     erased(alice)
     like_post(alice, post.pk)
     Block.objects.create(owner=carol, blocked=alice)
-    erasing.look_again()
+    erasure.look_again()
     assert not Like.objects.exists()
     assert not Block.objects.exists()
 

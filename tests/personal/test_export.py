@@ -14,13 +14,13 @@ from django_otp.plugins.otp_totp.models import TOTPDevice
 from django_otp_webauthn.models import WebAuthnCredential
 
 from apps.accounts.second_factor import new_codes
+from apps.errors import TooMany
 from apps.events import leases
 from apps.events.leases import State
-from apps.personal import exporting
-from apps.personal.archive import BATCH, write_archive
-from apps.personal.models import Export
-from apps.personal.parts import PARTS
-from apps.refusals import TooMany
+from apps.privacy import export
+from apps.privacy.archive import BATCH, write_archive
+from apps.privacy.archive_parts import PARTS
+from apps.privacy.models import Export
 from tests.factories import make_user, publish
 from tests.personal.conftest import CANARY
 
@@ -30,8 +30,8 @@ PAGE = "/settings/export"
 
 def made(user):
     """An archive of a user, as the worker makes it."""
-    row = exporting.request_export(user)
-    exporting.run_due(limit=1)
+    row = export.request_export(user)
+    export.run_due(limit=1)
     row.refresh_from_db()
     return row
 
@@ -106,7 +106,7 @@ def test_more_than_a_batch_is_all_there(alice):
     row = Export.objects.create(user=alice, name="exports/a.zip")
     told = []
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("apps.personal.archive.BATCH", 2)
+        patch.setattr("apps.privacy.archive.BATCH", 2)
         assert BATCH > 2
         write_archive(alice, row.name, told.append)
     assert [post["id"] for post in lines(opened(row), "posts.jsonl")] == [str(post.pk) for post in posts]  # fmt: skip
@@ -123,55 +123,55 @@ def test_a_second_try_writes_the_same_archive(life):
 
 
 def test_who_lost_the_lease_stops(alice):
-    row = exporting.request_export(alice)
+    row = export.request_export(alice)
     (mine,) = leases.claim(Export, limit=1)
     Export.objects.filter(pk=row.pk).update(attempts=2)  # somebody took it over
     with pytest.raises(leases.Later):
-        exporting._build(mine)
+        export._build(mine)
     assert not storages["private"].exists(row.name)
 
 
 def test_an_archive_that_is_given_up_meanwhile_leaves_no_file(alice, monkeypatch):
-    row = exporting.request_export(alice)
+    row = export.request_export(alice)
     (mine,) = leases.claim(Export, limit=1)
     write = write_archive
 
     def written(user, name, progress):
         size = write(user, name, progress)
-        exporting.discard_exports(alice.pk)  # the account is deleted at this moment
+        export.discard_exports(alice.pk)  # the account is deleted at this moment
         storages["private"].save(name, ContentFile(b"late"))
         return size
 
-    monkeypatch.setattr(exporting, "write_archive", written)
-    exporting._build(mine)
+    monkeypatch.setattr(export, "write_archive", written)
+    export._build(mine)
     assert not storages["private"].exists(row.name)
 
 
 def test_the_work_renews_its_lease(alice, monkeypatch):
-    row = exporting.request_export(alice)
+    row = export.request_export(alice)
     (mine,) = leases.claim(Export, limit=1)
     Export.objects.filter(pk=row.pk).update(due_at=timezone.now() - timedelta(seconds=1))
-    monkeypatch.setattr(exporting, "write_archive", lambda _user, _name, progress: progress(1) or 9)
-    exporting._build(mine)
+    monkeypatch.setattr(export, "write_archive", lambda _user, _name, progress: progress(1) or 9)
+    export._build(mine)
     row.refresh_from_db()
     assert (row.done, row.due_at > timezone.now()) == (1, True)
 
 
 def test_only_some_workers_make_archives(alice, carol, settings):
     settings.EXPORTS_AT_ONCE = 1
-    first, second = exporting.request_export(alice), exporting.request_export(carol)
+    first, second = export.request_export(alice), export.request_export(carol)
     Export.objects.filter(pk=first.pk).update(attempts=1, due_at=timezone.now() + timedelta(seconds=30))  # fmt: skip
-    assert exporting.run_due(limit=1) == 0
+    assert export.run_due(limit=1) == 0
     Export.objects.filter(pk=first.pk).update(state=State.DONE)
-    assert exporting.run_due(limit=1) == 1
+    assert export.run_due(limit=1) == 1
     second.refresh_from_db()
     assert second.is_ready()
 
 
 def test_asking_twice_is_one_archive_and_a_new_one_replaces_the_old(alice):
-    row = exporting.request_export(alice)
-    assert exporting.request_export(alice) == row
-    exporting.run_due(limit=1)
+    row = export.request_export(alice)
+    assert export.request_export(alice) == row
+    export.run_due(limit=1)
     second = made(alice)
     assert list(Export.objects.all()) == [second]
     assert not storages["private"].exists(row.name)
@@ -181,7 +181,7 @@ def test_archives_are_limited(alice, settings):
     settings.RATE_LIMITS = {**settings.RATE_LIMITS, "export": (1, 60)}
     made(alice)
     with pytest.raises(TooMany):
-        exporting.request_export(alice)
+        export.request_export(alice)
 
 
 def test_pictures_without_room_are_named(life, settings):
@@ -201,7 +201,7 @@ def test_the_page_from_asking_to_downloading(alice, page_of):
     part = browser.get(PAGE, headers={"HX-Request": "true"})
     assert (part.status_code, "3 of 8" in part.content.decode()) == (200, True)
     Export.objects.update(total=0, done=0)
-    exporting.run_due(limit=1)
+    export.run_due(limit=1)
     part = browser.get(PAGE, headers={"HX-Request": "true"})
     assert part.status_code == 286  # htmx asks no more
     row = Export.objects.get()
@@ -223,7 +223,7 @@ def test_an_archive_is_its_owners_only_and_for_a_while(alice, carol, page_of):
     Export.objects.update(expires_at=timezone.now() - timedelta(seconds=1))
     assert page_of(alice).get(address).status_code == 404
     assert b"Make an archive" in page_of(alice).get(PAGE).content
-    assert exporting.purge() == 1
+    assert export.purge() == 1
     assert not storages["private"].exists(row.name)
     assert not Export.objects.exists()
 
@@ -235,7 +235,7 @@ def test_a_file_that_is_gone_is_a_plain_404(alice, page_of):
 
 
 def test_what_failed_says_so(alice, page_of):
-    exporting.request_export(alice)
+    export.request_export(alice)
     Export.objects.update(state=State.DEAD)
     assert b"could not be made" in page_of(alice).get(PAGE).content
 

@@ -1,6 +1,6 @@
 import pytest
 
-from apps.caches.memcached.tiers import tiers
+from feedcache.memcached.tiers import tiers
 from tests.memory import flush
 
 

@@ -5,9 +5,9 @@ from django.core.files.base import ContentFile
 from django.utils import timezone
 
 from apps.accounts.models import User, UserCounts
+from apps.errors import Invalid, NotAllowed, NotFound, TooMany
 from apps.events.models import Event
 from apps.graph.actions import block_user, follow_user
-from apps.ids import author_of, second_of
 from apps.posts.actions import (
     delete_post,
     delete_reposts_of,
@@ -26,8 +26,8 @@ from apps.posts.models import (
     Visibility,
 )
 from apps.posts.queries import counts_of, visible_posts
-from apps.refusals import Invalid, NotAllowed, NotFound, TooMany
 from apps.timeline.publishing import undo_repost
+from feedcache.ids import author_of, second_of
 from tests.factories import make_user, moderator, publish
 from tests.threads import together
 

@@ -2,6 +2,7 @@
 
 import pytest
 
+from apps.errors import Invalid, NotAllowed, NotFound
 from apps.graph.actions import follow_user
 from apps.graph.circle_actions import (
     add_to_circle,
@@ -13,7 +14,6 @@ from apps.posts.actions import repost
 from apps.posts.editing import edit_post
 from apps.posts.models import Post, Visibility
 from apps.posts.queries import visible_posts
-from apps.refusals import Invalid, NotAllowed, NotFound
 from tests.factories import make_user, publish
 
 pytestmark = pytest.mark.django_db

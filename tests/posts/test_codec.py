@@ -5,15 +5,15 @@ from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 from hypothesis import given
 from hypothesis import strategies as st
 
-from apps.caches.memcached.envelope import COMPRESS_FROM, pack, unpack
-from apps.caches.memcached.tiers import tiers
-from apps.ids import MAX_ID
 from apps.posts.cache import HEADS
 from apps.posts.codec import MAX_BYTES, decode, encode, from_protobuf, to_protobuf
 from apps.posts.content import Application, Picture, PollContent, PostContent
-from apps.posts.heads import load_contents, load_heads
 from apps.posts.models import Kind, Visibility
+from apps.posts.post_cache import load_contents, load_heads
 from apps.posts.wire import post_pb2 as wire
+from feedcache.ids import MAX_ID
+from feedcache.memcached.envelope import COMPRESS_FROM, pack, unpack
+from feedcache.memcached.tiers import tiers
 from tests.factories import publish
 
 pictures = st.builds(

@@ -6,7 +6,6 @@ from apps.accounts.cache import USER_COUNTS
 from apps.accounts.models import UserCounts
 from apps.accounts.queries import user_by_handle
 from apps.audit.oracle import Oracle
-from apps.caches.structures.counters import upkeep
 from apps.engagement.actions import like_post
 from apps.engagement.truth import SUBJECTS
 from apps.graph.actions import follow_user
@@ -16,6 +15,7 @@ from apps.posts.actions import delete_post, repost
 from apps.posts.cache import POST_COUNTS
 from apps.posts.models import PostCounts
 from apps.timeline.profile import Wanted, profile_timeline
+from feedcache.structures.counters import maintenance
 from tests.factories import deliver, publish
 
 pytestmark = pytest.mark.django_db
@@ -47,7 +47,7 @@ def no_drift():
     for subject in SUBJECTS:
         ids = list(subject.table.model._default_manager.values_list("pk", flat=True))
         assert subject.drifted(ids) == []
-        assert upkeep.wrong(subject.service, subject.table.all_rows_after(-1, limit=500)) == []
+        assert maintenance.wrong(subject.service, subject.table.all_rows_after(-1, limit=500)) == []
     oracle = Oracle()
     for row in PostCounts.objects.all():
         assert (row.replies, row.reposts, row.likes) == oracle.counts(row.pk)

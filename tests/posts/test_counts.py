@@ -6,8 +6,6 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from apps.caches.servers import RedisError, counters
-from apps.caches.structures.counters import upkeep
 from apps.engagement.actions import bookmark_post, like_post, unlike_post
 from apps.events.models import Event
 from apps.posts.actions import delete_post, repost
@@ -16,6 +14,8 @@ from apps.posts.counts import count_reads
 from apps.posts.models import PostCounts
 from apps.posts.queries import Counts, counts_of, post_counts, visible_posts
 from apps.posts.tasks import cool_counts, tend_counts, write_back_reads
+from feedcache.redis_servers.connections import RedisError, counters
+from feedcache.structures.counters import maintenance
 from tests.factories import deliver, make_user, publish
 from tests.faults import dead_redis
 from tests.threads import together
@@ -175,7 +175,7 @@ def test_old_posts_cool_down_and_are_loaded_when_they_are_read(page, monkeypatch
     count_reads(page[:3])
     before = post_counts(page)
     later = time() + settings.COUNTERS_HOT_DAYS * 24 * 3600 + 7200
-    monkeypatch.setattr("apps.caches.structures.counters.service.time", lambda: later)
+    monkeypatch.setattr("feedcache.structures.counters.service.time", lambda: later)
     cool_counts()
     assert PostCounts.objects.get(pk=page[0]).reads == 1
     assert len(queries(lambda: post_counts(page))) == 1
@@ -187,7 +187,7 @@ def test_cooling_with_a_limit_of_memory_keeps_all_counts(page, settings):
     before = post_counts(page)
     settings.COUNTERS_MEMORY_LIMIT_BYTES = 1
     cool_counts()
-    assert upkeep.sample(POST_COUNTS, page[-1]).buckets <= 1
+    assert maintenance.sample(POST_COUNTS, page[-1]).buckets <= 1
     assert post_counts(page) == before
 
 

@@ -6,13 +6,9 @@ from typing import Any
 import pytest
 from django.db import connection
 
-from apps.accounts import cards
+from apps.accounts import author_cache
 from apps.accounts.actions import remove_avatar, restore_user, update_profile
 from apps.accounts.models import User
-from apps.caches.memcached import generations
-from apps.caches.memcached import tiers as module
-from apps.caches.memcached.tiers import tiers
-from apps.caches.servers import timelines
 from apps.graph.actions import (
     block_user,
     follow_user,
@@ -22,14 +18,18 @@ from apps.graph.actions import (
     unmute_user,
 )
 from apps.paging import Cursor
-from apps.posts import heads, upkeep
+from apps.posts import cache_updates, post_cache
 from apps.posts.actions import delete_post, repost
 from apps.posts.cache import HEADS, REPOSTED
 from apps.posts.content import State
 from apps.posts.editing import edit_post
 from apps.timeline.home import home_timeline
-from apps.timeline.hydrate import hydrate
+from apps.timeline.pipeline.hydrate import hydrate
 from apps.timeline.publishing import undo_repost
+from feedcache.memcached import generations
+from feedcache.memcached import tiers as module
+from feedcache.memcached.tiers import tiers
+from feedcache.redis_servers.connections import timelines
 from tests.factories import deliver, moderator, publish, suspend
 from tests.faults import frozen
 from tests.memory import another, flush, forget
@@ -91,11 +91,11 @@ ACTS = {
 AFTER = {"edit": "Alice Wen: After.", "rename": "Ada: Before."}
 # the writes to the caches that a writer who is killed after its commit does not come to
 LOST = [
-    (heads, "deleted"),
-    (heads, "edited"),
-    (cards, "forget_cards"),
-    (upkeep, "forget_cards"),
-    (upkeep, "_forget_reposted"),
+    (post_cache, "deleted"),
+    (post_cache, "edited"),
+    (author_cache, "forget_cards"),
+    (cache_updates, "forget_cards"),
+    (cache_updates, "_forget_reposted"),
 ]
 
 
@@ -153,7 +153,7 @@ def test_ones_own_reposts_are_known_at_once(alice, bob, elsewhere):
 def test_reposts_of_posts_older_than_those_that_are_kept_are_asked_of_postgresql(
     alice, bob, monkeypatch
 ):
-    monkeypatch.setattr(heads, "REPOSTS_KEPT", 2)
+    monkeypatch.setattr(post_cache, "REPOSTS_KEPT", 2)
     posts = [publish(alice) for _ in range(5)]
     for post in posts[::2]:
         repost(bob, post.pk)
@@ -197,12 +197,12 @@ def test_a_repost_that_overtakes_whoever_loads_what_was_reposted(alice, bob):
     post = publish(alice)
 
     def load(user_ids):
-        found = heads.load_reposted(user_ids)
+        found = post_cache.load_reposted(user_ids)
         repost(bob, post.pk)
         return found
 
     assert not REPOSTED.get_many([bob.pk], load)[bob.pk].ids
-    assert REPOSTED.get_many([bob.pk], heads.load_reposted)[bob.pk].ids == {post.pk}
+    assert REPOSTED.get_many([bob.pk], post_cache.load_reposted)[bob.pk].ids == {post.pk}
 
 
 def test_a_late_publication_does_not_bring_back_what_was_edited_meanwhile(
@@ -211,7 +211,9 @@ def test_a_late_publication_does_not_bring_back_what_was_edited_meanwhile(
     """Its writer is slow between the commit and the cache; the post was read, edited and deleted before it goes on."""
     kept = []
     monkeypatch.setattr(
-        heads, "publishing", lambda post_id, real=heads.publishing: _later(kept, real(post_id))
+        post_cache,
+        "publishing",
+        lambda post_id, real=post_cache.publishing: _later(kept, real(post_id)),
     )
     edited, deleted = publish(alice, "Before."), publish(alice, "Before.")
     edit_post(alice, edited.pk, body="After.")
@@ -277,7 +279,7 @@ def test_without_redis_to_tell_of_missed_writes_postgresql_is_asked(
         monkeypatch.setattr(owner, name, lambda *_args: None)
     monkeypatch.setattr("apps.graph.edges.renew_standing", lambda *_args: None)
     ACTS[act](alice, bob, post)
-    monkeypatch.setattr("apps.caches.fence.generations.KEY", "no hash")
+    monkeypatch.setattr("feedcache.revision_check.generations.KEY", "no hash")
     timelines().set("no hash", "so that the question for the generations is refused")
     assert elsewhere.sees(bob, post) == [AFTER.get(act, "")]
 

@@ -13,8 +13,8 @@ import pytest
 from django.conf import settings
 from PIL import Image
 
-from apps.decoding import ENVIRONMENT
-from apps.pixels import MAX_COPIED_PIXELS, MAX_PIXELS
+from apps.media.pixels import MAX_COPIED_PIXELS, MAX_PIXELS
+from apps.media.sandbox import ENVIRONMENT
 from tests.posts.test_uploads import moving, picture, with_place, with_words
 
 NUMBER = 400
@@ -24,7 +24,7 @@ MOST_MEGABYTES = 300
 # Takes files as the program takes its one, under the same limits, and says what became of each.
 _BATCH = """
 import sys
-from apps.pixels import limit, outcome
+from apps.media.pixels import limit, outcome
 %s
 limit(rehearse)
 files = sys.stdin.buffer
@@ -34,11 +34,11 @@ while line := files.readline():
 """
 
 
-OF_POSTS = "from apps.posts.reencoding import rehearse, rewritten"
+OF_POSTS = "from apps.media.reencode import rehearse, rewritten"
 OF_PROFILES = """
 from functools import partial
-from apps.accounts.cutting import part_of
-from apps.pixels import samples
+from apps.media.crop import part_of
+from apps.media.pixels import samples
 rewritten = partial(part_of, size=(400, 400), box=(0.1, 0.1, 0.9, 0.9))
 def rehearse():
     return [rewritten(one) for one in samples()]
@@ -187,7 +187,7 @@ def test_hostile_files_for_a_profile():
 
 
 def test_the_largest_picture_for_a_profile_takes_less_than_300_megabytes():
-    command = [sys.executable, "-s", "-E", "-m", "apps.accounts.cutting", "1500", "500", "0", "0", "1", "1"]  # fmt: skip
+    command = [sys.executable, "-s", "-E", "-m", "apps.media.crop", "1500", "500", "0", "0", "1", "1"]  # fmt: skip
     said, code, megabytes = run(command, largest("not halved"))
     assert (code, plain(said).size) == (0, (1500, 500))
     assert 40 < megabytes < MOST_MEGABYTES
@@ -206,7 +206,7 @@ def largest(kind):
 
 @pytest.mark.parametrize("kind", ["grey with opacity", "webp", "moving", "not halved"])
 def test_the_largest_pictures_take_less_than_300_megabytes(kind):
-    command = [sys.executable, "-s", "-E", "-m", "apps.posts.reencoding"]
+    command = [sys.executable, "-s", "-E", "-m", "apps.media.reencode"]
     said, code, megabytes = run(command, largest(kind))
     assert (code, bool(said)) == (0, True)
     assert 60 < megabytes < MOST_MEGABYTES
@@ -215,7 +215,7 @@ def test_the_largest_pictures_take_less_than_300_megabytes(kind):
 @pytest.mark.parametrize("data", [picture((5001, 5000), mode="1"), picture((3536, 3536), "WEBP", method=0), moving(2, (2500, 2501))],
                          ids=["more than 25 million", "webp of more than 12", "moving, more than 12 together"])  # fmt: skip
 def test_more_pixels_are_refused_by_what_the_header_says(data):
-    command = [sys.executable, "-s", "-E", "-m", "apps.posts.reencoding"]
+    command = [sys.executable, "-s", "-E", "-m", "apps.media.reencode"]
     said, code, megabytes = run(command, data)
     assert (said, code) == (b"", 4)
     assert megabytes < 120

@@ -6,18 +6,19 @@ import pytest
 
 from apps.accounts.models import UserCounts
 from apps.accounts.queries import user_by_id
-from apps.caches import listener as listening
-from apps.caches.listener import Listener
-from apps.caches.local import LocalCache, Rate
-from apps.caches.servers import timelines
-from apps.caches.topology import Topology
 from apps.paging import Cursor
-from apps.posts import hot, upkeep
+from apps.posts import cache_updates
+from apps.posts import hot_authors as hot
 from apps.posts.actions import delete_post
 from apps.posts.cache import RECENT
 from apps.posts.editing import edit_post
-from apps.posts.hot import POSTS_KEPT, HotAuthors, hot_authors
+from apps.posts.hot_authors import POSTS_KEPT, HotAuthors, hot_authors
 from apps.posts.recent import recent_posts
+from feedcache.local_cache import LocalCache, Rate
+from feedcache.memcached import topology_listener as listening
+from feedcache.memcached.topology import Topology
+from feedcache.memcached.topology_listener import Listener
+from feedcache.redis_servers.connections import timelines
 from tests.factories import publish
 from tests.flows.processes import wait_for
 from tests.threads import together
@@ -75,7 +76,7 @@ def elsewhere(monkeypatch):
         def forget(self, _author_id):
             pass
 
-    monkeypatch.setattr(upkeep, "hot_authors", Nobody)
+    monkeypatch.setattr(cache_updates, "hot_authors", Nobody)
 
 
 @pytest.fixture

@@ -12,22 +12,22 @@ from django.db import DatabaseError, transaction
 
 from apps.accounts.models import UserCounts
 from apps.accounts.queries import user_by_id
-from apps.caches.memcached.tiers import tiers
-from apps.caches.servers import RedisError, timelines
-from apps.caches.structures.weekbucket import WEEK_SECONDS, Week
-from apps.ids import first_id_at, second_of
 from apps.paging import Cursor
-from apps.posts import actions, editing, recent, upkeep
+from apps.posts import actions, cache_updates, editing, recent
 from apps.posts.actions import delete_post, publish_post, repost
 from apps.posts.cache import RECENT
 from apps.posts.codec import encode
 from apps.posts.content import PostContent
 from apps.posts.drafts import Draft, NewPicture
 from apps.posts.editing import edit_post
-from apps.posts.heads import load_contents
 from apps.posts.models import OPEN, Post, Visibility
+from apps.posts.post_cache import load_contents
 from apps.posts.recent import NOTHING, Recent, recent_posts, weeks_read
 from apps.timeline.publishing import undo_repost
+from feedcache.ids import first_id_at, second_of
+from feedcache.memcached.tiers import tiers
+from feedcache.redis_servers.connections import RedisError, timelines
+from feedcache.structures.week_bucket import WEEK_SECONDS, Week
 from tests.factories import make_user, publish
 from tests.faults import dead_redis
 from tests.threads import together
@@ -485,7 +485,7 @@ def test_buckets_end_a_week_after_their_last_write(alice, committed):
 def small_buckets(monkeypatch):
     small = replace(RECENT, most_values=3)
     monkeypatch.setattr(recent, "RECENT", small)
-    monkeypatch.setattr(upkeep, "RECENT", small)
+    monkeypatch.setattr(cache_updates, "RECENT", small)
 
 
 @pytest.mark.usefixtures("small_buckets")

@@ -9,7 +9,7 @@ import pytest
 from django.db import transaction
 from django.utils import timezone
 
-from apps.posts import repeats
+from apps.posts import idempotency
 from apps.posts.drafts import Draft
 from apps.posts.models import IdempotencyKey, Post, ScheduledPost
 from apps.posts.scheduled import cancel, schedule_post
@@ -74,13 +74,13 @@ def test_fifty_parallel_requests_are_one_post_and_one_answer(transactional_db, a
 def test_while_a_request_is_worked_on_its_repetition_is_told_so(
     transactional_db, api_of, monkeypatch
 ):
-    monkeypatch.setattr(repeats, "IN_FLIGHT_SECONDS", 0.1)
+    monkeypatch.setattr(idempotency, "IN_FLIGHT_SECONDS", 0.1)
     alice = make_user("alice")
-    request = repeats.Request(alice, "client:k", Draft("hello"))
+    request = idempotency.Request(alice, "client:k", Draft("hello"))
 
     def first():
         with transaction.atomic():
-            repeats.claim(request)
+            idempotency.claim(request)
             return together(1, lambda _number: send(client, "hello"))[0]
 
     client = api_of(alice)
@@ -122,8 +122,8 @@ def test_a_key_of_the_clients_is_not_one_of_the_sites(alice, api_of):
 def test_old_keys_are_forgotten_and_their_posts_stay(alice):
     for key in ("old", "older", "new"):
         publish(alice, key, idempotency_key=key)
-    long_ago = timezone.now() - repeats.KEPT - timedelta(minutes=1)
+    long_ago = timezone.now() - idempotency.KEPT - timedelta(minutes=1)
     IdempotencyKey.objects.exclude(key="new").update(created_at=long_ago)
-    assert [repeats.purge_keys(limit=1) for _turn in range(3)] == [1, 1, 0]
+    assert [idempotency.purge_keys(limit=1) for _turn in range(3)] == [1, 1, 0]
     assert [row.key for row in IdempotencyKey.objects.all()] == ["new"]
     assert Post.objects.count() == 3

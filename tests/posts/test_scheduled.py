@@ -6,13 +6,13 @@ import pytest
 from django.utils import timezone
 
 from apps.accounts.models import User
+from apps.errors import Invalid, NotFound
 from apps.events.leases import State
 from apps.graph.actions import block_user
 from apps.posts import scheduled
 from apps.posts.actions import delete_post
 from apps.posts.drafts import Draft
 from apps.posts.models import Post, ScheduledPost
-from apps.refusals import Invalid, NotFound
 from apps.timeline import publishing
 from tests.factories import make_user, publish
 from tests.threads import together

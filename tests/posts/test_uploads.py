@@ -10,17 +10,17 @@ import pytest
 from django.utils import timezone
 from PIL import Image, PngImagePlugin
 
+from apps.errors import Invalid, NotFound, TooMany
+from apps.media.addresses import LIFETIME_SECONDS
+from apps.media.blurhash import blurhash
+from apps.media.pictures import rewritten
+from apps.media.uploads import describe_picture, upload_picture, uploaded_picture, withdraw_picture
 from apps.posts.actions import delete_post
-from apps.posts.addresses import LIFETIME_SECONDS
-from apps.posts.blurhash import blurhash
 from apps.posts.editing import edit_post
 from apps.posts.history import versions_of
 from apps.posts.models import Attachment, Post
-from apps.posts.pictures import rewritten
 from apps.posts.queries import visible_posts
 from apps.posts.tasks import purge_pictures
-from apps.posts.uploads import describe_picture, upload_picture, uploaded_picture, withdraw_picture
-from apps.refusals import Invalid, NotFound, TooMany
 from tests.factories import publish
 
 pytestmark = pytest.mark.django_db
@@ -301,7 +301,7 @@ def test_the_file_of_a_restricted_post_needs_an_address_that_was_just_made(
                  f"{path}?until=99999999999&{key}", f"{path}?{until}&key=%C3%A9")  # fmt: skip
         assert [fetched(client, one)[0] for one in wrong] == [404] * len(wrong)
     later = time.time() + 2 * LIFETIME_SECONDS
-    monkeypatch.setattr("apps.posts.addresses.time", lambda: later)
+    monkeypatch.setattr("apps.media.addresses.time", lambda: later)
     assert [fetched(client, url)[0] for url in shown] == [404, 404]
     assert [fetched(client, url)[0] for url in addresses(bob, post)] == [200, 200]
     delete_post(post.pk, by=alice)

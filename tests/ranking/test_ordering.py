@@ -6,6 +6,7 @@ import pytest
 from django.utils import timezone
 
 from apps.engagement.actions import like_post
+from apps.errors import Invalid, NotFound
 from apps.graph.actions import block_user, follow_user, mute_user, unfollow_user
 from apps.paging import Cursor
 from apps.posts.actions import delete_post, repost
@@ -14,7 +15,6 @@ from apps.ranking.affinity import reactions_of
 from apps.ranking.models import RankSession
 from apps.ranking.ordering import choose_preset, newest_scores, preset_of, ranked_page
 from apps.ranking.scoring import Preset
-from apps.refusals import Invalid, NotFound
 from apps.timeline.home import home_timeline
 from tests.factories import deliver, make_user, publish
 

@@ -12,11 +12,11 @@ from apps.posts.editing import edit_post
 from apps.search import indexing
 from apps.search.indexing import index_new_people
 from apps.search.models import IndexWalk, PersonEntry, PostEntry
-from apps.search.people import dismiss, people_found, suggested
-from apps.search.posts import post_at, posts_found
+from apps.search.people_search import dismiss, people_found, suggested
+from apps.search.post_search import post_at, posts_found
+from apps.search.query import wish
 from apps.search.tasks import index_older_posts
 from apps.search.trends import rank_posts, trending_posts
-from apps.search.wishes import wish
 from apps.tags.models import TagUse
 from tests.factories import deliver, make_user, publish, suspend
 

@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from apps.ids import first_id_at
-from apps.search.wishes import wish
+from apps.search.query import wish
 from apps.search.words import MAX_POSITION, query, runs, vector
+from feedcache.ids import first_id_at
 
 
 @pytest.mark.parametrize(

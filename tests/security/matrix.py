@@ -14,7 +14,7 @@ from django.test import Client, RequestFactory
 from django.test.client import ClientHandler
 from django.utils import timezone
 
-from apps.personal.archive import private_storage, write_archive
+from apps.privacy.archive import private_storage, write_archive
 from apps.streaming.queries import news_of_delete, news_of_post
 from apps.streaming.streams import Stream
 from tests.security import oracle

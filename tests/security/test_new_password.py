@@ -13,9 +13,9 @@ from django.test import Client
 from oauth2_provider.models import AccessToken, Grant, RefreshToken
 
 from apps.accounts.actions import issue_token, restore_user
+from apps.accounts.logins import sessions_of
 from apps.accounts.models import Login, User
 from apps.accounts.queries import user_of_token
-from apps.accounts.sessions import sessions_of
 from apps.oauth.actions import register_application
 from apps.oauth.queries import bearer_of
 from tests.factories import PASSWORD, deliver, moderator, suspend

@@ -18,24 +18,24 @@ from apps.accounts.models import User
 from apps.accounts.queries import user_by_id
 from apps.engagement.actions import bookmark_post, like_post
 from apps.engagement.voting import vote
+from apps.errors import Refusal
 from apps.filters.actions import FilterChange, KeywordChange, add_post, create_filter
 from apps.graph.actions import block_user, follow_user, mute_user
 from apps.graph.circle_actions import add_to_circle, create_circle
 from apps.graph.models import Circle, FollowRequest
 from apps.graph.request_actions import approve_request
-from apps.ids import compose, second_of
 from apps.lists.actions import add_to_list, create_list
+from apps.media.uploads import upload_picture
 from apps.posts.actions import delete_post, repost
 from apps.posts.drafts import PollDraft
 from apps.posts.editing import edit_post, pin_post
 from apps.posts.models import Attachment, Post
 from apps.posts.muting import mute_thread
-from apps.posts.uploads import upload_picture
-from apps.refusals import Refusal
 from apps.search.trends import rank_posts
 from apps.tags.actions import follow_tag
 from apps.tags.counting import count_days
 from apps.tags.queries import TALK
+from feedcache.ids import compose, second_of
 from tests.factories import deliver, make_user, publish, suspend
 from tests.posts.test_uploads import picture
 

@@ -23,7 +23,7 @@ from apps.streaming.queries import (
 from apps.streaming.streams import Stream
 from apps.tags.actions import follow_tag
 from apps.timeline.home import home_timeline
-from apps.timeline.listed import list_timeline
+from apps.timeline.list import list_timeline
 from apps.timeline.public import public_timeline
 from tests.factories import deliver, make_user, publish, suspend
 

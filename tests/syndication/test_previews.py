@@ -9,12 +9,12 @@ from PIL import Image
 
 from apps.accounts.actions import update_profile
 from apps.graph.actions import block_user
-from apps.ids import compose
-from apps.personal.erasing import delete_account
 from apps.posts.actions import delete_post
 from apps.posts.editing import edit_post
-from apps.syndication import cards
-from apps.syndication.cards import Card, card_file, drawn, font_of, shown, wrapped
+from apps.privacy.erasure import delete_account
+from apps.syndication import preview_image
+from apps.syndication.preview_image import Card, card_file, drawn, font_of, shown, wrapped
+from feedcache.ids import compose
 from tests.factories import PASSWORD, deliver, publish, suspend
 
 pytestmark = pytest.mark.django_db
@@ -50,7 +50,7 @@ class TestPicture:
     def test_it_is_drawn_once_and_not_sent_again(self, alice, kept, monkeypatch):
         address = f"/@alice/{publish(alice).pk}/card.png"
         first = Client().get(address)
-        monkeypatch.setattr(cards, "drawn", lambda _card: pytest.fail("drawn again"))
+        monkeypatch.setattr(preview_image, "drawn", lambda _card: pytest.fail("drawn again"))
         assert Client().get(address).content == first.content
         known = Client().get(address, headers={"If-None-Match": first["ETag"]})
         assert (known.status_code, known.content) == (304, b"")
@@ -100,14 +100,14 @@ class TestPicture:
         assert Client().get(addresses[0]).status_code == 200
 
     def test_one_is_drawn_at_a_time(self, alice, monkeypatch):
-        monkeypatch.setattr(cards, "WAIT_SECONDS", 0.01)
-        with cards._turn():
+        monkeypatch.setattr(preview_image, "WAIT_SECONDS", 0.01)
+        with preview_image._turn():
             answer = Client().get(f"/@alice/{publish(alice).pk}/card.png")
         assert answer.status_code == 503
         assert Client().get(f"/@alice/{publish(alice).pk}/card.png").status_code == 200
 
     def test_the_storage_is_bounded(self, kept, monkeypatch):
-        monkeypatch.setattr(cards, "PLACES", 2)
+        monkeypatch.setattr(preview_image, "PLACES", 2)
         for number in range(8):
             post_id = compose(1_700_000_000, 1, number)
             nothing = {"before_drawing": lambda: None, "after_drawing": lambda: None}
@@ -121,7 +121,9 @@ class TestNothingIsLeft:
     @pytest.fixture
     def posts(self, alice, bob, kept):
         one = two = publish(alice, "One.")
-        while cards._folder(two.pk) == cards._folder(one.pk):  # a place has room for one
+        while preview_image._folder(two.pk) == preview_image._folder(
+            one.pk
+        ):  # a place has room for one
             two = publish(alice, "Two.")
         made = [one, two, publish(bob, "Three.")]
         for post in made:
@@ -153,14 +155,14 @@ class TestNothingIsLeft:
         assert self.left(kept) == {posts[2].pk}
 
     def test_of_what_was_deleted_while_it_was_drawn(self, alice, kept, monkeypatch):
-        post, drawing = publish(alice, "One."), cards.drawn
+        post, drawing = publish(alice, "One."), preview_image.drawn
 
         def slow(card):
             delete_post(post.pk, by=alice)
             deliver()
             return drawing(card)
 
-        monkeypatch.setattr(cards, "drawn", slow)
+        monkeypatch.setattr(preview_image, "drawn", slow)
         assert Client().get(f"/@alice/{post.pk}/card.png").status_code == 404
         assert files(kept) == []
 
@@ -188,14 +190,14 @@ class TestDrawing:
         assert shown(unknown * 5 + " a") == ""
 
     def test_pillows_own_font_will_do(self, monkeypatch):
-        for kept in (cards._face, font_of, cards.is_known):
+        for kept in (preview_image._face, font_of, preview_image.is_known):
             kept.cache_clear()
-        monkeypatch.setattr(cards, "FONTS", ())
+        monkeypatch.setattr(preview_image, "FONTS", ())
         try:
             assert shown("Hello.") == "Hello."
             assert drawn(card_of())[:4] == b"\x89PNG"
         finally:
-            for kept in (cards._face, font_of, cards.is_known):
+            for kept in (preview_image._face, font_of, preview_image.is_known):
                 kept.cache_clear()
 
 

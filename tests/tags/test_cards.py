@@ -5,7 +5,7 @@ import pytest
 from apps.tags.counting import count_days
 from apps.tags.models import Tag
 from apps.tags.queries import TALK, Day, KnownTag, _last_days, talked_about
-from apps.tags.templatetags.tag_tags import line_of_days
+from apps.web.templatetags.tag_tags import line_of_days
 from tests.factories import deliver, publish
 
 pytestmark = pytest.mark.django_db

@@ -6,18 +6,18 @@ from apps.accounts.queries import user_by_id
 from apps.audit.explain import Way, explain
 from apps.audit.oracle import Oracle
 from apps.audit.windows import lacking
+from apps.errors import Invalid, NotFound
 from apps.graph.actions import block_user, follow_user, mute_user
 from apps.paging import Cursor
 from apps.posts.actions import delete_post, repost
 from apps.posts.editing import edit_post
-from apps.refusals import Invalid, NotFound
 from apps.tags import actions
 from apps.tags.actions import add_tags, follow_tag, unfollow_tag
 from apps.tags.counting import count_days
 from apps.tags.models import Tag, TagUse
 from apps.tags.queries import followed_page, known, tag_named, trending
 from apps.timeline.home import home_timeline, newer_count
-from apps.timeline.tagged import TagWish, tag_timeline
+from apps.timeline.tag import TagWish, tag_timeline
 from tests.factories import deliver, make_user, publish, suspend
 
 pytestmark = pytest.mark.django_db

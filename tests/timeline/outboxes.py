@@ -9,8 +9,8 @@ from apps.accounts.models import User, UserCounts
 from apps.accounts.queries import user_by_id
 from apps.graph.actions import follow_user
 from apps.graph.models import Followee, Follower
-from apps.ids import compose
 from apps.posts.models import OPEN, Post, PostCounts
+from feedcache.ids import compose
 from tests.factories import deliver, make_user
 
 FIRST_SECOND = 1_700_000_000

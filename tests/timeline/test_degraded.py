@@ -5,14 +5,14 @@ import threading
 import pytest
 
 from apps.accounts.queries import user_by_id
-from apps.budget import budget, missing
-from apps.caches.bulkhead import Bulkhead
+from apps.deadline import budget, missing
 from apps.graph.actions import follow_user
 from apps.paging import Cursor
-from apps.timeline import merged, outbox
-from apps.timeline.delivery.switching import set_author_policy
+from apps.timeline.fanout.switch import set_author_policy
 from apps.timeline.home import home_timeline
 from apps.timeline.models import Policy
+from apps.timeline.sources import outbox, pulled_authors
+from feedcache.bulkhead import Bulkhead
 from tests.factories import deliver, make_user, publish
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -41,7 +41,9 @@ def hanging(monkeypatch, settings):
         return read(*args, **options)
 
     monkeypatch.setattr(
-        merged, "PULLED", Bulkhead(merged.SOURCE, seats=2, after=merged.PULLED._after)
+        pulled_authors,
+        "PULLED",
+        Bulkhead(pulled_authors.SOURCE, seats=2, after=pulled_authors.PULLED._after),
     )
     monkeypatch.setattr(outbox, "page_of", hang)
     yield let_go
@@ -62,9 +64,9 @@ def test_what_is_in_the_windows_is_shown_and_the_rest_comes_later_in_order(
     for _reader in range(10):  # the first waits a moment, the others not at all
         ids, lacking = home(bob)
         assert ids == [post.pk for post in sorted([first, last], key=lambda post: -post.pk)]
-        assert lacking == [merged.SOURCE]
+        assert lacking == [pulled_authors.SOURCE]
     hanging.set()
-    monkeypatch.setattr(merged, "PULLED", Bulkhead(merged.SOURCE, seats=2))
+    monkeypatch.setattr(pulled_authors, "PULLED", Bulkhead(pulled_authors.SOURCE, seats=2))
     ids, lacking = home(bob)
     assert ids == sorted([first.pk, hot.pk, last.pk], reverse=True)
     assert lacking == []
@@ -75,7 +77,7 @@ def test_the_answer_says_so_to_people_and_programs(alice, bob, star, hanging, ap
     publish(star, "hot")
     deliver()
     answer = api_of(bob).get("/api/v1/timelines/home")
-    assert (answer.status_code, answer.headers["X-Feed-Degraded"]) == (200, merged.SOURCE)
+    assert (answer.status_code, answer.headers["X-Feed-Degraded"]) == (200, pulled_authors.SOURCE)
     page = page_of(bob).get("/home")
     assert page.status_code == 200
     assert "Some posts are missing just now" in page.content.decode()

@@ -12,7 +12,6 @@ from django.utils import timezone, translation
 
 from apps.accounts.actions import update_profile
 from apps.accounts.queries import user_by_id
-from apps.caches.memcached.tiers import tiers
 from apps.engagement.actions import like_post, unlike_post
 from apps.engagement.voting import vote
 from apps.graph.actions import block_user, follow_user, unblock_user
@@ -20,12 +19,13 @@ from apps.paging import Cursor
 from apps.posts.actions import delete_post, repost
 from apps.posts.drafts import PollDraft
 from apps.posts.editing import edit_post
-from apps.ranking import views as ranked
 from apps.ranking.scoring import Preset, Scored
-from apps.timeline import post_card
-from apps.timeline.folding import Row
 from apps.timeline.home import home_timeline
-from apps.timeline.post_card import PostCard, Viewer, card_of
+from apps.timeline.pipeline.folding import Row
+from apps.web import post_card
+from apps.web.post_card import PostCard, Viewer, card_of
+from apps.web.timelines import ranked
+from feedcache.memcached.tiers import tiers
 from tests.factories import deliver, make_user, publish
 
 pytestmark = pytest.mark.django_db

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from apps.timeline.folding import rows_of
+from apps.timeline.pipeline.folding import rows_of
 from apps.timeline.thread import thread
 from tests.factories import make_user, publish
 

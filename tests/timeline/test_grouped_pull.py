@@ -2,11 +2,11 @@
 
 import pytest
 
-from apps.caches.memcached.tiers import tiers, use_topology
-from apps.caches.topology import Node, Topology
 from apps.paging import Cursor
-from apps.timeline import outbox
 from apps.timeline.cache import SHORT_OUTBOXES
+from apps.timeline.sources import outbox
+from feedcache.memcached.tiers import tiers, use_topology
+from feedcache.memcached.topology import Node, Topology
 from tests.caches.relay import Relay
 from tests.factories import make_user
 from tests.services import running

@@ -3,11 +3,9 @@ from django.db.models import F
 
 from apps.accounts.models import UserCounts
 from apps.accounts.queries import user_by_id
-from apps.caches.servers import RedisError, timelines
 from apps.engagement.actions import bookmark_post
 from apps.graph.actions import block_user, follow_user, mute_user, unfollow_user
 from apps.graph.models import Followee
-from apps.ids import compose
 from apps.paging import Cursor
 from apps.posts.actions import delete_post, repost
 from apps.posts.editing import edit_post
@@ -22,6 +20,8 @@ from apps.timeline.handlers import (
     withdraw_followee,
 )
 from apps.timeline.home import home_timeline, newer_count
+from feedcache.ids import compose
+from feedcache.redis_servers.connections import RedisError, timelines
 from tests.factories import deliver, make_user, publish
 
 
@@ -184,7 +184,7 @@ def bulk_posts(author, number, *, start=1_750_000_000, per_second=1):
 @pytest.mark.parametrize("length", [5, 8, 20, 21, 50])
 def test_walking_below_the_window_reaches_the_first_post_ever(alice, bob, monkeypatch, length):
     monkeypatch.setattr(home, "HOME", short := type(HOME)("home:t", length=length, ttl_seconds=60))
-    monkeypatch.setattr("apps.timeline.rebuild.HOME", short)
+    monkeypatch.setattr("apps.timeline.sources.rebuild.HOME", short)
     expected = bulk_posts(alice, 20)
     assert walk(bob) == expected
     assert walk_up(bob) == expected

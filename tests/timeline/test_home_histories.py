@@ -8,6 +8,7 @@ from random import Random
 
 import pytest
 
+from apps.errors import NotAllowed
 from apps.graph.actions import block_user, follow_user, unblock_user, unfollow_user
 from apps.graph.circle_actions import (
     add_to_circle,
@@ -19,7 +20,6 @@ from apps.graph.circle_actions import (
 from apps.paging import Cursor
 from apps.posts.actions import delete_post, repost
 from apps.posts.editing import edit_post
-from apps.refusals import NotAllowed
 from apps.timeline.cache import HOME, INBOX
 from apps.timeline.home import home_timeline
 from tests.factories import deliver, make_user, publish

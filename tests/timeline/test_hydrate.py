@@ -1,11 +1,11 @@
 import pytest
 
+from apps.api.entities.status import status_json
 from apps.engagement.actions import bookmark_post, like_post
 from apps.graph.actions import block_user
 from apps.posts.actions import delete_post, repost
-from apps.timeline.entities import status_json
-from apps.timeline.hydrate import hydrate
-from apps.timeline.items import ViewerFlags
+from apps.timeline.pipeline.hydrate import hydrate
+from apps.timeline.pipeline.items import ViewerFlags
 from tests.factories import make_user, publish, suspend
 
 pytestmark = pytest.mark.django_db

@@ -8,9 +8,6 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from apps.accounts.queries import user_by_id
-from apps.caches import redisclients
-from apps.caches.servers import RedisError, timelines
-from apps.caches.structures import window
 from apps.graph.actions import follow_user, unfollow_user
 from apps.graph.circle_actions import (
     add_to_circle,
@@ -22,14 +19,18 @@ from apps.graph.circle_actions import (
 from apps.paging import Cursor
 from apps.posts.actions import delete_post
 from apps.posts.editing import edit_post
-from apps.timeline import home, outbox, pull
+from apps.timeline import home
 from apps.timeline.cache import HOME, INBOX
-from apps.timeline.delivery.fanout import circle_changed, push_to_author, start_job
+from apps.timeline.fanout.dispatch import circle_changed, push_to_author, start_job
 from apps.timeline.handlers import drop_windows
 from apps.timeline.home import home_timeline, newer_count
 from apps.timeline.models import FanoutChunk
 from apps.timeline.profile import Wanted, profile_timeline
-from apps.timeline.rebuild import rebuild_home, rebuild_inbox
+from apps.timeline.sources import outbox, sql
+from apps.timeline.sources.rebuild import rebuild_home, rebuild_inbox
+from feedcache.redis_servers import clients
+from feedcache.redis_servers.connections import RedisError, timelines
+from feedcache.structures import home_window
 from tests.factories import deliver, make_user, publish
 
 pytestmark = pytest.mark.django_db
@@ -107,8 +108,8 @@ def test_it_is_absent_from_the_authors_outbox_for_others(cast, visibility):
             ids(profile_timeline(fresh(cast["alice"]), viewer_id, Cursor(), Wanted(replies=True)))
             == []
         )
-        assert pull.author_ids(cast["alice"].pk, viewer_id, follows=False, cursor=Cursor(), count=9) == []  # fmt: skip
-    assert pull.public_ids(Cursor(), 9) == []
+        assert sql.author_ids(cast["alice"].pk, viewer_id, follows=False, cursor=Cursor(), count=9) == []  # fmt: skip
+    assert sql.public_ids(Cursor(), 9) == []
     assert outbox.newest_of_followees(cast["bob"].pk, 9) == []
     own = profile_timeline(fresh(cast["alice"]), cast["alice"].pk, Cursor(), Wanted(replies=True))
     assert ids(own) == [post.pk]
@@ -308,9 +309,9 @@ class TestReading:
 
         def counted(client, commands):
             trips.append(commands)
-            return redisclients.trip(client, commands)
+            return clients.trip(client, commands)
 
-        monkeypatch.setattr(window, "trip", counted)
+        monkeypatch.setattr(home_window, "trip", counted)
         with django_assert_num_queries(0):
             assert home.home_ids(cast["bob"].pk, Cursor(), 21) == posts[::-1]
         assert len(trips) == 1
@@ -354,7 +355,7 @@ class TestReading:
     @pytest.mark.parametrize("windows", [HOME, INBOX])
     def test_without_one_window_the_page_comes_from_sql(self, cast, windows, monkeypatch):
         posts = [say(cast, visibility).pk for visibility in ("public", "followers", "public")]
-        monkeypatch.setattr("apps.timeline.rebuild.WAIT_SECONDS", 0.05)
+        monkeypatch.setattr("apps.timeline.sources.rebuild.WAIT_SECONDS", 0.05)
         windows.drop(cast["bob"].pk)
         windows.begin(cast["bob"].pk)  # by a builder that has died
         assert ids(home_timeline(cast["bob"], Cursor())) == posts[::-1]
@@ -406,7 +407,7 @@ class TestReading:
 
         INBOX.drop(cast["bob"].pk)
         with monkeypatch.context() as patch:
-            patch.setattr("apps.timeline.rebuild.pull.restricted_home_ids", broken)
+            patch.setattr("apps.timeline.sources.rebuild.pull.restricted_home_ids", broken)
             with pytest.raises(DatabaseError):
                 home_timeline(cast["bob"], Cursor())
         assert rebuild_inbox(cast["bob"].pk)
@@ -417,9 +418,9 @@ class TestReading:
         for name in NAMES:
             reader = cast[name].pk
             opened = outbox.newest_of_followees(reader, 50)
-            restricted = pull.restricted_home_ids(reader, Cursor(), 50)
+            restricted = sql.restricted_home_ids(reader, Cursor(), 50)
             assert set(opened).isdisjoint(restricted)
-            assert pull.home_ids(reader, Cursor(), 50) == sorted([*opened, *restricted])[::-1]
+            assert sql.home_ids(reader, Cursor(), 50) == sorted([*opened, *restricted])[::-1]
 
 
 def walk(viewer, limit):

@@ -4,8 +4,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from apps.ids import MAX_ID
-from apps.timeline import merge
+from apps.timeline.sources import merge
+from feedcache.ids import MAX_ID
 
 # few different ids, so that lists share some; and ids of all sizes
 IDS = st.integers(1, 30) | st.integers(1, MAX_ID)

@@ -9,8 +9,6 @@ from django.db import connection
 
 from apps.accounts.queries import user_by_id
 from apps.audit.oracle import Oracle
-from apps.caches.memcached.tiers import tiers
-from apps.caches.structures import trust
 from apps.engagement.cache import BOOKMARKS, LIKES
 from apps.engagement.tasks import tend_filters
 from apps.graph.actions import follow_user
@@ -20,11 +18,14 @@ from apps.posts.actions import delete_post
 from apps.posts.cache import HEADS
 from apps.posts.editing import edit_post
 from apps.posts.models import OPEN, Post
-from apps.timeline import older, pull
 from apps.timeline.cache import HOME, INBOX
 from apps.timeline.home import home_timeline
 from apps.timeline.models import TimelineSpan
+from apps.timeline.sources import older
+from apps.timeline.sources import sql as pull
 from apps.timeline.tasks import keep_older
+from feedcache.memcached.tiers import tiers
+from feedcache.structures.bloom import generations
 from tests.factories import deliver, make_user, publish
 from tests.flows.processes import wait_for
 from tests.timeline.outboxes import crowd, follow_all, fresh, reader_of, write
@@ -85,7 +86,7 @@ def waves(settings):
 
 def _filters_built():
     tend_filters()
-    return all(trust.read(marks.name).live for marks in (LIKES, BOOKMARKS))
+    return all(generations.read(marks.name).live for marks in (LIKES, BOOKMARKS))
 
 
 def ids_of(reader):

@@ -9,17 +9,17 @@ from django.test.utils import CaptureQueriesContext
 
 from apps.accounts.actions import suspend_user
 from apps.accounts.models import UserCounts
-from apps.caches.memcached.layers import Layer
-from apps.caches.memcached.tiers import tiers
-from apps.caches.structures.vector import IdVector
 from apps.paging import Cursor
 from apps.posts.actions import delete_post, repost
 from apps.posts.editing import edit_post
 from apps.posts.models import Post
-from apps.timeline import outbox, pull
 from apps.timeline.cache import LONG_OUTBOXES, SHORT_OUTBOXES, Outboxes
 from apps.timeline.home import home_timeline
 from apps.timeline.publishing import undo_repost
+from apps.timeline.sources import outbox, sql
+from feedcache.memcached.layer import Layer
+from feedcache.memcached.tiers import tiers
+from feedcache.structures.id_vector import IdVector
 from tests.factories import deliver, make_user, moderator, publish
 from tests.faults import dead_memcached
 from tests.services import running
@@ -40,7 +40,7 @@ def _memcached():
 @pytest.fixture
 def levels(monkeypatch):
     """Where ids came from since the list was cleared: short, long, or PostgreSQL below both."""
-    asked, get_many, open_ids = [], Outboxes.get_many, pull.open_ids
+    asked, get_many, open_ids = [], Outboxes.get_many, sql.open_ids
 
     def counted(outboxes, *args, **options):
         asked.append({200: "short", 2000: "long"}[outboxes.length])
@@ -51,7 +51,7 @@ def levels(monkeypatch):
         return open_ids(*args, **options)
 
     monkeypatch.setattr(Outboxes, "get_many", counted)
-    monkeypatch.setattr(pull, "open_ids", counted_sql)
+    monkeypatch.setattr(sql, "open_ids", counted_sql)
     return asked
 
 
@@ -458,7 +458,7 @@ def test_random_histories_read_from_vectors_are_what_postgresql_says(seed):
         count = chance.choice([1, 5, 40, ALL])
         found = outbox.page_of([one.pk for one in some], cursor, count)
         assert found == inside(ids, cursor, count)
-        assert found == pull.open_ids([one.pk for one in some], cursor, count)
+        assert found == sql.open_ids([one.pk for one in some], cursor, count)
         home = truth([reader.pk, *(one.pk for one in authors[:2])])
         assert outbox.newest_of_followees(reader.pk, 25) == home[:25]
         assert outbox.newest_of_followees(reader.pk, ALL) == home

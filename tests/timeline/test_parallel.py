@@ -6,8 +6,8 @@ from concurrent.futures import wait
 import pytest
 from django.db import connection, connections
 
-from apps.timeline import parallel
-from apps.timeline.parallel import in_parallel
+from apps.timeline.sources import parallel
+from apps.timeline.sources.parallel import in_parallel
 
 LONG = 20
 

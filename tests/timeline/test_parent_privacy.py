@@ -6,12 +6,12 @@ import pytest
 
 from apps.accounts.actions import restore_user
 from apps.graph.actions import block_user, follow_user, unblock_user, unfollow_user
-from apps.posts import gate
+from apps.posts import visibility
 from apps.posts.actions import delete_post, repost
-from apps.posts.standing import Standing
+from apps.posts.viewer_context import Standing
 from apps.streaming.queries import news_of_post
 from apps.streaming.streams import Stream
-from apps.timeline.hydrate import hydrate, hydrated
+from apps.timeline.pipeline.hydrate import hydrate, hydrated
 from tests.factories import deliver, make_user, moderator, publish, suspend
 from tests.faults import dead_memcached
 
@@ -132,7 +132,7 @@ def test_without_caches_it_is_the_same(bob, carol, dora, api_of):
 
 def test_more_restricted_posts_than_postgresql_is_asked_about_at_once(alice, carol, monkeypatch):
     """All restricted, each answered by another post: batches, and no question for each."""
-    monkeypatch.setattr(gate, "MAX_IDS", 2)
+    monkeypatch.setattr(visibility, "MAX_IDS", 2)
     ids = []
     for number in range(5):
         said = publish(carol, f"@alice number {number}", visibility="mentioned")

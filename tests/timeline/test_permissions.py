@@ -5,8 +5,6 @@ from itertools import product
 import pytest
 
 from apps.accounts.actions import suspend_user
-from apps.caches.memcached.tiers import tiers
-from apps.caches.servers import timelines
 from apps.graph.actions import block_user, follow_user
 from apps.graph.circle_actions import (
     add_to_circle,
@@ -19,6 +17,8 @@ from apps.notifications.models import Notification
 from apps.posts.codec import VERSION, decode_head
 from apps.posts.content import State
 from apps.timeline.cache import HOME, INBOX
+from feedcache.memcached.tiers import tiers
+from feedcache.redis_servers.connections import timelines
 from tests.factories import deliver, make_user, publish
 from tests.staff import make_staff
 

@@ -7,11 +7,11 @@ from django.test.utils import CaptureQueriesContext
 from apps.accounts.models import User, UserCounts
 from apps.graph.models import Followee, Follower
 from apps.graph.queries import followers_page, following_page, suggestions
-from apps.ids import compose
 from apps.paging import Cursor
 from apps.posts.models import Post
 from apps.posts.queries import visible_posts
-from apps.timeline import pull
+from apps.timeline.sources import sql as pull
+from feedcache.ids import compose
 from tests.factories import publish
 
 CURSOR = Cursor(max_id=1_800_000_000_000_000_000)

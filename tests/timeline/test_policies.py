@@ -8,16 +8,15 @@ from django.utils import timezone
 from apps.accounts.queries import user_by_id
 from apps.audit.oracle import Oracle
 from apps.audit.windows import lacking
-from apps.caches.servers import RedisError, timelines
 from apps.events import actions as events
 from apps.events.leases import State
 from apps.graph.actions import follow_user, unfollow_user
 from apps.paging import Cursor
 from apps.posts.actions import delete_post, repost
-from apps.timeline import merged, outbox, policies
 from apps.timeline.cache import HOME, INBOX
-from apps.timeline.delivery import costs, handover, switching
-from apps.timeline.delivery.switching import set_author_policy, set_site_policy
+from apps.timeline.fanout import backfill, cost, switch
+from apps.timeline.fanout import policy as policies
+from apps.timeline.fanout.switch import set_author_policy, set_site_policy
 from apps.timeline.home import home_timeline, newer_count
 from apps.timeline.models import (
     AuthorPolicy,
@@ -28,8 +27,10 @@ from apps.timeline.models import (
     Policy,
     PolicyChange,
     SitePolicy,
+    TimelineEntry,
 )
-from apps.timeline.rows import TimelineEntry
+from apps.timeline.sources import outbox, pulled_authors
+from feedcache.redis_servers.connections import RedisError, timelines
 from tests.factories import deliver, make_user, publish
 from tests.faults import dead_redis
 
@@ -111,7 +112,7 @@ def circle(db):
 def ask(author, policy):
     set_author_policy(author, policy, by="a test")
     if policy == Policy.AUTO:
-        costs.measure_author(author.pk)
+        cost.measure_author(author.pk)
 
 
 @pytest.mark.parametrize("policy", POLICIES)
@@ -126,7 +127,7 @@ def test_every_policy_of_an_author_shows_what_sql_says(circle, policy):
 def test_every_policy_of_the_site_shows_what_sql_says(circle, policy):
     circle.live()
     set_site_policy(policy, by="a test")
-    costs.measure_all()
+    cost.measure_all()
     circle.live()
     circle.look()
 
@@ -214,7 +215,7 @@ def test_pushes_end_only_when_all_readers_have_been_told(circle):
     post = publish(circle.alice)
     deliver()
     assert post.pk in HOME.ids(circle.online.pk)
-    switching.tend()  # goes on with it
+    switch.tend()  # goes on with it
     assert AuthorPolicy.objects.get(author=circle.alice).mode == Mode.PULL
     circle.live()
     circle.look()
@@ -254,18 +255,18 @@ def test_the_author_is_merged_until_the_last_receipt_of_the_hand_over(circle, se
     posts = [publish(circle.alice).pk for _ in range(3)]
     deliver()
     set_author_policy(circle.alice, Policy.ONLINE, by="a test")
-    handover.run_cuts(limit=1)
+    backfill.run_cuts(limit=1)
     left = HandOverChunk.objects.count()
     assert left == 2
     while left:
         assert AuthorPolicy.objects.get(pk=circle.alice.pk).merged_since is not None
         circle.look()
-        left -= handover.run_due(limit=1)
+        left -= backfill.run_due(limit=1)
     assert AuthorPolicy.objects.get(pk=circle.alice.pk).merged_since is None
     assert HOME.ids(circle.online.pk) == posts[::-1]
     circle.look()
     HandOverChunk.objects.update(state=State.PENDING, due_at=timezone.now())
-    handover.run_due(limit=9)  # twice is once
+    backfill.run_due(limit=9)  # twice is once
     assert HOME.ids(circle.online.pk) == posts[::-1]
 
 
@@ -274,9 +275,9 @@ def test_a_hand_over_that_fails_for_good_keeps_the_author_merged(circle):
     publish(circle.alice)
     deliver()
     set_author_policy(circle.alice, Policy.ONLINE, by="a test")
-    handover.run_cuts(limit=1)
+    backfill.run_cuts(limit=1)
     HandOverChunk.objects.update(state=State.DEAD)
-    switching.tend()
+    switch.tend()
     assert AuthorPolicy.objects.get(pk=circle.alice.pk).merged_since is not None
     circle.look()
 
@@ -295,7 +296,7 @@ def test_a_pull_that_begins_again_before_the_hand_over_is_done(circle):
 
 def test_with_nobody_merged_a_page_costs_nothing_more(circle, monkeypatch):
     home_timeline(circle.online, Cursor())
-    monkeypatch.setattr(merged, "ids", None)  # would fail if it were called
+    monkeypatch.setattr(pulled_authors, "ids", None)  # would fail if it were called
     monkeypatch.setattr(policies, "load", None)
     home_timeline(circle.online, Cursor())
 
@@ -339,15 +340,15 @@ def test_history_says_who_changed_what_and_why(circle):
 
 
 def seen(**fields):
-    return costs.Measured(**{"followers": 100_000, "online": 0.2, "posts_a_day": 5.0, "reads_a_day": 100.0, **fields})  # fmt: skip
+    return cost.Measured(**{"followers": 100_000, "online": 0.2, "posts_a_day": 5.0, "reads_a_day": 100.0, **fields})  # fmt: skip
 
 
 def test_auto_chooses_by_cost_and_says_why(settings):
-    assert costs.choose(seen(), None).mode == Mode.PULL
-    assert costs.choose(seen(followers=99_999), None).mode == Mode.ONLINE
-    assert costs.choose(seen(reads_a_day=1e6), None).mode == Mode.ONLINE
-    assert costs.choose(seen(followers=150), None).mode == Mode.PUSH
-    reason = costs.choose(seen(), None).reason
+    assert cost.choose(seen(), None).mode == Mode.PULL
+    assert cost.choose(seen(followers=99_999), None).mode == Mode.ONLINE
+    assert cost.choose(seen(reads_a_day=1e6), None).mode == Mode.ONLINE
+    assert cost.choose(seen(followers=150), None).mode == Mode.PUSH
+    reason = cost.choose(seen(), None).reason
     assert "100000 followers, 20% of them online, 5.0 posts and 100 reads a day" in reason
     assert "pushing would take 1.8 s a day, pulling 0.0 s" in reason
 
@@ -356,7 +357,7 @@ def test_auto_does_not_flutter(settings):
     """In at T, out at 0.8 T (source 004: counts change all the time)."""
     modes, now = [], None
     for followers in (99_000, 100_000, 99_000, 80_000, 79_999, 99_000, 100_000):
-        now = costs.choose(seen(followers=followers), now).mode
+        now = cost.choose(seen(followers=followers), now).mode
         modes.append(now.value)
     assert modes == ["online", "pull", "pull", "pull", "online", "online", "pull"]
 
@@ -369,7 +370,7 @@ def test_an_author_crosses_the_threshold_both_ways_and_no_post_is_lost(circle, s
     modes = []
     for threshold in (2, 9, 2):
         settings.AUTO_PULL_FOLLOWERS = threshold
-        costs.measure_all()
+        cost.measure_all()
         row = AuthorPolicy.objects.get(pk=circle.alice.pk)
         modes.append(row.mode)
         assert row.measured["followers"] == 2
@@ -381,7 +382,7 @@ def test_an_author_crosses_the_threshold_both_ways_and_no_post_is_lost(circle, s
 
 def test_measures_come_from_receipts_posts_and_reads(circle):
     circle.live()
-    now = costs.measure(circle.alice.pk)
+    now = cost.measure(circle.alice.pk)
     assert now.followers == 2
     assert 0.5 <= now.online <= 1
     assert now.posts_a_day == pytest.approx(4 / 7)
@@ -390,5 +391,5 @@ def test_measures_come_from_receipts_posts_and_reads(circle):
 def test_a_site_that_chooses_looks_at_large_authors_only(circle, settings):
     settings.AUTO_PULL_FOLLOWERS = 2
     set_site_policy(Policy.AUTO, by="a test")
-    assert costs.measure_all() == 2  # alice and bob, whom two and three follow
+    assert cost.measure_all() == 2  # alice and bob, whom two and three follow
     assert set(AuthorPolicy.objects.values_list("policy", flat=True)) == {"auto"}

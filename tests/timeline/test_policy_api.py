@@ -2,7 +2,7 @@
 
 import pytest
 
-from apps.timeline.delivery.switching import set_author_policy
+from apps.timeline.fanout.switch import set_author_policy
 from apps.timeline.models import AuthorPolicy, Policy, PolicyChange, SitePolicy
 from tests.factories import make_user
 from tests.staff import make_staff

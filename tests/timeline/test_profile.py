@@ -11,8 +11,8 @@ from apps.posts.cache import HEADS
 from apps.posts.editing import edit_post
 from apps.posts.models import Post
 from apps.posts.recent import NOTHING
-from apps.timeline import outbox
 from apps.timeline.profile import Wanted, profile_ids, profile_timeline
+from apps.timeline.sources import outbox
 from tests.factories import make_user, publish
 from tests.timeline.outboxes import fresh, inside, truth, write
 

@@ -2,10 +2,10 @@ import pytest
 from django.db.models import Q
 
 from apps.graph.actions import follow_user
-from apps.ids import MAX_ID
 from apps.paging import Cursor
 from apps.posts.actions import delete_post, repost
-from apps.timeline import pull
+from apps.timeline.sources import sql
+from feedcache.ids import MAX_ID
 from tests.factories import make_user, publish
 
 pytestmark = pytest.mark.django_db
@@ -37,10 +37,10 @@ def test_every_source_keeps_to_bounds_order_and_count(alice, bob, bounds, count)
     stored = [publish(alice, reply_to_id=root.pk).pk for _ in range(6)]
     cursor = cursor_at(stored, bounds)
     everything = [root.pk, *stored]
-    assert pull.home_ids(bob.pk, cursor, count) == expected(everything, cursor, count)
-    assert pull.public_ids(cursor, count) == expected(everything, cursor, count)
-    assert pull.reply_ids(root.pk, cursor, count) == expected(stored, cursor, count)
-    assert pull.author_ids(alice.pk, None, follows=False, cursor=cursor, count=count) == expected(
+    assert sql.home_ids(bob.pk, cursor, count) == expected(everything, cursor, count)
+    assert sql.public_ids(cursor, count) == expected(everything, cursor, count)
+    assert sql.reply_ids(root.pk, cursor, count) == expected(stored, cursor, count)
+    assert sql.author_ids(alice.pk, None, follows=False, cursor=cursor, count=count) == expected(
         everything, cursor, count
     )
 
@@ -50,7 +50,7 @@ def test_the_outermost_bounds_are_no_error(alice, bound):
     post = publish(alice).pk
     for cursor in (Cursor(max_id=bound), Cursor(since_id=bound), Cursor(min_id=bound)):
         inside = [post] if cursor.admits(post) else []
-        assert pull.home_ids(alice.pk, cursor, 5) == pull.public_ids(cursor, 5) == inside
+        assert sql.home_ids(alice.pk, cursor, 5) == sql.public_ids(cursor, 5) == inside
 
 
 def test_home_is_followees_and_oneself_without_what_is_for_others(alice, bob, carol):
@@ -60,7 +60,7 @@ def test_home_is_followees_and_oneself_without_what_is_for_others(alice, bob, ca
              for name in ("public", "unlisted", "followers", "named", "private")}  # fmt: skip
     deleted = publish(alice)
     delete_post(deleted.pk, by=alice)
-    found = set(pull.home_ids(bob.pk, Cursor(), 50))
+    found = set(sql.home_ids(bob.pk, Cursor(), 50))
     assert found == {own.pk, *posts.values()} - {posts["private"]}
     assert stranger.pk not in found
 
@@ -74,7 +74,7 @@ def test_an_author_shows_each_reader_what_is_for_them(alice, bob, carol):
     }
 
     def seen_by(reader_id, follows):
-        ids = pull.author_ids(alice.pk, reader_id, follows=follows, cursor=Cursor(), count=9)
+        ids = sql.author_ids(alice.pk, reader_id, follows=follows, cursor=Cursor(), count=9)
         return {name for name, post_id in posts.items() if post_id in ids}
 
     assert seen_by(None, follows=False) == {"public", "unlisted"}
@@ -86,11 +86,11 @@ def test_an_author_shows_each_reader_what_is_for_them(alice, bob, carol):
 def test_replies_can_be_left_out(alice):
     root = publish(alice).pk
     answer = publish(alice, reply_to_id=root).pk
-    assert pull.author_ids(alice.pk, None, follows=False, cursor=Cursor(), count=9) == [
+    assert sql.author_ids(alice.pk, None, follows=False, cursor=Cursor(), count=9) == [
         answer,
         root,
     ]
-    assert pull.author_ids(
+    assert sql.author_ids(
         alice.pk, None, follows=False, cursor=Cursor(), count=9, only=Q(reply_to=None)
     ) == [root]
 
@@ -98,8 +98,8 @@ def test_replies_can_be_left_out(alice):
 def test_reposts_are_not_in_public(alice, bob):
     post = publish(alice).pk
     wrapper = repost(bob, post).pk
-    assert pull.public_ids(Cursor(), 9) == [post]
-    assert pull.home_ids(bob.pk, Cursor(), 9) == [wrapper, post]
+    assert sql.public_ids(Cursor(), 9) == [post]
+    assert sql.home_ids(bob.pk, Cursor(), 9) == [wrapper, post]
 
 
 @pytest.mark.parametrize("number", [1, 20])
@@ -109,4 +109,4 @@ def test_home_is_one_query_however_many_are_followed(alice, number, django_asser
         follow_user(reader, author := make_user())
         publish(author)
     with django_assert_num_queries(1):
-        assert len(pull.home_ids(reader.pk, Cursor(), 50)) == number
+        assert len(sql.home_ids(reader.pk, Cursor(), 50)) == number

@@ -3,14 +3,14 @@ import time
 import pytest
 from django.db import DatabaseError, connection
 
-from apps.caches.servers import timelines
-from apps.caches.structures.window import BUILDING_TTL_SECONDS
 from apps.graph.actions import follow_user
 from apps.paging import Cursor
-from apps.timeline import outbox, pull, rebuild
 from apps.timeline.cache import HOME, INBOX
 from apps.timeline.home import home_timeline
-from apps.timeline.rebuild import rebuild_home, rebuild_inbox
+from apps.timeline.sources import outbox, rebuild, sql
+from apps.timeline.sources.rebuild import rebuild_home, rebuild_inbox
+from feedcache.redis_servers.connections import timelines
+from feedcache.structures.home_window import BUILDING_TTL_SECONDS
 from tests.factories import deliver, make_user, publish
 from tests.faults import dead_redis
 from tests.threads import together
@@ -32,7 +32,7 @@ def pulls(monkeypatch):
         monkeypatch.setattr(module, name, snapshot)
 
     counted(outbox, "newest_of_followees")
-    counted(pull, "restricted_home_ids")
+    counted(sql, "restricted_home_ids")
     return made
 
 
@@ -137,8 +137,8 @@ def test_a_rebuild_that_fails_gives_the_lock_back(alice, bob, monkeypatch):
         raise DatabaseError("no")
 
     with monkeypatch.context() as patch:
-        patch.setattr("apps.timeline.rebuild.outbox.newest_of_followees", broken)
-        patch.setattr("apps.timeline.rebuild.pull.restricted_home_ids", broken)
+        patch.setattr("apps.timeline.sources.rebuild.outbox.newest_of_followees", broken)
+        patch.setattr("apps.timeline.sources.rebuild.pull.restricted_home_ids", broken)
         for rebuild_window in (rebuild_home, rebuild_inbox):
             with pytest.raises(DatabaseError):
                 rebuild_window(bob.pk)

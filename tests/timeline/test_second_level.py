@@ -11,20 +11,21 @@ from django.utils import timezone
 
 from apps.accounts.models import UserCounts
 from apps.audit.oracle import Oracle
-from apps.caches.servers import timelines
 from apps.events import actions as events
 from apps.events.models import Event
 from apps.graph.actions import block_user, follow_user, mute_user, unfollow_user
 from apps.graph.models import Follower
-from apps.ids import author_of, first_id_at
 from apps.paging import Cursor
 from apps.posts.actions import delete_post
-from apps.timeline import entries, older, outbox, pull
 from apps.timeline.cache import HOME, INBOX
-from apps.timeline.entries import ENTRIES
 from apps.timeline.home import home_timeline
 from apps.timeline.models import TimelineEntry, TimelineSpan
+from apps.timeline.sources import older, outbox, second_level
+from apps.timeline.sources import sql as pull
+from apps.timeline.sources.second_level import ENTRIES
 from apps.timeline.tasks import tend_second_level
+from feedcache.ids import author_of, first_id_at
+from feedcache.redis_servers.connections import timelines
 from tests.factories import deliver, make_user, publish
 from tests.timeline.outboxes import FIRST_SECOND, reader_of, write
 
@@ -188,18 +189,20 @@ def test_ids_of_the_last_minutes_never_enter(reader, authors):
     assert ids[:3] == sorted(young, reverse=True)
     older.home_ids(reader.pk, Cursor(max_id=max(young) + 1), 400)
     assert TimelineSpan.objects.count() == 0
-    entries.fill(reader.pk, entries.revision_of(reader.pk), ids, ceiling=max(young) + 1, floor=0)
+    second_level.fill(
+        reader.pk, second_level.revision_of(reader.pk), ids, ceiling=max(young) + 1, floor=0
+    )
     assert not TimelineEntry.objects.filter(post_id__gte=min(young)).exists()
     assert TimelineSpan.objects.get().ceiling < min(young)
 
 
 def test_what_was_pulled_before_a_follow_is_not_kept_after_it(reader):
-    before = entries.revision_of(reader.pk)
+    before = second_level.revision_of(reader.pk)
     ids = truth(reader)
     new = make_user()
     write(new, 5)
     follow_user(reader, new)
-    entries.fill(reader.pk, before, ids, ceiling=PRESENT, floor=0)
+    second_level.fill(reader.pk, before, ids, ceiling=PRESENT, floor=0)
     assert not TimelineSpan.objects.exists()
     assert walk(reader) == truth(reader)
 
@@ -272,7 +275,7 @@ def test_deleted_posts_are_dropped_by_reads_and_tidied(reader, authors):
 
 
 def test_a_reader_who_follows_a_great_writer_begins_anew(reader, monkeypatch):
-    monkeypatch.setattr(entries, "MOST_OF_A_FOLLOWEE", 10)
+    monkeypatch.setattr(second_level, "MOST_OF_A_FOLLOWEE", 10)
     walk(reader)
     new = make_user()
     write(new, 11)
@@ -283,7 +286,7 @@ def test_a_reader_who_follows_a_great_writer_begins_anew(reader, monkeypatch):
 
 
 def test_a_span_that_is_long_enough_begins_anew_and_pages_go_on(reader, monkeypatch):
-    monkeypatch.setattr(entries, "LONGEST", 30)
+    monkeypatch.setattr(second_level, "LONGEST", 30)
     monkeypatch.setattr(older, "AHEAD", 20)
     for _ in range(2):
         assert walk(reader) == truth(reader)
@@ -341,9 +344,9 @@ def test_a_purge_takes_bounded_batches_and_leaves_the_rest(reader, monkeypatch, 
     long_ago = timezone.now() - timedelta(days=settings.TIMELINE_ENTRY_DAYS + 1)
     old = list(TimelineEntry.objects.values_list("post_id", flat=True)[:50])
     TimelineEntry.objects.filter(post_id__in=old).update(added_at=long_ago)
-    monkeypatch.setattr(entries, "PURGE_BATCH", 20)
-    assert entries.purge(most_batches=2) == 40
-    assert entries.purge() == 10
+    monkeypatch.setattr(second_level, "PURGE_BATCH", 20)
+    assert second_level.purge(most_batches=2) == 40
+    assert second_level.purge() == 10
     assert TimelineEntry.objects.count() == number - 50
 
 
@@ -371,9 +374,9 @@ def test_a_chunk_is_written_for_all_its_followers_online_or_not(
     edges = list(Follower.objects.filter(owner=alice).order_by("id").values_list("id", "follower"))
     post = publish(alice)
     with django_assert_num_queries(1):
-        assert entries.push(alice.pk, edges[1][0], edges[3][0], post.pk) == 3
-    assert entries.push(alice.pk, edges[0][0], edges[-1][0], post.pk) == len(edges) - 3
-    assert entries.push(alice.pk, edges[0][0], edges[-1][0], post.pk) == 0
+        assert second_level.push(alice.pk, edges[1][0], edges[3][0], post.pk) == 3
+    assert second_level.push(alice.pk, edges[0][0], edges[-1][0], post.pk) == len(edges) - 3
+    assert second_level.push(alice.pk, edges[0][0], edges[-1][0], post.pk) == 0
     readers = TimelineEntry.objects.filter(post_id=post.pk).values_list("reader", flat=True)
     assert sorted(readers) == sorted(reader for _edge, reader in edges)
 

@@ -5,14 +5,14 @@ import pytest
 
 from apps.accounts.actions import update_profile
 from apps.accounts.queries import user_by_id
-from apps.caches.memcached.tiers import tiers
+from apps.api.entities.status import VARIANTS, status_json, statuses_as_bytes
 from apps.engagement.actions import like_post
 from apps.graph.actions import follow_user
 from apps.paging import Cursor
 from apps.posts.actions import delete_post, repost
 from apps.posts.editing import edit_post
-from apps.timeline.entities import VARIANTS, status_json, statuses_as_bytes
 from apps.timeline.home import home_timeline
+from feedcache.memcached.tiers import tiers
 from tests.factories import deliver, make_user, publish
 
 pytestmark = pytest.mark.django_db

@@ -2,11 +2,11 @@
 
 import pytest
 
-from apps.caches.structures.window import Windows
-from apps.ids import compose
-from apps.timeline import entries
-from apps.timeline.entries import ENTRIES
-from apps.timeline.store import TimelineStore
+from apps.timeline.sources import second_level
+from apps.timeline.sources.second_level import ENTRIES
+from apps.timeline.sources.store import TimelineStore
+from feedcache.ids import compose
+from feedcache.structures.home_window import Windows
 from tests.factories import make_user
 
 IDS = [compose(1_700_000_000 + 60 * n, 9, 0) for n in range(30)][::-1]
@@ -44,7 +44,7 @@ def windows():
 def rows():
     def keep(reader, ids, *, complete):
         floor = 0 if complete else ids[-1] - 1
-        entries.fill(reader, 0, ids, ceiling=ABOVE, floor=floor)
+        second_level.fill(reader, 0, ids, ceiling=ABOVE, floor=floor)
 
     return Level(ENTRIES, keep)
 

@@ -6,12 +6,12 @@ from contextlib import suppress
 import pytest
 
 from apps.engagement.actions import bookmark_post, like_post
+from apps.errors import NotFound
 from apps.graph.actions import block_user, follow_user, mute_user
 from apps.graph.circle_actions import add_to_circle, create_circle
 from apps.lists.actions import add_to_list, create_list
 from apps.posts.actions import repost
 from apps.posts.models import Visibility
-from apps.refusals import NotFound
 from tests.factories import deliver, make_user, publish
 
 pytestmark = pytest.mark.django_db

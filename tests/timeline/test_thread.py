@@ -1,11 +1,11 @@
 import pytest
 
+from apps.errors import NotFound
 from apps.graph.actions import block_user, mute_user
-from apps.ids import compose
 from apps.posts.actions import delete_post
 from apps.posts.models import Post, PostCounts
-from apps.refusals import NotFound
 from apps.timeline.thread import MAX_ANCESTORS, MAX_DESCENDANTS, one_item, thread
+from feedcache.ids import compose
 from tests.factories import make_user, publish, suspend
 
 pytestmark = pytest.mark.django_db

@@ -6,17 +6,17 @@ import pytest
 
 from apps.accounts.models import User
 from apps.accounts.queries import user_by_id
-from apps.caches.memcached.tiers import tiers
-from apps.caches.structures import trust
 from apps.engagement.actions import bookmark_post, like_post
 from apps.engagement.cache import BOOKMARKS, LIKES
 from apps.engagement.tasks import tend_filters
 from apps.graph.actions import follow_user, mute_user
 from apps.paging import Cursor
 from apps.posts.actions import repost
-from apps.posts.standing import Standing
+from apps.posts.viewer_context import Standing
 from apps.timeline.home import home_timeline
-from apps.timeline.hydrate import hydrate, hydrated
+from apps.timeline.pipeline.hydrate import hydrate, hydrated
+from feedcache.memcached.tiers import tiers
+from feedcache.structures.bloom import generations
 from tests.factories import deliver, make_user, publish
 from tests.flows.processes import wait_for
 from tests.waves import relayed
@@ -44,7 +44,7 @@ def build_filters():
 
 def _built():
     tend_filters()
-    return all(trust.read(marks.name).live for marks in (LIKES, BOOKMARKS))
+    return all(generations.read(marks.name).live for marks in (LIKES, BOOKMARKS))
 
 
 def page(viewer):

@@ -3,15 +3,15 @@
 import pytest
 from django.db import transaction
 
-from apps.caches import listener
-from apps.caches.servers import timelines
-from apps.caches.topology import Place, Pool, State, Topology
-from apps.refusals import Conflict, Invalid, NotFound
-from apps.topology import actions
-from apps.topology.actions import Author
-from apps.topology.models import Action, CacheNode, TopologyVersion
-from apps.topology.queries import topology_in_force
-from apps.topology.wording import CODES
+from apps.errors import Conflict, Invalid, NotFound
+from apps.operations import actions
+from apps.operations.actions import Author
+from apps.operations.models import Action, CacheNode, TopologyVersion
+from apps.operations.queries import topology_in_force
+from apps.operations.wording import CODES
+from feedcache.memcached import topology_listener
+from feedcache.memcached.topology import Place, Pool, State, Topology
+from feedcache.redis_servers.connections import timelines
 from tests.faults import dead_redis
 from tests.threads import together
 
@@ -35,7 +35,7 @@ def test_a_change_is_a_version_with_its_history(settled, spare):
     assert Topology.from_json(row.before) == settled
     assert row.topology() == topology_in_force()
     assert topology_in_force().l1[0][0].url == node.address
-    assert listener.published() == topology_in_force()
+    assert topology_listener.published() == topology_in_force()
 
 
 def test_the_rows_of_nodes_are_those_of_the_newest_version(settled, spare):
@@ -98,7 +98,7 @@ def test_a_topology_that_cannot_work_is_refused_in_plain_words(settled, spare):
     with pytest.raises(Invalid, match="No node of Main would be read"):
         actions.drain_node(Place(Pool.MAIN, 1), by=STAFF)
     assert TopologyVersion.objects.count() == 1
-    assert listener.published() == topology_in_force()
+    assert topology_listener.published() == topology_in_force()
 
 
 def test_what_is_not_there(settled):
@@ -137,9 +137,9 @@ def test_changes_at_once_make_one_version_each_or_are_refused(settled):
 def test_nothing_is_published_before_the_commit(settled):
     with transaction.atomic():
         actions.flush_class("content", by=STAFF)
-        assert listener.published() is None
+        assert topology_listener.published() is None
         transaction.set_rollback(True)
-    assert listener.published() is None
+    assert topology_listener.published() is None
     assert topology_in_force() == settled
 
 
@@ -147,9 +147,9 @@ def test_nothing_is_published_before_the_commit(settled):
 def test_a_change_while_redis_is_down_is_published_later(settled):
     with dead_redis():
         actions.flush_class("content", by=STAFF)
-    assert listener.published() is None
+    assert topology_listener.published() is None
     assert actions.make_known()
-    assert listener.published() == topology_in_force()
+    assert topology_listener.published() == topology_in_force()
     assert not actions.make_known()
 
 
@@ -159,14 +159,14 @@ def test_a_database_that_was_restored_gives_no_version_out_twice(settled):
         actions.flush_class("content", by=STAFF)
     TopologyVersion.objects.filter(pk__gt=1).delete()
     assert actions.flush_class("outbox", by=STAFF).pk == 4
-    assert listener.published() == topology_in_force()
+    assert topology_listener.published() == topology_in_force()
 
 
 @commits
 def test_garbage_in_redis_stops_no_change(settled):
-    timelines().set(listener.KEY, b"\x00{")
+    timelines().set(topology_listener.KEY, b"\x00{")
     actions.flush_class("content", by=STAFF)
-    assert listener.published() == topology_in_force()
+    assert topology_listener.published() == topology_in_force()
 
 
 def test_every_finding_has_words():

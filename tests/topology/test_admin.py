@@ -6,12 +6,13 @@ import pytest
 from django.contrib.admin.models import LogEntry
 from django.utils.html import escape
 
-from apps.caches import listener, totals
-from apps.caches.servers import timelines
-from apps.topology import actions
-from apps.topology.actions import Author
-from apps.topology.models import TopologyVersion
-from apps.topology.queries import topology_in_force
+from apps.operations import actions
+from apps.operations.actions import Author
+from apps.operations.models import TopologyVersion
+from apps.operations.queries import topology_in_force
+from feedcache import totals
+from feedcache.memcached import topology_listener
+from feedcache.redis_servers.connections import timelines
 from tests.faults import dead_redis, frozen, stopped
 from tests.services import running
 from tests.staff import browser_of, choose, confirm, make_staff
@@ -67,11 +68,11 @@ def test_a_node_that_is_frozen_is_red_in_time(chief, settled):
 
 
 def test_processes_and_those_that_lag(chief, settled):
-    one = listener.Listener(settled, role="worker")
+    one = topology_listener.Listener(settled, role="worker")
     one.look(timelines())
     text = text_of(chief.get(CONSOLE))
     assert "1 process runs it." in text
-    assert listener.own_name() in text
+    assert topology_listener.own_name() in text
     actions.flush_class("content", by=Author("chief"))
     assert "1 process runs another one." in text_of(chief.get(CONSOLE))
     actions.make_known()

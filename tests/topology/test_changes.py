@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from apps.caches.topology import CLASSES, Node, Place, Pool, State, Topology, problems
-from apps.topology import changes
+from apps.operations import changes
+from feedcache.memcached.topology import CLASSES, Node, Place, Pool, State, Topology, problems
 
 MAIN_1 = Place(Pool.MAIN, 1)
 

@@ -7,15 +7,15 @@ from pathlib import Path
 import pytest
 from django.apps import apps
 
-from apps.caches.forgetting import forget as forget_in_redis
-from apps.caches.readthrough import ReadThrough
-from apps.caches.servers import timelines
-from apps.caches.topology import CLASSES, Topology
 from apps.engagement.tasks import tend_filters
+from apps.operations import changes
 from apps.posts.cache import HEADS
-from apps.posts.heads import load_heads
+from apps.posts.post_cache import load_heads
 from apps.posts.tasks import tend_counts
-from apps.topology import changes
+from feedcache.flush import forget as forget_in_redis
+from feedcache.memcached.topology import CLASSES, Topology
+from feedcache.read_through import ReadThrough
+from feedcache.redis_servers.connections import timelines
 from tests.factories import deliver, publish
 from tests.memory import flush, forget
 

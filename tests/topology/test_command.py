@@ -5,12 +5,12 @@ from io import StringIO
 import pytest
 from django.core.management import CommandError, call_command
 
-from apps.caches import listener
-from apps.caches.servers import timelines
-from apps.caches.topology import Place, Pool
-from apps.topology.management.commands.cache import EXAMPLES, place_of
-from apps.topology.models import TopologyVersion
-from apps.topology.queries import topology_in_force
+from apps.operations.management.commands.cache import EXAMPLES, place_of
+from apps.operations.models import TopologyVersion
+from apps.operations.queries import topology_in_force
+from feedcache.memcached import topology_listener
+from feedcache.memcached.topology import Place, Pool
+from feedcache.redis_servers.connections import timelines
 from tests.faults import stopped
 from tests.services import running
 
@@ -44,12 +44,12 @@ def test_check_names_a_dead_node_and_fails(settled):
 
 
 def test_check_names_processes_that_lag(settled):
-    listener.Listener(settled, role="web").look(timelines())
+    topology_listener.Listener(settled, role="web").look(timelines())
     cache("flush", "content")
     out = StringIO()
     with pytest.raises(SystemExit):
         call_command("cache", "check", stdout=out)
-    assert f"Wrong: web {listener.own_name()} runs version 0, not 1." in out.getvalue()
+    assert f"Wrong: web {topology_listener.own_name()} runs version 0, not 1." in out.getvalue()
 
 
 def test_every_change(settled, spare):

@@ -8,7 +8,7 @@ from django.db import connection
 from apps.accounts.bulk import make_accounts
 from apps.accounts.models import User, UserCounts
 from apps.accounts.queries import user_by_handle
-from apps.ids import EPOCH
+from feedcache.ids import EPOCH
 
 ROWS = 100_000  # of one statement
 

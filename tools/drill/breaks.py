@@ -163,7 +163,7 @@ class _AtOnce:
         return getattr(self._original, name)
 
 
-SCRIPTS, LEASES = "apps.caches.structures.windowscripts", "apps.events.leases"
+SCRIPTS, LEASES = "feedcache.structures.home_window_scripts", "apps.events.leases"
 BREAKS: dict[str, Break] = {
     "no-tombstone": Break(
         "late deliveries of deleted posts are not stopped",
@@ -172,10 +172,10 @@ BREAKS: dict[str, Break] = {
     ),
     "no-building-key": Break("rebuild without a building key", SCRIPTS, _no_building_key),
     "half-built": Break(
-        "a window is live before it is whole", "apps.caches.structures.window", _half_built
+        "a window is live before it is whole", "feedcache.structures.home_window", _half_built
     ),
     "wrong-sentinel": Break(
-        "windows end too early", "apps.caches.structures.window", _wrong_sentinel
+        "windows end too early", "feedcache.structures.home_window", _wrong_sentinel
     ),
     "exists-then-add": Break("pushes make windows", SCRIPTS, _exists_then_add),
     "no-hole-guard": Break(
@@ -196,18 +196,16 @@ BREAKS: dict[str, Break] = {
         "authors wait for the workers", "apps.timeline.publishing", _nothing("_show_to_author")
     ),
     "no-backfill": Break(
-        "follows change no window", "apps.timeline.delivery.fanout", _nothing("follow_changed")
+        "follows change no window", "apps.timeline.fanout.dispatch", _nothing("follow_changed")
     ),
     "no-relation-fence": Break(
-        "relations without a fence", "apps.caches.structures.longset", _no_relation_fence
+        "relations without a fence", "feedcache.structures.longset", _no_relation_fence
     ),
-    "no-outbox-fence": Break(
-        "vectors without a fence", "apps.caches.readthrough", _no_outbox_fence
-    ),
+    "no-outbox-fence": Break("vectors without a fence", "feedcache.read_through", _no_outbox_fence),
     "no-generation": Break(
-        "returned nodes are trusted", "apps.caches.memcached.suspicion", _no_generation
+        "returned nodes are trusted", "feedcache.memcached.node_health", _no_generation
     ),
-    "before-commit": Break("caches before the commit", "apps.posts.upkeep", _before_commit),
+    "before-commit": Break("caches before the commit", "apps.posts.cache_updates", _before_commit),
 }
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from apps.ids import second_of
+from feedcache.ids import second_of
 from tools.drill.facts import Facts
 from tools.drill.history import OK, Operation
 from tools.drill.verdict import Verdict, Verdicts, p99

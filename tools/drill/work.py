@@ -11,7 +11,7 @@ from apps.events.leases import LeasedRow, State
 from apps.events.models import Event
 from apps.posts.models import Post
 from apps.timeline.cache import HOME, INBOX
-from apps.timeline.delivery import fanout
+from apps.timeline.fanout import dispatch
 from apps.timeline.models import FanoutChunk, FanoutJob
 from tools.drill.facts import Facts
 from tools.drill.faults import LEASE_SECONDS
@@ -151,7 +151,7 @@ def twice(verdicts: Verdicts, readers: list[int]) -> None:
     # a bulk load only says that windows are to be forgotten, and would do so again
     done = _undo(Event.objects.filter(state=State.DONE).exclude(name="graph_loaded"))
     verdict.checked += len(chunks) + len(done)
-    fanout.run_due(limit=AGAIN, only=chunks)
+    dispatch.run_due(limit=AGAIN, only=chunks)
     events.run_due(limit=AGAIN, only=done)
     for reader in readers:
         if _windows(reader) != before[reader]:

@@ -13,7 +13,7 @@ from apps.accounts.models import User
 from apps.graph.bulk import Edge, begin, finish, load_edges
 from apps.graph.models import Circle, CircleMember
 
-BACKEND = "apps.accounts.authentication.HandleOrEmailBackend"
+BACKEND = "apps.accounts.login.HandleOrEmailBackend"
 FOLLOWEES = 20  # of every person, on average
 EDGES_A_BATCH = 5000
 CIRCLE_MEMBERS = 8

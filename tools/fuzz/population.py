@@ -24,13 +24,13 @@ from apps.graph.actions import follow_user
 from apps.graph.circle_actions import add_to_circle, create_circle
 from apps.graph.models import FollowRequest
 from apps.lists.actions import add_to_list, create_list
+from apps.media.uploads import upload_picture
 from apps.notifications.models import Notification
 from apps.posts.actions import publish_post, repost
 from apps.posts.drafts import Draft, PollDraft
 from apps.posts.models import Visibility
 from apps.posts.scheduled import schedule_post
-from apps.posts.uploads import upload_picture
-from apps.timeline.delivery import fanout
+from apps.timeline.fanout import dispatch
 
 PASSWORD = "a long enough passphrase"  # noqa: S105 -- of accounts that live for one run
 
@@ -68,7 +68,7 @@ def populate(number: int) -> Population:
 
 def settle() -> None:
     """All work that is due."""
-    while events.run_due(limit=100) or fanout.run_due(limit=100):
+    while events.run_due(limit=100) or dispatch.run_due(limit=100):
         pass
 
 

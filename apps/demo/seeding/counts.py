@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from django.db import connection
 
 from apps.accounts.cache import USER_COUNTS
-from apps.accounts.counting import rebuild_after_commit
+from apps.accounts.counts_store import rebuild_after_commit
 from apps.demo.seeding.rows import batches
 from apps.demo.seeding.world import World
 from apps.posts.cache import POST_COUNTS

@@ -11,7 +11,7 @@ from apps.demo.content.loader import LANGUAGES, Names, Person
 from apps.demo.seeding.pictures import store_avatar
 from apps.demo.seeding.rows import batches, moment_of
 from apps.demo.seeding.world import DAY, SPAN_SECONDS, Member, World
-from apps.refusals import Conflict
+from apps.errors import Conflict
 
 PASSWORD = "rill-demo"  # noqa: S105 -- printed for everybody to use
 BATCH = 2_000

@@ -9,7 +9,7 @@ from django.core.files.base import ContentFile
 from django.core.files.storage import default_storage
 from PIL import Image
 
-from apps.posts.sizes import PREVIEW_SIDE, fitted_size
+from apps.media.sizes import PREVIEW_SIDE, fitted_size
 
 IMAGES = Path(__file__).parent.parent / "images"
 PREVIEW_QUALITY = 80

@@ -46,7 +46,7 @@ RESTRICTED = (Visibility.FOLLOWERS, Visibility.MENTIONED, Visibility.CIRCLE)
 class Post(models.Model):
     """A post; a repost is a post without a body whose source is the reposted one.
 
-    The id holds second, author and sequence (`apps.ids`); `version` grows with every edit and is part of the
+    The id holds second, author and sequence (`feedcache.ids`); `version` grows with every edit and is part of the
     content's cache key, so an old body cannot be read by a new key. A deleted post keeps its row as a tombstone.
     """
 

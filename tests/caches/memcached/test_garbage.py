@@ -2,8 +2,8 @@
 
 import pytest
 
-from apps.caches.memcached.tiers import tiers
-from apps.caches.readthrough import ReadThrough
+from feedcache.memcached.tiers import tiers
+from feedcache.read_through import ReadThrough
 from tests.caches.pools import all_of
 from tests.memory import forget, plant, told
 

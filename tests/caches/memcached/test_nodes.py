@@ -9,10 +9,10 @@ from dataclasses import replace
 
 import pytest
 
-from apps.caches import breaker
-from apps.caches.memcached.generations import KEY as GENERATIONS
-from apps.caches.memcached.nodes import MemcachedNode
-from apps.caches.servers import timelines
+from feedcache.memcached.generations import KEY as GENERATIONS
+from feedcache.memcached.node import MemcachedNode
+from feedcache.redis_servers import breaker
+from feedcache.redis_servers.connections import timelines
 from tests.caches.pools import BACKUP, MAIN, a_second_passes, all_of
 from tests.caches.relay import Relay
 from tests.faults import dead_redis

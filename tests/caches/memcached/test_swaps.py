@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import pytest
 
-from apps.caches.memcached.tiers import tiers, use_topology
-from apps.caches.topology import Topology
+from feedcache.memcached.tiers import tiers, use_topology
+from feedcache.memcached.topology import Topology
 from tests.caches.pools import MAIN
 from tests.flows.processes import wait_for
 from tests.memory import contents, forget

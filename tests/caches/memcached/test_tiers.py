@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import pytest
 
-from apps.caches.memcached.layers import make
-from apps.caches.memcached.reads import MAX_KEYS_PER_CALL
-from apps.caches.memcached.wire import Kind
-from apps.caches.memcached.writes import TOMBSTONE_SECONDS
-from apps.caches.topology import State, Topology
+from feedcache.memcached.layer import make
+from feedcache.memcached.protocol import Kind
+from feedcache.memcached.reads import MAX_KEYS_PER_CALL
+from feedcache.memcached.topology import State, Topology
+from feedcache.memcached.writes import TOMBSTONE_SECONDS
 from tests.caches.pools import BACKUP, MAIN, all_of
 from tests.memory import contents, plant, told
 from tests.threads import together

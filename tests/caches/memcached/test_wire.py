@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from apps.caches.memcached.wire import (
+from feedcache.memcached.protocol import (
     Incomplete,
     Item,
     Kind,

@@ -2,11 +2,11 @@
 
 import time
 
-from apps.caches.servers import timelines
-from apps.caches.structures.arrivals import late_arrivals
-from apps.caches.structures.window import Windows, bury
-from apps.caches.structures.windowscripts import LATE_MOST
-from apps.ids import MAX_ID
+from feedcache.ids import MAX_ID
+from feedcache.redis_servers.connections import timelines
+from feedcache.structures.arrivals import late_arrivals
+from feedcache.structures.home_window import Windows, bury
+from feedcache.structures.home_window_scripts import LATE_MOST
 from tests.faults import dead_redis
 
 READER, OTHER = 7, 8

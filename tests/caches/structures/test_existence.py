@@ -7,12 +7,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from apps.caches.servers import RedisError, existence
-from apps.caches.structures import trust
-from apps.caches.structures.bloom import CHUNK_BYTES, POSITIONS, Sizing, record_of, records_in
-from apps.caches.structures.existence import _known, check_many, mark_many
-from apps.caches.structures.segments import DAY, Marks, fills, free
-from apps.ids import compose, first_id_at
+from feedcache.ids import compose, first_id_at
+from feedcache.redis_servers.connections import RedisError, existence
+from feedcache.structures.bloom import generations
+from feedcache.structures.bloom.arithmetic import (
+    CHUNK_BYTES,
+    POSITIONS,
+    Sizing,
+    record_of,
+    records_in,
+)
+from feedcache.structures.bloom.existence import _known, check_many, mark_many
+from feedcache.structures.bloom.segments import DAY, Marks, fills, free
 from runner.services.redis import KEEP, Redis
 from runner.services.shape import restart
 from tests.faults import dead_redis
@@ -38,23 +44,23 @@ def post(number, *, age=0, author=5):
     return compose(NOW - age, author, 0) + (number << 4)
 
 
-def live(marks=ROWS) -> trust.Generation:
+def live(marks=ROWS) -> generations.Generation:
     """The filter that is believed."""
-    found = trust.read(marks.name).live
+    found = generations.read(marks.name).live
     assert found is not None
     return found
 
 
 def builder_of(marks=ROWS) -> str:
     """The name of the only builder."""
-    builder = trust.take(marks.name)
+    builder = generations.take(marks.name)
     assert builder is not None
     return builder
 
 
 def believed(marks=ROWS):
     """A kind whose filter is whole, as after a rebuild of empty tables."""
-    trust.start(marks.name)
+    generations.start(marks.name)
     return marks
 
 
@@ -223,7 +229,7 @@ def test_what_was_never_marked_costs_no_bytes():
     for number in range(10):
         found = ask(ROWS, number + 1, [post(n, age=n % 80 * DAY) for n in range(1000)])
         assert (found.perhaps, found.unknown) == (set(), set())
-    assert list(existence().scan_iter("*phantom*")) == [trust.META.encode()]
+    assert list(existence().scan_iter("*phantom*")) == [generations.META.encode()]
 
 
 def test_a_segment_goes_whole():
@@ -250,9 +256,9 @@ def test_clocks_that_differ_do_not_hide_a_mark_at_the_horizon(monkeypatch):
     """Whoever marks is ahead, and takes the post for one that is never asked for; whoever asks is behind."""
     believed()
     edge = post(1, age=90 * DAY - 60)
-    monkeypatch.setattr("apps.caches.structures.segments.time.time", lambda: NOW + 300)
+    monkeypatch.setattr("feedcache.structures.bloom.segments.time.time", lambda: NOW + 300)
     mark_many(ROWS, [(1, edge)])
-    monkeypatch.setattr("apps.caches.structures.segments.time.time", lambda: NOW - 300)
+    monkeypatch.setattr("feedcache.structures.bloom.segments.time.time", lambda: NOW - 300)
     found = ask(ROWS, 1, [edge])
     assert edge in found.perhaps | found.unknown
 
@@ -277,7 +283,7 @@ def test_redis_cli_reads_a_filter_with_plain_commands():
         assert cli("GETBIT", key.decode(), position) == "1"
     assert cli("BITCOUNT", key.decode()) == "8"
     assert cli("STRLEN", key.decode()) == str(CHUNK_BYTES)
-    assert "token" in cli("HGET", trust.META, f"{marks.name}:live")
+    assert "token" in cli("HGET", generations.META, f"{marks.name}:live")
 
 
 # --- loss -----------------------------------------------------------------------------------------
@@ -316,7 +322,7 @@ def test_a_chunk_that_was_evicted_is_noticed(then):
     if then == "mark":
         mark_many(ROWS, [(1, post(2))])
     assert ask(ROWS, 1, [post(1)]).unknown == {post(1)}
-    assert trust.read(ROWS.name).live is None
+    assert generations.read(ROWS.name).live is None
     assert chunk_keys() == []
 
 
@@ -348,7 +354,7 @@ def test_a_dead_redis_is_unknown_and_a_mark_says_that_it_failed():
 
 def test_garbage_about_filters_is_nothing():
     for garbage in ("", "{", "[]", '{"token": 1}', '{"token": "x", "layers": {"a": "b"}}'):
-        existence().hset(trust.META, f"{ROWS.name}:live", garbage)
+        existence().hset(generations.META, f"{ROWS.name}:live", garbage)
         assert ask(ROWS, 1, [post(1)]).unknown == {post(1)}
 
 
@@ -393,11 +399,11 @@ def test_marks_go_to_the_filter_that_is_being_built_too():
     believed()
     mark_many(ROWS, [(1, post(1))])
     builder = builder_of()
-    fresh, abandoned = trust.begin(ROWS.name)
+    fresh, abandoned = generations.begin(ROWS.name)
     assert abandoned == []
     mark_many(ROWS, [(1, post(2))])
     assert ask(ROWS, 1, [post(1), post(2)]).perhaps == {post(1), post(2)}
-    done, old = trust.finish(ROWS.name, fresh, builder)
+    done, old = generations.finish(ROWS.name, fresh, builder)
     assert done
     assert old is not None
     free(ROWS, [old])
@@ -407,42 +413,42 @@ def test_marks_go_to_the_filter_that_is_being_built_too():
 
 def test_a_flush_during_a_rebuild_is_noticed():
     builder = builder_of()
-    fresh, _ = trust.begin(ROWS.name)
-    assert trust.progress(ROWS.name, fresh, builder, "rows 5")
+    fresh, _ = generations.begin(ROWS.name)
+    assert generations.progress(ROWS.name, fresh, builder, "rows 5")
     existence().flushdb()
-    assert not trust.progress(ROWS.name, fresh, builder, "rows 6")
-    assert trust.finish(ROWS.name, fresh, builder) == (False, None)
-    assert trust.read(ROWS.name).live is None
+    assert not generations.progress(ROWS.name, fresh, builder, "rows 6")
+    assert generations.finish(ROWS.name, fresh, builder) == (False, None)
+    assert generations.read(ROWS.name).live is None
 
 
 def test_a_chunk_lost_during_a_rebuild_is_noticed():
     builder = builder_of()
-    fresh, _ = trust.begin(ROWS.name)
+    fresh, _ = generations.begin(ROWS.name)
     mark_many(ROWS, [(1, post(1))])
     existence().delete(*chunk_keys())
     mark_many(ROWS, [(1, post(2))])
-    assert trust.finish(ROWS.name, fresh, builder) == (False, None)
+    assert generations.finish(ROWS.name, fresh, builder) == (False, None)
 
 
 def test_there_is_one_builder_and_a_dead_one_is_replaced():
     first = builder_of()
-    assert trust.take(ROWS.name) is None
-    fresh, _ = trust.begin(ROWS.name)
-    existence().delete(f"{trust.META}:lock:{ROWS.name}")  # as time would
+    assert generations.take(ROWS.name) is None
+    fresh, _ = generations.begin(ROWS.name)
+    existence().delete(f"{generations.META}:lock:{ROWS.name}")  # as time would
     second = builder_of()
-    assert not trust.progress(ROWS.name, fresh, first, "rows 1")
-    assert trust.finish(ROWS.name, fresh, first) == (False, None)
-    trust.release(ROWS.name, first)
-    assert trust.take(ROWS.name) is None
-    assert trust.finish(ROWS.name, fresh, second)[0]
+    assert not generations.progress(ROWS.name, fresh, first, "rows 1")
+    assert generations.finish(ROWS.name, fresh, first) == (False, None)
+    generations.release(ROWS.name, first)
+    assert generations.take(ROWS.name) is None
+    assert generations.finish(ROWS.name, fresh, second)[0]
 
 
 def test_what_is_dropped_by_token_is_only_that_filter():
     believed()
-    assert trust.drop(ROWS.name, token="another") == []
-    assert trust.read(ROWS.name).live is not None
+    assert generations.drop(ROWS.name, token="another") == []
+    assert generations.read(ROWS.name).live is not None
     mark_many(ROWS, [(1, post(1))])
-    free(ROWS, trust.drop(ROWS.name))
+    free(ROWS, generations.drop(ROWS.name))
     assert (chunk_keys(), ask(ROWS, 1, [post(1)]).unknown) == ([], {post(1)})
 
 
@@ -451,7 +457,7 @@ def test_segments_that_are_gone_are_forgotten(monkeypatch):
     mark_many(ROWS, [(1, post(1, age=80 * DAY))])
     assert len(live().layers) == 1
     later = time.time() + 60 * DAY
-    monkeypatch.setattr("apps.caches.structures.segments.time.time", lambda: later)
+    monkeypatch.setattr("feedcache.structures.bloom.segments.time.time", lambda: later)
     mark_many(ROWS, [(1, compose(int(later), 5, 0))])
     assert len(live().layers) == 1
 

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from apps.caches.servers import RedisError
-from apps.caches.structures.listhead import CHUNK, Entry, Head, ListHeads
+from feedcache.redis_servers.connections import RedisError
+from feedcache.structures.list_prefix import CHUNK, Entry, Head, ListHeads
 from tests.caches.servers_of_both_kinds import busiest, own
 from tests.faults import dead_redis
 

@@ -4,15 +4,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from apps.caches.servers import timelines
-from apps.caches.structures.merge import (
+from feedcache.redis_servers.connections import timelines
+from feedcache.structures.home_window import WindowRange, Windows
+from feedcache.structures.merge import (
     Merged,
     merged_down,
     merged_up,
     read_together,
     read_up_together,
 )
-from apps.caches.structures.window import WindowRange, Windows
 from tests.faults import dead_redis
 
 READER, BESIDE = 7, "beside"

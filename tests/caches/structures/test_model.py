@@ -9,8 +9,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from apps.caches.memcached.layers import make
-from apps.caches.memcached.wire import Kind
+from feedcache.memcached.layer import make
+from feedcache.memcached.protocol import Kind
 from tests.caches.pools import LABELS, a_second_passes
 
 KEYS = ["key:0", "key:4"]  # one in each slot of Main

@@ -3,8 +3,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from apps.caches.structures.vector import MAX_LENGTH, REPLY, IdVector, decode, decode_many, entry
-from apps.ids import MAX_ID
+from feedcache.ids import MAX_ID
+from feedcache.structures.id_vector import MAX_LENGTH, REPLY, IdVector, decode, decode_many, entry
 
 IDS = st.integers(1, MAX_ID)
 ENTRIES = st.dictionaries(IDS, st.booleans(), max_size=40).map(

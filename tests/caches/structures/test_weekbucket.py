@@ -17,8 +17,9 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from apps.caches.servers import RedisError, timelines
-from apps.caches.structures.weekbucket import (
+from feedcache.ids import compose, first_id_at, second_of
+from feedcache.redis_servers.connections import RedisError, timelines
+from feedcache.structures.week_bucket import (
     LOCK_TTL_SECONDS,
     PAGE,
     TOO_LARGE_TTL_SECONDS,
@@ -28,7 +29,6 @@ from apps.caches.structures.weekbucket import (
     Week,
     WeekBuckets,
 )
-from apps.ids import compose, first_id_at, second_of
 from tests.faults import dead_redis
 
 OWNER = 7

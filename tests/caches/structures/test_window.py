@@ -12,10 +12,10 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from apps.caches import redisclients
-from apps.caches.servers import RedisError, timelines
-from apps.caches.structures import window
-from apps.caches.structures.window import BUILDING_TTL_SECONDS, Windows, bury
+from feedcache.redis_servers import clients
+from feedcache.redis_servers.connections import RedisError, timelines
+from feedcache.structures import home_window
+from feedcache.structures.home_window import BUILDING_TTL_SECONDS, Windows, bury
 from tests.faults import dead_redis
 
 READER = 7
@@ -353,13 +353,13 @@ def test_without_redis_a_read_is_a_miss_and_a_push_an_error():
 @pytest.mark.parametrize(("readers", "posts", "scripts"), [(1, 1, 1), (60, 1, 1), (150, 1, 3), (3, 100, 3)])  # fmt: skip
 def test_a_push_is_scripts_of_bounded_size_one_by_one(readers, posts, scripts, monkeypatch):
     """As many scripts as it takes for 60 readers, times posts, each (source 003: batch writes); others get a turn between them."""
-    trips, real = [], redisclients.trip
+    trips, real = [], clients.trip
 
     def noting(client, calls):
         trips.append(len(calls))
         return real(client, calls)
 
-    monkeypatch.setattr(window, "trip", noting)
+    monkeypatch.setattr(home_window, "trip", noting)
     WINDOWS.push(range(1, readers + 1), range(1, posts + 1))
     assert trips == [1] * scripts
 

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from django.test import Client
 
-from apps.caches import servers
+from feedcache.redis_servers import connections
 from tests.faults import dead_redis
 
 LIMIT = 5
@@ -83,7 +83,7 @@ SHARE = 20  # of each process: sixteen of them ask twenty times as often as they
 
 
 def _hammer(_index):
-    servers.limits.cache_clear()  # a connection of the process's own
+    connections.limits.cache_clear()  # a connection of the process's own
     client = Client()
     return sum(client.get("/api/v1/nowhere").status_code == 404 for _ in range(SHARE))
 

@@ -3,8 +3,6 @@ from django.utils import timezone
 
 from apps.accounts.models import UserCounts
 from apps.accounts.queries import user_by_id
-from apps.caches.servers import timelines
-from apps.caches.structures.window import bury
 from apps.events import actions as events
 from apps.events.leases import State
 from apps.graph.actions import follow_user, unfollow_user
@@ -12,11 +10,13 @@ from apps.paging import Cursor
 from apps.posts.actions import delete_post
 from apps.posts.editing import edit_post
 from apps.timeline.cache import HOME, INBOX
-from apps.timeline.delivery import fanout
-from apps.timeline.delivery.fanout import follow_changed, start_job
+from apps.timeline.fanout import dispatch
+from apps.timeline.fanout.dispatch import follow_changed, start_job
 from apps.timeline.home import home_timeline
 from apps.timeline.models import FanoutChunk, FanoutJob
-from apps.timeline.rebuild import rebuild_home
+from apps.timeline.sources.rebuild import rebuild_home
+from feedcache.redis_servers.connections import timelines
+from feedcache.structures.home_window import bury
 from tests.factories import deliver, make_user, publish
 from tests.faults import dead_redis
 from tests.threads import together
@@ -81,7 +81,7 @@ def test_a_chunk_whose_doorbell_was_lost_is_swept(alice, readers):
     post = publish(alice)
     start_job(post.pk)  # rings; nobody listens
     assert windows(readers)[0] == []
-    while fanout.run_due(limit=1):
+    while dispatch.run_due(limit=1):
         pass
     assert windows(readers)[0] == [post.pk]
 
@@ -89,16 +89,16 @@ def test_a_chunk_whose_doorbell_was_lost_is_swept(alice, readers):
 def test_a_chunk_that_fails_is_tried_again_and_the_others_go_out(alice, readers, monkeypatch):
     post = publish(alice)
     start_job(post.pk)
-    fanout.run_cuts(limit=1)
-    broken, deliver_chunk = FanoutChunk.objects.order_by("pk")[1].pk, fanout._deliver
+    dispatch.run_cuts(limit=1)
+    broken, deliver_chunk = FanoutChunk.objects.order_by("pk")[1].pk, dispatch._deliver
 
     def moody(chunk):
         if chunk.pk == broken:
             raise RuntimeError("out of luck")
         return deliver_chunk(chunk)
 
-    monkeypatch.setattr(fanout, "_deliver", moody)
-    fanout.run_due(limit=9)
+    monkeypatch.setattr(dispatch, "_deliver", moody)
+    dispatch.run_due(limit=9)
     assert [state for state, *_ in receipts(post)] == ["done", "pending", "done", "done"]
     monkeypatch.undo()
     FanoutChunk.objects.update(due_at=timezone.now())
@@ -113,7 +113,7 @@ def test_chunks_wait_for_a_dead_redis_without_losing_tries(alice, readers):
     with dead_redis():
         for _ in range(7):
             FanoutChunk.objects.update(due_at=timezone.now())
-            fanout.run_due(limit=9)
+            dispatch.run_due(limit=9)
     assert set(FanoutChunk.objects.filter(job=post.pk).values_list("state", "attempts")) == {
         ("pending", 0)
     }
@@ -128,7 +128,7 @@ def test_a_deleted_post_is_owed_to_nobody(alice, readers):
         start_job(post.pk)
     delete_post(early.pk, by=alice)
     bury(late.pk)  # its delete is noticed by the script only
-    while fanout.run_due(limit=9):
+    while dispatch.run_due(limit=9):
         pass
     assert {tuple(row) for post in (early, late) for row in receipts(post)} == {("done", 0, 0, 0)}
     assert windows(readers) == [[]] * 10
@@ -227,7 +227,7 @@ def test_equal_jobs_at_once_make_one_ledger(transactional_db, settings):
         rebuild_home(reader.pk)
     post = publish(alice)
     together(6, lambda _index: start_job(post.pk))
-    together(4, lambda _index: [fanout.run_due(limit=1) for _ in range(4)])
+    together(4, lambda _index: [dispatch.run_due(limit=1) for _ in range(4)])
     assert receipts(post) == [("done", 2, 2, 0), ("done", 2, 2, 0), ("done", 1, 1, 0)]
     assert windows(readers) == [[post.pk]] * 5
 
@@ -235,10 +235,10 @@ def test_equal_jobs_at_once_make_one_ledger(transactional_db, settings):
 def test_authors_see_their_post_before_any_worker_ran(alice):
     home_timeline(alice, Cursor())
     post = publish(alice)
-    fanout.push_to_author(post)
+    dispatch.push_to_author(post)
     assert HOME.ids(alice.pk) == [post.pk]
     with dead_redis():
-        fanout.push_to_author(post)
+        dispatch.push_to_author(post)
     assert timelines().ping()
     assert user_by_id(alice.pk).counts.posts == 1
 

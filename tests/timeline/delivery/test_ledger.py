@@ -10,7 +10,7 @@ from django.utils import timezone
 from apps.accounts.models import UserCounts
 from apps.events.leases import LEASE, MAX_ATTEMPTS, State
 from apps.timeline.cache import HOME
-from apps.timeline.delivery import fanout, ledger
+from apps.timeline.fanout import dispatch, ledger
 from apps.timeline.models import FanoutChunk, FanoutJob, Mode
 from tests.factories import deliver, make_user, publish
 
@@ -49,15 +49,15 @@ def long_list(alice, settings, monkeypatch):
 
 def test_every_follower_is_accounted_for_at_every_step(alice, long_list):
     post = publish(alice)
-    fanout.start_job(post.pk)
+    dispatch.start_job(post.pk)
     assert (standing(post).expected, standing(post).pending) == (23, 23)
     job = FanoutJob.objects.get(pk=post.pk)
     for batch in ledger.batches(job, alice.pk):
         assert adds_up(post)
-        fanout.run_due(limit=1, only=batch.chunk_ids)
+        dispatch.run_due(limit=1, only=batch.chunk_ids)
         assert adds_up(post)
         assert standing(post).expected == 23
-    while fanout.run_due(limit=1):
+    while dispatch.run_due(limit=1):
         assert adds_up(post)
     done = standing(post)
     assert (done.expected, done.delivered, done.dormant, done.pending) == (23, 1, 22, 0)
@@ -65,20 +65,22 @@ def test_every_follower_is_accounted_for_at_every_step(alice, long_list):
 
 def test_the_first_chunks_are_rung_while_the_last_are_not_cut(alice, long_list, monkeypatch):
     post = publish(alice)
-    fanout.start_job(post.pk)
+    dispatch.start_job(post.pk)
     known_at_ring = []
     monkeypatch.setattr(
-        fanout, "ring", lambda *_args, **_queue: known_at_ring.append(FanoutChunk.objects.count())
+        dispatch, "ring", lambda *_args, **_queue: known_at_ring.append(FanoutChunk.objects.count())
     )
-    fanout.run_cuts(limit=1)
+    dispatch.run_cuts(limit=1)
     assert known_at_ring == [3] * 3 + [6] * 3 + [9] * 3 + [12] * 3
 
 
 def test_large_deliveries_wait_in_a_queue_of_their_own(alice, long_list, monkeypatch):
     rung = []
-    monkeypatch.setattr(fanout, "ring", lambda name, *_args, queue=None: rung.append((name, queue)))
-    fanout.start_job(publish(alice).pk)
-    fanout.run_cuts(limit=1)
+    monkeypatch.setattr(
+        dispatch, "ring", lambda name, *_args, queue=None: rung.append((name, queue))
+    )
+    dispatch.start_job(publish(alice).pk)
+    dispatch.run_cuts(limit=1)
     assert rung[0] == ("apps.timeline.tasks.cut_job", None)  # by its route
     assert set(rung[1:]) == {("apps.timeline.tasks.deliver_chunk", "fanout_bulk")}
 
@@ -89,7 +91,7 @@ class Killed(BaseException):
 
 def test_a_dispatcher_that_dies_midway_is_gone_on_with_where_it_was(alice, long_list, monkeypatch):
     post = publish(alice)
-    fanout.start_job(post.pk)
+    dispatch.start_job(post.pk)
 
     def die_after(left, cut=ledger.cut):
         def mortal(*args, **options):
@@ -104,12 +106,12 @@ def test_a_dispatcher_that_dies_midway_is_gone_on_with_where_it_was(alice, long_
     with monkeypatch.context() as patch:
         patch.setattr(ledger, "cut", die_after(2))
         with pytest.raises(Killed):
-            fanout.run_cuts(limit=1)
+            dispatch.run_cuts(limit=1)
     before = list(FanoutChunk.objects.order_by("pk").values_list("pk", "first_edge"))
     assert len(before) == 6
-    assert fanout.run_cuts(limit=1) == 0  # its lease still runs
+    assert dispatch.run_cuts(limit=1) == 0  # its lease still runs
     FanoutJob.objects.update(due_at=timezone.now())
-    assert fanout.run_cuts(limit=1) == 1
+    assert dispatch.run_cuts(limit=1) == 1
     after = list(FanoutChunk.objects.order_by("pk").values_list("pk", "first_edge"))
     assert after[:6] == before
     assert len(after) == 12
@@ -119,7 +121,7 @@ def test_a_dispatcher_that_dies_midway_is_gone_on_with_where_it_was(alice, long_
 
 def test_every_batch_renews_the_lease_and_forgives_the_tries(alice, long_list):
     post = publish(alice)
-    fanout.start_job(post.pk)
+    dispatch.start_job(post.pk)
     job = FanoutJob.objects.get(pk=post.pk)
     FanoutJob.objects.update(attempts=4, due_at=timezone.now())
     ledger.cut(job, alice.pk, most_chunks=1)
@@ -152,24 +154,24 @@ def test_cutting_takes_the_same_memory_for_any_list(alice, settings):
 
 def test_a_dispatcher_that_always_dies_is_a_dead_letter_and_can_be_tried_again(alice, long_list):
     post = publish(alice)
-    fanout.start_job(post.pk)
+    dispatch.start_job(post.pk)
     FanoutJob.objects.update(attempts=MAX_ATTEMPTS, due_at=timezone.now())
-    assert fanout.run_cuts(limit=1) == 0
+    assert dispatch.run_cuts(limit=1) == 0
     assert FanoutJob.objects.get(pk=post.pk).state == State.DEAD
     assert standing(post).pending == 23
-    assert fanout.retry_dead([post.pk]) == 1
+    assert dispatch.retry_dead([post.pk]) == 1
     deliver()
     assert (standing(post).delivered, standing(post).pending) == (1, 0)
 
 
 def test_chunks_that_are_given_up_owe_nobody(alice, long_list):
     post = publish(alice)
-    fanout.start_job(post.pk)
-    fanout.run_cuts(limit=1)
+    dispatch.start_job(post.pk)
+    dispatch.run_cuts(limit=1)
     FanoutChunk.objects.filter(pk=FanoutChunk.objects.latest("pk").pk).update(state=State.DEAD)
     deliver()
     assert standing(post).pending == 1
-    assert fanout.discard_dead([post.pk]) == 1
+    assert dispatch.discard_dead([post.pk]) == 1
     done = standing(post)
     assert (done.expected, done.pending) == (22, 0)
 

@@ -6,8 +6,8 @@ from django.db.models import Count
 
 from apps.accounts.models import UserCounts
 from apps.graph.models import Followee, Follower
-from apps.ids import author_of, second_of
 from apps.posts.models import Post
+from feedcache.ids import author_of, second_of
 from tools.bench.population import add_posts, make_follower
 from tools.bench.site.graph import load_graph, make_graph
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from apps.ids import EPOCH
+from feedcache.ids import EPOCH
 from tools.drill.facts import Facts
 from tools.drill.history import FAIL, OK, Operation
 from tools.drill.pages import Pages

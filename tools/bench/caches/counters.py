@@ -5,13 +5,13 @@ import time
 from pathlib import Path
 from typing import Any
 
-from apps.caches.servers import counters
-from apps.caches.structures.counters.buckets import sizes_of
-from apps.caches.structures.counters.building import begin_build, end_build
-from apps.caches.structures.counters.places import TimeBuckets
-from apps.caches.structures.counters.schema import Field, Row, Schema
-from apps.caches.structures.counters.store import CounterStore, read_together
-from apps.ids import compose
+from feedcache.ids import compose
+from feedcache.redis_servers.connections import counters
+from feedcache.structures.counters.buckets import sizes_of
+from feedcache.structures.counters.building import begin_build, end_build
+from feedcache.structures.counters.layout import TimeBuckets
+from feedcache.structures.counters.schema import Field, Row, Schema
+from feedcache.structures.counters.store import CounterStore, read_together
 from tools.bench.measure import Spread, compare, ratio
 from tools.bench.report import Line
 

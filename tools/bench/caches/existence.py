@@ -4,12 +4,12 @@ import time
 from pathlib import Path
 from typing import Any
 
-from apps.caches.servers import existence
-from apps.caches.structures import trust
-from apps.caches.structures.bloom import Sizing
-from apps.caches.structures.existence import check_many, mark_many
-from apps.caches.structures.segments import Marks, fills
-from apps.ids import compose
+from feedcache.ids import compose
+from feedcache.redis_servers.connections import existence
+from feedcache.structures.bloom import generations
+from feedcache.structures.bloom.arithmetic import Sizing
+from feedcache.structures.bloom.existence import check_many, mark_many
+from feedcache.structures.bloom.segments import Marks, fills
 from tools.bench.measure import Spread, compare
 from tools.bench.report import Line
 
@@ -27,13 +27,13 @@ def run(_directory: Path) -> list[Line]:
     page: list[Line] = []
     for size, bar in BARS.items():
         marks = Marks(f"bench{size:g}", HORIZON_DAYS, has_rows=True, sizing=Sizing(size, segment_records=RECORDS))  # fmt: skip
-        trust.start(marks.name)
+        generations.start(marks.name)
         number = marks.sizing.capacity
         ids = [first + (n << 4) for n in range(number)]
         for at in range(0, number, BATCH):
             mark_many(marks, [(3, one) for one in ids[at : at + BATCH]])
         wrong = _false_positives(marks, first)
-        live = trust.read(marks.name).live
+        live = generations.read(marks.name).live
         used = sum(fill.bytes_used for fill in fills(marks, live)) if live else 0
         lines += [
             Line(

@@ -9,8 +9,8 @@ from typing import Protocol
 from pymemcache.client.hash import HashClient
 from pymemcache.exceptions import MemcacheError
 
-from apps.caches.memcached.tiers import tiers, use_topology
-from apps.caches.topology import Node, Topology
+from feedcache.memcached.tiers import tiers, use_topology
+from feedcache.memcached.topology import Node, Topology
 from runner.services.memcached import Memcached
 from tools.bench.measure import Spread
 from tools.bench.report import Line

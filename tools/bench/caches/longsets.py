@@ -6,8 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from apps.caches.servers import graph
-from apps.caches.structures.longset import LongSets
+from feedcache.redis_servers.connections import graph
+from feedcache.structures.longset import LongSets
 from tools.bench.measure import Spread, compare, ratio
 from tools.bench.report import Line
 

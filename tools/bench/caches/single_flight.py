@@ -9,9 +9,9 @@ from threading import Barrier
 
 from django.test import override_settings
 
-from apps.caches.memcached.tiers import tiers, use_topology
-from apps.caches.readthrough import ReadThrough
-from apps.caches.topology import Node, Topology
+from feedcache.memcached.tiers import tiers, use_topology
+from feedcache.memcached.topology import Node, Topology
+from feedcache.read_through import ReadThrough
 from tools.bench.measure import Spread
 from tools.bench.report import Line
 from tools.bench.servers import memcached_nodes

@@ -15,7 +15,7 @@ from typing import NamedTuple, TypeVar
 
 from apps.accounts.actions import issue_token
 from apps.accounts.models import User
-from apps.timeline.delivery.fanout import BULK
+from apps.timeline.fanout.dispatch import BULK
 from tools.bench.measure import Spread
 from tools.bench.progress import doing
 from tools.bench.report import Line

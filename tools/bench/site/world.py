@@ -16,13 +16,13 @@ from apps.accounts.actions import issue_token
 from apps.accounts.models import User
 from apps.accounts.queries import user_by_handle
 from apps.accounts.tasks import tend_counts as tend_user_counts
-from apps.caches.structures import trust
 from apps.engagement.cache import BOOKMARKS, LIKES
 from apps.engagement.tasks import tend_filters
 from apps.posts.actions import publish_post
 from apps.posts.drafts import Draft
 from apps.posts.models import Post
 from apps.posts.tasks import tend_counts
+from feedcache.structures.bloom import generations
 from tools.bench.population import add_posts, make_follower
 from tools.bench.progress import doing
 from tools.bench.site.graph import graph, load_graph
@@ -184,7 +184,7 @@ def settle() -> None:
 def _filters_done() -> bool:
     """One look after the existence filters; whether all may be believed."""
     tend_filters()
-    return all(trust.read(marks.name).live for marks in (LIKES, BOOKMARKS))
+    return all(generations.read(marks.name).live for marks in (LIKES, BOOKMARKS))
 
 
 def _begin(here: People, *, quiet: bool = False, crowd: bool = False) -> int:

@@ -15,7 +15,7 @@ from apps.events.models import Event
 from apps.posts.actions import publish_post
 from apps.posts.drafts import Draft
 from apps.posts.models import Post
-from apps.timeline.delivery.fanout import BULK
+from apps.timeline.fanout.dispatch import BULK
 from apps.timeline.models import FanoutChunk
 from tools.bench.measure import Spread
 from tools.bench.report import Line

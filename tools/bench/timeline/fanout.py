@@ -8,16 +8,16 @@ from typing import Any
 from django.conf import settings
 from django.db.models import Max
 
-from apps.caches.servers import timelines
 from apps.events.leases import State
 from apps.events.models import Event
 from apps.graph.models import Follower
-from apps.ids import MAX_ID
 from apps.posts.actions import publish_post
 from apps.posts.drafts import Draft
 from apps.posts.models import Post
 from apps.timeline.cache import HOME
 from apps.timeline.models import FanoutChunk, FanoutJob
+from feedcache.ids import MAX_ID
+from feedcache.redis_servers.connections import timelines
 from runner.programs import QUEUES
 from tools.bench.measure import Spread
 from tools.bench.report import Line

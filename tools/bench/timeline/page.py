@@ -15,7 +15,6 @@ from django.utils import timezone
 
 from apps.accounts.models import User
 from apps.accounts.tasks import tend_counts as tend_user_counts
-from apps.caches.together import Together
 from apps.engagement.models import Bookmark, Like
 from apps.engagement.tasks import tend_filters
 from apps.graph.models import Followee
@@ -23,6 +22,7 @@ from apps.paging import Cursor
 from apps.posts.models import OPEN, Attachment, Kind, Mention, Post
 from apps.posts.tasks import tend_counts
 from apps.timeline.home import home_timeline
+from feedcache.batch import Together
 from tools.bench.measure import Spread, compare
 from tools.bench.population import make_reader, write_posts
 from tools.bench.report import Line

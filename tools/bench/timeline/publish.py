@@ -10,8 +10,8 @@ from django.test.utils import CaptureQueriesContext
 from rest_framework.test import APIClient
 
 from apps.accounts.actions import issue_token
-from apps.caches.servers import timelines
 from apps.events.models import Event
+from feedcache.redis_servers.connections import timelines
 from tools.bench.measure import Spread, ratio
 from tools.bench.report import Line
 from tools.bench.timeline.people import CROWD, SMALL, author

@@ -12,11 +12,12 @@ from pathlib import Path
 
 from django.db import connection
 
-from apps.ids import EPOCH, first_id_at
 from apps.paging import Cursor
-from apps.timeline import older, outbox, pull, replica
 from apps.timeline.cache import HOME, SHORT_OUTBOXES
-from apps.timeline.rebuild import rebuild_home
+from apps.timeline.sources import older, outbox, replica
+from apps.timeline.sources import sql as pull
+from apps.timeline.sources.rebuild import rebuild_home
+from feedcache.ids import EPOCH, first_id_at
 from tools.bench.measure import Spread, compare
 from tools.bench.report import Line
 

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
-from apps.timeline.delivery.fanout import BULK
+from apps.timeline.fanout.dispatch import BULK
 from runner.checkout import ROOT
 from runner.processes import spawn
 from runner.processes import wait_until as started

@@ -6,7 +6,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from apps.accounts.actions import register
-from apps.refusals import Refusal
+from apps.errors import Refusal
 
 EXAMPLES = """
 examples:

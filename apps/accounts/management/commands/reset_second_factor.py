@@ -7,7 +7,7 @@ from django.core.management.base import BaseCommand, CommandError
 
 from apps.accounts.queries import user_by_handle
 from apps.accounts.second_factor import is_on, reset_second_factor
-from apps.refusals import Refusal
+from apps.errors import Refusal
 
 
 class Command(BaseCommand):

@@ -7,7 +7,7 @@ from django.core.management.base import BaseCommand, CommandError
 
 from apps.accounts.actions import issue_token
 from apps.accounts.queries import user_by_handle
-from apps.refusals import Refusal
+from apps.errors import Refusal
 
 EXAMPLES = """
 example:

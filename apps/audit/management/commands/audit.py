@@ -14,10 +14,10 @@ from apps.audit.models import AuditFinding, AuditRun
 from apps.audit.reads import Sample, differences
 from apps.audit.windows import lacking
 from apps.audit.wording import finding_text, run_text
-from apps.caches.servers import RedisError
+from apps.errors import Refusal
 from apps.paging import MAX_LIMIT, Cursor
-from apps.refusals import Refusal
 from apps.timeline.home import home_timeline
+from feedcache.redis_servers.connections import RedisError
 
 PAGES_MOST = 200
 EXAMPLES = """

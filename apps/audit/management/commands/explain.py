@@ -9,8 +9,8 @@ from apps.accounts.models import User
 from apps.accounts.queries import user_by_handle
 from apps.audit.explain import explain, explain_home
 from apps.audit.oracle import Oracle
+from apps.errors import NotFound, Refusal
 from apps.paging import MAX_LIMIT, Cursor
-from apps.refusals import NotFound, Refusal
 
 EXAMPLES = """
 The page and the API answer "not here" for everything that an account may not see. This command says which rule it was.

@@ -16,7 +16,7 @@ from apps.demo.content.loader import load_content
 from apps.demo.management.seed_progress import SeedProgress
 from apps.demo.seeding.people import PASSWORD
 from apps.demo.seeding.world import SIZES
-from apps.refusals import Refusal
+from apps.errors import Refusal
 
 TABLE_WIDTH = 60
 STOPPED = 130  # the exit code of a program that Ctrl-C ended

@@ -7,11 +7,11 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from apps.caches.servers import RedisError
-from apps.caches.structures.counters import building, upkeep
 from apps.engagement import reconcile
 from apps.engagement.management.count_progress import walk
 from apps.engagement.truth import SUBJECTS, Subject
+from feedcache.redis_servers.connections import RedisError
+from feedcache.structures.counters import building, maintenance
 
 WAIT_SECONDS = 1.0  # for another builder to finish its turn
 MOST_RECORDS = 512  # hash-max-listpack-entries: more in a bucket take five times the memory
@@ -83,9 +83,9 @@ class Command(BaseCommand):
     def _rebuild(self, options: dict[str, Any]) -> None:
         began = time.monotonic()
         for subject in SUBJECTS:
-            upkeep.start_over(subject.service)
+            maintenance.start_over(subject.service)
             with walk(f"Building {subject.name}", *subject.table.ends()) as reached:
-                while not upkeep.rebuild(subject.service, advance=reached) and not _is_whole(
+                while not maintenance.rebuild(subject.service, advance=reached) and not _is_whole(
                     subject
                 ):
                     time.sleep(WAIT_SECONDS)
@@ -122,7 +122,7 @@ def _is_whole(subject: Subject) -> bool:
 
 def _status_of(subject: Subject) -> dict[str, Any]:
     state = building.state(subject.service.store)
-    sample = upkeep.sample(subject.service, subject.table.ends()[1])
+    sample = maintenance.sample(subject.service, subject.table.ends()[1])
     advice = "yes" if sample.most_records <= MOST_RECORDS else "no: make buckets smaller"
     return {
         "complete": "yes" if state.is_whole else "no: pages ask PostgreSQL",
@@ -132,5 +132,5 @@ def _status_of(subject: Subject) -> dict[str, Any]:
         "buckets": sample.buckets,
         "records in the fullest bucket seen": sample.most_records,
         "buckets in compact form": advice,
-        "buckets to be written back": upkeep.waiting(subject.service),
+        "buckets to be written back": maintenance.waiting(subject.service),
     }

@@ -6,13 +6,13 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from apps.caches.redisclients import may_evict
-from apps.caches.servers import RedisError, existence
-from apps.caches.structures import trust
-from apps.caches.structures.bloom import capacity_report
-from apps.caches.structures.segments import Marks, fills
 from apps.engagement.cache import KINDS, LIKES
 from apps.engagement.rebuild import MODELS, Outcome, rebuild
+from feedcache.redis_servers.clients import may_evict
+from feedcache.redis_servers.connections import RedisError, existence
+from feedcache.structures.bloom import generations
+from feedcache.structures.bloom.arithmetic import capacity_report
+from feedcache.structures.bloom.segments import Marks, fills
 
 PIECE_SECONDS = 5
 PAUSE_SECONDS = 0.5
@@ -60,7 +60,7 @@ class Command(BaseCommand):
                 "This Redis may evict keys: every loss costs a rebuild. Use noeviction."
             )
         for marks in KINDS.values():
-            state = trust.read(marks.name)
+            state = generations.read(marks.name)
             word = "believed" if state.live else "not believed, the database answers"
             building = ", a new one is being built" if state.building else ""
             self.stdout.write(f"{marks.name}: {word}{building}; promises {marks.sizing.rate:.3%}")

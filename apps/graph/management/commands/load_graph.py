@@ -12,11 +12,11 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import DatabaseError
 from django.utils.formats import date_format
 
+from apps.errors import Refusal
 from apps.graph import bulk
 from apps.graph.management.edge_list import EdgeList, EdgeListError, Line, read_edge_list
 from apps.graph.management.load_progress import LoadProgress
 from apps.graph.models import GraphImport
-from apps.refusals import Refusal
 
 BATCH_LINES = 20_000  # the counts rows of a batch are locked for about a second
 BATCH_MAX_LINES = 200_000

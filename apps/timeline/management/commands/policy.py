@@ -9,10 +9,10 @@ from django.utils.translation import override
 
 from apps.accounts.models import User
 from apps.accounts.queries import user_by_handle
-from apps.caches.servers import RedisError
-from apps.refusals import Refusal
-from apps.timeline.delivery import costs, ledger, switching
+from apps.errors import Refusal
+from apps.timeline.fanout import cost, ledger, switch
 from apps.timeline.models import AuthorPolicy, HandOver, Mode, Policy, SitePolicy
+from feedcache.redis_servers.connections import RedisError
 
 EXAMPLES = """
 A policy is push (everybody), online (those with a window; the default), pull (nobody: merged at reading) or auto (whichever
@@ -77,15 +77,15 @@ class Command(BaseCommand):
     def _set(self, options: dict[str, Any]) -> None:
         by, policy = f"command line ({getpass.getuser()})", Policy(options["policy"])
         if options["target"] != SITE:
-            row = switching.set_author_policy(_author(options), policy, by=by, reason=options["reason"])  # fmt: skip
+            row = switch.set_author_policy(_author(options), policy, by=by, reason=options["reason"])  # fmt: skip
             if policy == Policy.AUTO:
-                costs.measure_author(row.pk)
+                cost.measure_author(row.pk)
                 row.refresh_from_db()
             self.stdout.write(f"{options['target']}: {_in_words(row)}")
         elif policy == Policy.SITE:
             raise CommandError("The site has no site above it.")
         else:
-            site = switching.set_site_policy(policy, by=by, reason=options["reason"])
+            site = switch.set_site_policy(policy, by=by, reason=options["reason"])
             self.stdout.write(f"site: {site.policy} ({site.mode} now)")
 
     def _explain(self, options: dict[str, Any]) -> None:
@@ -93,11 +93,11 @@ class Command(BaseCommand):
         row = AuthorPolicy.objects.filter(author=author).first()
         self.stdout.write(_in_words(row) if row else "no policy of their own: as the whole site")
         now = Mode(row.mode) if row and row.mode else None
-        choice = costs.choose(costs.measure(author.pk), now)
+        choice = cost.choose(cost.measure(author.pk), now)
         self.stdout.write(f"auto would choose {choice.mode}: {choice.reason}")
 
     def _auto(self, _options: dict[str, Any]) -> None:
-        number = costs.measure_all()
+        number = cost.measure_all()
         for row in AuthorPolicy.objects.filter(policy=Policy.AUTO).select_related("author"):
             self.stdout.write(f"@{row.author.handle}: {_in_words(row)}")
         self.stdout.write(f"{number} measured")

@@ -3,12 +3,12 @@
 from dataclasses import dataclass, field
 from time import time
 
-from apps.caches.structures.counters.building import begin_build, end_build
-from apps.caches.structures.counters.places import TimeBuckets
-from apps.caches.structures.counters.schema import Field, Row, Schema
-from apps.caches.structures.counters.service import CounterService
-from apps.caches.structures.counters.store import CounterStore
-from apps.ids import compose
+from feedcache.ids import compose
+from feedcache.structures.counters.building import begin_build, end_build
+from feedcache.structures.counters.layout import TimeBuckets
+from feedcache.structures.counters.schema import Field, Row, Schema
+from feedcache.structures.counters.service import CounterService
+from feedcache.structures.counters.store import CounterStore
 
 FIELDS = (Field("likes"), Field("replies", width=2), Field("reads", counted=True))
 SCHEMA = Schema("test", FIELDS)

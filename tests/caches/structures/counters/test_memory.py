@@ -4,12 +4,12 @@ import random
 
 import pytest
 
-from apps.caches.servers import counters
-from apps.caches.structures.counters.buckets import sizes_of
-from apps.caches.structures.counters.places import TimeBuckets
-from apps.caches.structures.counters.schema import Field, Row, Schema
-from apps.caches.structures.counters.store import read_together
-from apps.ids import compose
+from feedcache.ids import compose
+from feedcache.redis_servers.connections import counters
+from feedcache.structures.counters.buckets import sizes_of
+from feedcache.structures.counters.layout import TimeBuckets
+from feedcache.structures.counters.schema import Field, Row, Schema
+from feedcache.structures.counters.store import read_together
 from tests.caches.structures.counters.rows import NOW, make_service, make_whole, post_id
 
 FOUR = Schema("test", tuple(map(Field, ("replies", "reposts", "likes", "bookmarks"))))

@@ -2,8 +2,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from apps.caches.structures.counters.places import IdBuckets, TimeBuckets, parse
-from apps.ids import EPOCH, LAST_SECOND, MAX_AUTHOR_ID, MAX_ID, first_id_at
+from feedcache.ids import EPOCH, LAST_SECOND, MAX_AUTHOR_ID, MAX_ID, first_id_at
+from feedcache.structures.counters.layout import IdBuckets, TimeBuckets, parse
 
 ids = st.integers(0, MAX_ID) | st.builds(
     lambda second, author, sequence: first_id_at(second) + (author << 4) + sequence,

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from apps.caches.structures.counters.schema import (
+from feedcache.structures.counters.schema import (
     HEADER,
     IN_AUX,
     MOST,

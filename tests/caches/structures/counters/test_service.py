@@ -4,12 +4,12 @@ import logging
 
 import pytest
 
-from apps.caches.servers import counters
-from apps.caches.structures.counters import upkeep
-from apps.caches.structures.counters.buckets import begin_heat
-from apps.caches.structures.counters.building import begin_build, distrust, end_build
-from apps.caches.structures.counters.schema import Row, Schema
-from apps.caches.structures.counters.service import get_together
+from feedcache.redis_servers.connections import counters
+from feedcache.structures.counters import maintenance
+from feedcache.structures.counters.buckets import begin_heat
+from feedcache.structures.counters.building import begin_build, distrust, end_build
+from feedcache.structures.counters.schema import Row, Schema
+from feedcache.structures.counters.service import get_together
 from tests.caches.structures.counters.rows import DAY, make_service, make_whole, post_id
 from tests.faults import dead_redis
 from tests.threads import together
@@ -150,7 +150,7 @@ def test_a_rebuild_makes_cold_buckets_be_loaded_again(service):
     id_ = post_id(COLD)
     service.get_many([id_])
     service.source.put(id_, 5, 0, 0)  # and its put was lost with a server
-    upkeep.rebuild(service)
+    maintenance.rebuild(service)
     assert service.get_many([id_])[id_] == (5, 0, 0)
 
 
@@ -200,8 +200,8 @@ def test_counting_in_a_lost_bucket_goes_on_from_the_database(service):
 
 def test_a_bucket_that_was_dropped_and_begun_again_is_whole(service):
     service.put_many([service.source.put(post_id(), 5, 0, 0)])
-    upkeep.start_over(service)
-    upkeep.rebuild(service)
+    maintenance.start_over(service)
+    maintenance.rebuild(service)
     service.source.asked.clear()
     assert service.get_many([post_id(), post_id(0, 2)]) == {post_id(): (5, 0, 0), post_id(0, 2): (0, 0, 0)}  # fmt: skip
     assert service.source.asked == []
@@ -211,7 +211,7 @@ def test_buckets_that_outlive_the_store_are_noticed_as_well(service):
     service.put_many([service.source.put(post_id(), 5, 0, 0)])
     counters().delete(service.store.meta_key)
     assert service.get_many([post_id()]) == {post_id(): (5, 0, 0)}
-    upkeep.rebuild(service)
+    maintenance.rebuild(service)
     lose(service, post_id())
     assert service.get_many([post_id()]) == {post_id(): (5, 0, 0)}
 
@@ -253,7 +253,7 @@ def test_counting_goes_on_from_what_the_database_has_while_the_store_is_lost(los
     lost.source.put(ids[0], 5, 6, 100, revision=3)
     assert lost.count("reads", dict.fromkeys(ids, 2)) == {ids[0]: 102, ids[1]: 2}
     assert lost.source.rings == 1
-    assert upkeep.rebuild(lost)
+    assert maintenance.rebuild(lost)
     assert lost.get_many(ids) == {ids[0]: (5, 6, 102), ids[1]: (0, 0, 2)}
 
 
@@ -263,7 +263,7 @@ def test_counting_on_a_cold_id_is_not_lost(service):
     assert service.count("reads", {id_: 1}) == {id_: 101}
     key = service.store.key(service.store.places.place(id_)[0])
     assert counters().ttl(key) == -1  # it does not end before the database knows
-    upkeep.write_back(service)
+    maintenance.write_back(service)
     assert service.source.value(id_, "reads") == 101
     assert counters().ttl(key) > 0
     counters().delete(key)
@@ -275,7 +275,7 @@ def test_counting_cold_ids_by_many_at_once_is_exact(service):
     for id_ in ids:
         service.source.put(id_, 0, 0, 1000)
     together(8, lambda _index: [service.count("reads", dict.fromkeys(ids, 1)) for _ in range(10)])
-    upkeep.write_back(service)
+    maintenance.write_back(service)
     assert [service.source.value(id_, "reads") for id_ in ids] == [1080] * 5
 
 
@@ -286,13 +286,13 @@ def test_counting_while_the_store_is_rebuilt_is_exact(lost):
 
     def work(index):
         if index == 0:
-            while not upkeep.rebuild(lost):
+            while not maintenance.rebuild(lost):
                 pass
         for _ in range(10):
             lost.count("reads", dict.fromkeys(ids, 1))
 
     together(6, work)
-    upkeep.write_back(lost)
+    maintenance.write_back(lost)
     assert {lost.source.value(id_, "reads") for id_ in ids} == {1060}
 
 
@@ -310,7 +310,7 @@ def test_a_count_that_would_fall_below_zero_stays_there_and_is_reported(service,
 
 
 def test_a_store_lost_over_and_over_leaves_counting_to_the_database(lost, monkeypatch):
-    monkeypatch.setattr("apps.caches.structures.counters.service.expect_build", lambda *_args: None)
+    monkeypatch.setattr("feedcache.structures.counters.service.expect_build", lambda *_args: None)
     assert lost.count("reads", {post_id(): 2}) == {}
     assert lost.source.value(post_id(), "reads") == 2
 

@@ -5,10 +5,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from redis.crc import key_slot
 
-from apps.caches.servers import counters
-from apps.caches.structures.counters.places import IdBuckets
-from apps.caches.structures.counters.schema import REVISIONS, Field, Row, Schema
-from apps.caches.structures.counters.store import MAX_IDS, CounterStore, read_together
+from feedcache.redis_servers.connections import counters
+from feedcache.structures.counters.layout import IdBuckets
+from feedcache.structures.counters.schema import REVISIONS, Field, Row, Schema
+from feedcache.structures.counters.store import MAX_IDS, CounterStore, read_together
 from tests.caches.structures.counters.rows import make_service, make_whole, post_id
 from tests.threads import together
 

@@ -4,11 +4,11 @@ from itertools import count
 
 import pytest
 
-from apps.caches.servers import counters
-from apps.caches.structures.counters import buckets, building, upkeep
-from apps.caches.structures.counters.building import distrust
-from apps.caches.structures.counters.places import TimeBuckets
-from apps.caches.structures.counters.schema import Row
+from feedcache.redis_servers.connections import counters
+from feedcache.structures.counters import buckets, building, maintenance
+from feedcache.structures.counters.building import distrust
+from feedcache.structures.counters.layout import TimeBuckets
+from feedcache.structures.counters.schema import Row
 from tests.caches.structures.counters.rows import DAY, NOW, Rows, make_service, make_whole, post_id
 
 COLD = 30 * DAY
@@ -31,7 +31,7 @@ def asked(service, of="rows_after"):
 
 def test_a_rebuild_makes_the_store_whole(rows):
     service = make_service(rows=rows)
-    assert upkeep.rebuild(service)
+    assert maintenance.rebuild(service)
     rows.asked.clear()
     assert service.get_many([post_id(50), post_id(1)]) == {post_id(50): (1, 0, 2), post_id(1): (0, 0, 0)}  # fmt: skip
     assert rows.asked == []
@@ -39,24 +39,24 @@ def test_a_rebuild_makes_the_store_whole(rows):
 
 def test_a_rebuild_leaves_cold_rows_where_they_are(rows):
     service = make_service(rows=rows)
-    upkeep.rebuild(service)
+    maintenance.rebuild(service)
     assert not counters().exists(service.store.key(service.store.places.place(post_id(COLD))[0]))
 
 
 def test_a_store_that_is_sound_is_left_alone(rows):
     service = make_service(rows=rows)
-    assert upkeep.tend(service, seconds=9)
+    assert maintenance.tend(service, seconds=9)
     number = asked(service)
-    assert upkeep.tend(service, seconds=9)
+    assert maintenance.tend(service, seconds=9)
     assert asked(service) == number
 
 
 def test_a_rebuild_goes_on_where_the_last_turn_ended(rows, monkeypatch):
-    monkeypatch.setattr(upkeep, "ROWS", 7)
+    monkeypatch.setattr(maintenance, "ROWS", 7)
     service = make_service(rows=rows)
     reached: list[int] = []
     turns = 0
-    while not upkeep.rebuild(service, seconds=0, advance=reached.append):
+    while not maintenance.rebuild(service, seconds=0, advance=reached.append):
         assert service.get_many([post_id()])[post_id()] == (0, 0, 0)
         assert not building.state(service.store).is_whole
         turns += 1
@@ -69,25 +69,25 @@ def test_one_builder_at_a_time(rows):
     service = make_service(rows=rows)
     turn = building.begin_build(service.store, service.floor_now)
     assert turn is not None
-    assert not upkeep.rebuild(service)
+    assert not maintenance.rebuild(service)
     building.end_build(service.store, turn, whole=False)
-    assert upkeep.rebuild(service)
+    assert maintenance.rebuild(service)
 
 
 def test_a_builder_that_died_is_followed_by_another_one(rows):
     service = make_service(rows=rows)
     building.begin_build(service.store, service.floor_now)
     counters().hset(service.store.meta_key, "lease", 1)
-    assert upkeep.rebuild(service)
+    assert maintenance.rebuild(service)
 
 
 def test_a_flush_in_the_middle_of_a_rebuild_is_noticed(rows, monkeypatch):
-    monkeypatch.setattr(upkeep, "ROWS", 7)
+    monkeypatch.setattr(maintenance, "ROWS", 7)
     service = make_service(rows=rows)
-    assert not upkeep.rebuild(service, advance=flush)
+    assert not maintenance.rebuild(service, advance=flush)
     assert not building.state(service.store).is_whole
     assert service.get_many([post_id(50)])[post_id(50)] == (1, 0, 2)
-    assert upkeep.rebuild(service)
+    assert maintenance.rebuild(service)
 
 
 def flush(_id):
@@ -95,7 +95,7 @@ def flush(_id):
 
 
 def test_puts_while_it_is_rebuilt_are_not_lost(rows, monkeypatch):
-    monkeypatch.setattr(upkeep, "ROWS", 7)
+    monkeypatch.setattr(maintenance, "ROWS", 7)
     service = make_service(rows=rows)
 
     revisions = count(90)
@@ -105,7 +105,7 @@ def test_puts_while_it_is_rebuilt_are_not_lost(rows, monkeypatch):
             revision = next(revisions)
             service.put_many([rows.put(post_id(second * 50), revision, 0, 0, revision=revision)])
 
-    assert upkeep.rebuild(service, advance=change)
+    assert maintenance.rebuild(service, advance=change)
     found = service.get_many([post_id(), post_id(39 * 50)])
     assert [likes for likes, _replies, _reads in found.values()] == [
         rows.value(id_, "likes") for id_ in found
@@ -114,38 +114,38 @@ def test_puts_while_it_is_rebuilt_are_not_lost(rows, monkeypatch):
 
 def test_a_server_with_another_run_id_is_put_right_while_it_serves(rows):
     service = make_service(rows=rows)
-    upkeep.rebuild(service)
+    maintenance.rebuild(service)
     counters().hset(service.store.meta_key, "run", "another")
     missed = rows.put(post_id(50), 77, 0, 0, revision=50)  # its put went with the old server
     assert service.get_many([post_id(50)])[post_id(50)] == (1, 0, 2)
-    assert upkeep.tend(service, seconds=9)
+    assert maintenance.tend(service, seconds=9)
     assert service.get_many([missed.id])[missed.id] == (77, 0, 2)
-    assert upkeep.is_sound(service, building.state(service.store))
+    assert maintenance.is_sound(service, building.state(service.store))
 
 
 def test_what_another_server_built_is_built_again(rows, monkeypatch):
-    monkeypatch.setattr(upkeep, "ROWS", 7)
+    monkeypatch.setattr(maintenance, "ROWS", 7)
     service = make_service(rows=rows)
-    upkeep.rebuild(service, seconds=0)
+    maintenance.rebuild(service, seconds=0)
     counters().hset(service.store.meta_key, "on", "another")
     first: list[int] = []
-    upkeep.rebuild(service, seconds=0, advance=first.append)
+    maintenance.rebuild(service, seconds=0, advance=first.append)
     assert first == [sorted(id_ for id_ in rows.kept if id_ > post_id(DAY))[6]]
 
 
 def test_a_new_field_is_filled_by_the_next_turn(rows):
     service = make_service(rows=rows)
-    upkeep.rebuild(service)
+    maintenance.rebuild(service)
     counters().hset(service.store.meta_key, "layout", "likes,")
-    assert not upkeep.is_sound(service, building.state(service.store))
+    assert not maintenance.is_sound(service, building.state(service.store))
     assert service.get_many([post_id(50)])[post_id(50)] == (1, 0, 2)  # still served
-    assert upkeep.tend(service, seconds=9)
-    assert upkeep.is_sound(service, building.state(service.store))
+    assert maintenance.tend(service, seconds=9)
+    assert maintenance.is_sound(service, building.state(service.store))
 
 
 def test_other_buckets_are_built_beside_and_the_former_ones_dropped(rows):
     service = make_service(rows=rows)
-    upkeep.rebuild(service)
+    maintenance.rebuild(service)
     service.count("reads", {post_id(50): 1})
     former = counters().keys("c{test}:t100/1:*")
     assert former
@@ -155,28 +155,28 @@ def test_other_buckets_are_built_beside_and_the_former_ones_dropped(rows):
         0,
         2,
     )  # from the rows: 1 read is not written yet
-    assert upkeep.tend(other, seconds=9)
+    assert maintenance.tend(other, seconds=9)
     assert counters().keys("c{test}:t100/1:*") == []
     assert other.get_many([post_id(50)])[post_id(50)] == (1, 0, 3)
 
 
 def test_starting_over_drops_wrong_records_and_no_reads(rows):
     service = make_service(rows=rows)
-    upkeep.rebuild(service)
+    maintenance.rebuild(service)
     service.count("reads", {post_id(50): 5})
     garbage = Row(post_id(50), (999, 999, 0), 30_000)
     service.put_many([garbage, Row(post_id(7), (5, 5, 0), 1)])
-    upkeep.start_over(service)
+    maintenance.start_over(service)
     assert service.get_many([post_id(50)])[post_id(50)] == (1, 0, 7)
-    assert upkeep.rebuild(service)
+    assert maintenance.rebuild(service)
     assert service.get_many([post_id(50), post_id(7)]) == {post_id(50): (1, 0, 7), post_id(7): (0, 0, 0)}  # fmt: skip
 
 
 def test_a_builder_whose_work_was_dropped_does_not_finish(rows, monkeypatch):
-    monkeypatch.setattr(upkeep, "ROWS", 7)
+    monkeypatch.setattr(maintenance, "ROWS", 7)
     service = make_service(rows=rows)
-    upkeep.rebuild(service)
-    assert not upkeep.rebuild(service, advance=lambda _id: distrust(service.store))
+    maintenance.rebuild(service)
+    assert not maintenance.rebuild(service, advance=lambda _id: distrust(service.store))
     assert not building.state(service.store).is_whole
 
 
@@ -186,12 +186,12 @@ def test_a_builder_whose_work_was_dropped_does_not_finish(rows, monkeypatch):
 def test_what_was_counted_is_written_once(service):
     ids = [post_id(second * 90) for second in range(60)]
     service.count("reads", dict.fromkeys(ids, 3))
-    assert upkeep.waiting(service) > 20
-    upkeep.write_back(service)
-    assert upkeep.waiting(service) == 0
+    assert maintenance.waiting(service) > 20
+    maintenance.write_back(service)
+    assert maintenance.waiting(service) == 0
     assert {service.source.value(id_, "reads") for id_ in ids} == {3}
     number = asked(service, "raise_to")
-    assert upkeep.write_back(service) == 0
+    assert maintenance.write_back(service) == 0
     assert asked(service, "raise_to") == number
 
 
@@ -204,9 +204,9 @@ def test_a_crash_between_the_steps_neither_loses_nor_doubles(service, monkeypatc
         else:
             crash.setattr(buckets, "clean", crashed)
         with pytest.raises(RuntimeError, match="killed"):
-            upkeep.write_back(service)
+            maintenance.write_back(service)
     service.count("reads", {post_id(): 1})
-    upkeep.write_back(service)
+    maintenance.write_back(service)
     assert service.source.value(post_id(), "reads") == 4
 
 
@@ -223,17 +223,17 @@ def test_counting_while_it_is_written_back_is_written_next_time(service, monkeyp
         return write(name, values)
 
     monkeypatch.setattr(service.source, "raise_to", counted_on)
-    upkeep.write_back(service)
+    maintenance.write_back(service)
     assert service.source.value(post_id(), "reads") == 3
-    assert upkeep.waiting(service) == 1
+    assert maintenance.waiting(service) == 1
     monkeypatch.undo()
-    upkeep.write_back(service)
+    maintenance.write_back(service)
     assert service.source.value(post_id(), "reads") == 4
 
 
 def test_counts_beyond_their_width_are_written_back(service):
     service.count("reads", {post_id(): 2**40, post_id(1): 1})
-    upkeep.write_back(service)
+    maintenance.write_back(service)
     assert service.source.value(post_id(), "reads") == 2**40
 
 
@@ -241,7 +241,7 @@ def test_counts_beyond_their_width_are_written_back(service):
 
 
 def later(monkeypatch, days):
-    monkeypatch.setattr("apps.caches.structures.counters.service.time", lambda: NOW + days * DAY)
+    monkeypatch.setattr("feedcache.structures.counters.service.time", lambda: NOW + days * DAY)
 
 
 def exists(service, id_):
@@ -250,74 +250,74 @@ def exists(service, id_):
 
 def test_old_buckets_are_dropped_after_their_reads_are_written(rows, monkeypatch):
     service = make_service(rows=rows)
-    upkeep.rebuild(service)
+    maintenance.rebuild(service)
     service.count("reads", {post_id(50): 5})
-    assert upkeep.cool(service) == 0
+    assert maintenance.cool(service) == 0
     later(monkeypatch, 8)
-    assert upkeep.cool(service) > 0
+    assert maintenance.cool(service) > 0
     assert not exists(service, post_id(50))
     assert rows.value(post_id(50), "reads") == 7
     rows.asked.clear()
     assert service.get_many([post_id(50), post_id(51)]) == {post_id(50): (1, 0, 7), post_id(51): (0, 0, 0)}  # fmt: skip
     assert rows.asked == ["rows_in"]
-    assert upkeep.cool(service) == 0
+    assert maintenance.cool(service) == 0
 
 
 def test_what_is_dropped_halfway_is_dropped_by_the_next_run(rows, monkeypatch):
     service = make_service(rows=rows)
-    upkeep.rebuild(service)
+    maintenance.rebuild(service)
     later(monkeypatch, 8)
     with monkeypatch.context() as crash:
         crash.setattr(buckets, "sweep", crashed)
         with pytest.raises(RuntimeError, match="killed"):
-            upkeep.cool(service)
+            maintenance.cool(service)
     assert exists(service, post_id(50))
     assert service.get_many([post_id(50)])[post_id(50)] == (1, 0, 2)
-    upkeep.cool(service)
+    maintenance.cool(service)
     assert not exists(service, post_id(39 * 50))
 
 
 def test_a_bucket_that_is_counted_on_stays_until_that_is_written(rows, monkeypatch):
     service = make_service(rows=rows)
-    upkeep.rebuild(service)
+    maintenance.rebuild(service)
     later(monkeypatch, 8)
-    write = upkeep.write_back
+    write = maintenance.write_back
     monkeypatch.setattr(
-        upkeep, "write_back", lambda _service: service.count("reads", {post_id(39 * 50): 1})
+        maintenance, "write_back", lambda _service: service.count("reads", {post_id(39 * 50): 1})
     )
-    upkeep.cool(service)
+    maintenance.cool(service)
     assert exists(service, post_id(39 * 50))
-    monkeypatch.setattr(upkeep, "write_back", write)
-    upkeep.cool(service)
+    monkeypatch.setattr(maintenance, "write_back", write)
+    maintenance.cool(service)
     assert service.get_many([post_id(39 * 50)])[post_id(39 * 50)][2] > 78
 
 
 def test_beyond_a_limit_of_memory_the_oldest_go(rows):
     service = make_service(rows=rows, hot_days=1)
-    upkeep.rebuild(service)
-    whole = upkeep.sample(service, post_id()).size
-    upkeep.cool(service, most_bytes=whole // 2)
+    maintenance.rebuild(service)
+    whole = maintenance.sample(service, post_id()).size
+    maintenance.cool(service, most_bytes=whole // 2)
     assert not exists(service, post_id(39 * 50))
     assert exists(service, post_id())
-    assert 0 < upkeep.sample(service, post_id()).size <= whole // 2
+    assert 0 < maintenance.sample(service, post_id()).size <= whole // 2
     ids = [post_id(second * 50) for second in range(40)]
     assert [value[0] for value in service.get_many(ids).values()] == list(range(40))
-    upkeep.cool(service, most_bytes=whole)
+    maintenance.cool(service, most_bytes=whole)
     assert exists(service, post_id())
 
 
 def test_a_store_that_is_lost_or_has_no_horizon_is_not_cooled(lost):
-    assert upkeep.cool(lost) == 0
+    assert maintenance.cool(lost) == 0
     accounts = make_whole(make_service(hot_days=1))
     object.__setattr__(accounts, "hot_seconds", None)
-    assert upkeep.cool(accounts) == 0
+    assert maintenance.cool(accounts) == 0
 
 
 def test_a_sample_says_what_the_store_holds(rows):
     service = make_service(rows=rows, hot_days=1)
-    assert upkeep.sample(service, post_id()) == (0, 0, 0, 0)
-    upkeep.rebuild(service)
-    found = upkeep.sample(service, post_id())
+    assert maintenance.sample(service, post_id()) == (0, 0, 0, 0)
+    maintenance.rebuild(service)
+    found = maintenance.sample(service, post_id())
     assert (found.records, found.most_records) == (40, 2)
     assert 20 <= found.buckets <= 21
     assert found.size > 40 * 10
@@ -327,44 +327,44 @@ def test_a_sample_says_what_the_store_holds(rows):
 
 
 def test_what_redis_has_otherwise_is_found(rows, monkeypatch):
-    monkeypatch.setattr(upkeep, "GRACE_SECONDS", 0.01)
+    monkeypatch.setattr(maintenance, "GRACE_SECONDS", 0.01)
     service = make_service(rows=rows)
-    upkeep.rebuild(service)
+    maintenance.rebuild(service)
     every = list(rows.kept.values())
-    assert upkeep.wrong(service, every) == []
+    assert maintenance.wrong(service, every) == []
     bucket, name = service.store.places.place(post_id(500))
     counters().hdel(service.store.key(bucket), name)
     service.put_many([Row(post_id(100), (99, 0, 0), 40_000 % 65536)])
     missed = rows.put(post_id(200), 70, 0, 0, revision=60)
-    found = {row.id for row, _record in upkeep.wrong(service, [*rows.kept.values()])}
+    found = {row.id for row, _record in maintenance.wrong(service, [*rows.kept.values()])}
     assert post_id(500) in found
     assert missed.id in found
     assert post_id(COLD) not in found
 
 
 def test_reads_that_are_not_written_yet_and_newer_records_are_no_drift(rows, monkeypatch):
-    monkeypatch.setattr(upkeep, "GRACE_SECONDS", 0.01)
+    monkeypatch.setattr(maintenance, "GRACE_SECONDS", 0.01)
     service = make_service(rows=rows)
-    upkeep.rebuild(service)
+    maintenance.rebuild(service)
     row = rows.kept[post_id(50)]
     service.count("reads", {row.id: 5})
-    assert upkeep.wrong(service, [row]) == []
+    assert maintenance.wrong(service, [row]) == []
     service.put_many([rows.put(row.id, 50, 0, 0, revision=row.revision + 1)])
-    assert upkeep.wrong(service, [row]) == []
+    assert maintenance.wrong(service, [row]) == []
 
 
 def test_a_record_that_is_ahead_of_what_was_ever_committed_is_wrong(rows, monkeypatch):
-    monkeypatch.setattr(upkeep, "GRACE_SECONDS", 0.01)
+    monkeypatch.setattr(maintenance, "GRACE_SECONDS", 0.01)
     service = make_service(rows=rows)
-    upkeep.rebuild(service)
+    maintenance.rebuild(service)
     row = rows.kept[post_id(50)]
     service.put_many([row._replace(revision=row.revision + 1)])
-    assert [one for one, _record in upkeep.wrong(service, [row])] == [row]
+    assert [one for one, _record in maintenance.wrong(service, [row])] == [row]
 
 
 def test_a_put_that_is_under_way_is_no_drift(rows, monkeypatch):
     service = make_service(rows=rows)
-    upkeep.rebuild(service)
+    maintenance.rebuild(service)
     row = rows.put(post_id(50), 70, 0, 0, revision=60)
     monkeypatch.setattr("time.sleep", lambda _seconds: service.put_many([row]))
-    assert upkeep.wrong(service, [row]) == []
+    assert maintenance.wrong(service, [row]) == []

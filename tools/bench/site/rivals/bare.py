@@ -13,7 +13,7 @@ from typing import Any
 import hiredis
 import orjson
 
-from apps.caches.memcached.wire import Incomplete, get_request, read_answer
+from feedcache.memcached.protocol import Incomplete, get_request, read_answer
 
 PAGE = 20
 RECEIVE_BYTES = 256 * 1024

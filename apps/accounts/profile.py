@@ -1,0 +1,87 @@
+"""What a profile may say: names, lines, pictures, choices; cleaned before they are stored."""
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from django.utils.translation import gettext as _
+
+from apps.accounts.models import (
+    BIO_MAX_CHARACTERS,
+    LINE_MAX_CHARACTERS,
+    LINES_MOST,
+    NAME_MAX_CHARACTERS,
+)
+from apps.errors import Invalid
+from apps.media.avatars import avatar_file, header_file
+
+# Characters that reorder or hide text; joiners stay, emoji and several scripts need them.
+_INVISIBLE = re.compile(
+    "[\u0000-\u001f\u007f-\u009f\u00ad\u115f\u1160\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\u3164\ufeff\uffa0]"
+)
+
+
+def clean_profile(said: Mapping[str, Any]) -> dict[str, Any]:
+    """The columns of an account that change by what is said; what is None or absent stays.
+
+    `display_name`, `bio`, `lines` (pairs of a name and a value), `avatar` and `header` (open files), `is_bot`,
+    `is_discoverable`, `is_indexable`, `post_visibility`, `post_sensitive`, `post_language`. Invalid when a rule is broken,
+    KeyError for a name that is none of these.
+    """
+    return {name: _CLEAN[name](value) for name, value in said.items() if value is not None}
+
+
+def clean_name(text: str) -> str:
+    """A display name without characters that reorder or hide text; Invalid when it is too long."""
+    name = single_line(text)
+    if len(name) > NAME_MAX_CHARACTERS:
+        message = _("At most %(count)d characters.") % {"count": NAME_MAX_CHARACTERS}
+        raise _invalid({"display_name": message})
+    return name
+
+
+def single_line(text: str) -> str:
+    """A text as one line, without characters that reorder or hide text."""
+    return " ".join(_INVISIBLE.sub("", text).split())
+
+
+def _clean_bio(text: str) -> str:
+    bio = text.replace("\r\n", "\n").strip()
+    if len(bio) > BIO_MAX_CHARACTERS:
+        raise _invalid({"bio": _("At most %(count)d characters.") % {"count": BIO_MAX_CHARACTERS}})
+    return bio
+
+
+def _clean_lines(lines: Iterable[tuple[str, str]]) -> list[list[str]]:
+    """Names and values in one line each; pairs that say nothing are left out."""
+    clean = [[single_line(name), single_line(value)] for name, value in lines]
+    clean = [pair for pair in clean if any(pair)]
+    if len(clean) > LINES_MOST:
+        raise _invalid({"fields": _("At most %(count)d lines.") % {"count": LINES_MOST}})
+    if any(len(text) > LINE_MAX_CHARACTERS for pair in clean for text in pair):
+        most = {"count": LINE_MAX_CHARACTERS}
+        raise _invalid({"fields": _("At most %(count)d characters.") % most})
+    return clean
+
+
+def _invalid(errors: dict[str, str]) -> Invalid:
+    return Invalid(" ".join(errors.values()), errors=errors)
+
+
+def _as_it_is(value: Any) -> Any:
+    return value
+
+
+_CLEAN: dict[str, Callable[[Any], Any]] = {
+    "display_name": clean_name,
+    "bio": _clean_bio,
+    "lines": _clean_lines,
+    "avatar": avatar_file,
+    "header": header_file,
+    "is_bot": bool,
+    "is_discoverable": bool,
+    "is_indexable": bool,
+    "post_visibility": _as_it_is,
+    "post_sensitive": bool,
+    "post_language": _as_it_is,
+}

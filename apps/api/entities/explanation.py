@@ -1,0 +1,41 @@
+"""Explanations as JSON."""
+
+from typing import Annotated, TypedDict
+
+from apps.api.entities.base import DateTime, optional_timestamp
+from apps.audit.explain import Explanation, Way
+
+
+class DeliveryJson(TypedDict):
+    """What the ledger says of the piece of the delivery that the viewer is in."""
+
+    policy: Annotated[str, "How the post was delivered: push, online, pull."]
+    chunk: str
+    attempts: int
+
+
+class ExplanationJson(TypedDict):
+    """Why a status is on the home page, or why not."""
+
+    id: str
+    on_home: bool
+    reason: Annotated[str, Way]
+    text: Annotated[str, "The reason as a sentence, in the reader's language."]
+    at: Annotated[DateTime | None, "When it was delivered, or will be tried."]
+    delivery: DeliveryJson | None
+
+
+def explanation_json(found: Explanation) -> ExplanationJson:
+    delivery: DeliveryJson = {
+        "policy": found.policy,
+        "chunk": str(found.chunk),
+        "attempts": found.attempts,
+    }
+    return {
+        "id": str(found.item.id),
+        "on_home": found.on_home,
+        "reason": found.way.value,
+        "text": found.text,
+        "at": optional_timestamp(found.when),
+        "delivery": delivery if found.chunk is not None else None,
+    }

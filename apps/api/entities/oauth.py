@@ -1,0 +1,139 @@
+"""Applications and tokens as JSON: applications in the Mastodon shape, the rest as OAuth 2 has it."""
+
+from typing import Annotated, NotRequired, TypedDict
+
+from django.conf import settings
+from oauth2_provider.models import AccessToken
+
+from apps.addresses import absolute
+from apps.api.entities.base import Uri
+from apps.oauth.models import Application
+from apps.oauth.scopes import NAMES
+
+GRANT_TYPES = ["authorization_code", "password", "client_credentials", "refresh_token"]
+AUTH_METHODS = ["client_secret_basic", "client_secret_post"]
+
+
+class ApplicationJson(TypedDict):
+    """An application."""
+
+    id: str
+    name: str
+    website: Uri | None
+    scopes: list[str]
+    redirect_uri: Annotated[str, "One address in a line."]
+    redirect_uris: list[str]
+    vapid_key: str
+
+
+def application_json(application: Application) -> ApplicationJson:
+    addresses = application.redirect_uris.split()
+    return {
+        "id": str(application.pk or 0),
+        "name": application.name,
+        "website": application.website or None,
+        "scopes": application.scopes.split(),
+        "redirect_uri": "\n".join(addresses),
+        "redirect_uris": addresses,
+        "vapid_key": "",
+    }
+
+
+class CredentialApplicationJson(ApplicationJson):
+    """A new application, with what it logs in with."""
+
+    client_id: str
+    client_secret: str
+    client_secret_expires_at: int
+
+
+def registration_json(application: Application, secret: str) -> CredentialApplicationJson:
+    """A new application with its secret, the only time that it is told."""
+    return {
+        **application_json(application),
+        "client_id": application.client_id,
+        "client_secret": secret,
+        "client_secret_expires_at": 0,
+    }
+
+
+class TokenJson(TypedDict):
+    """A bearer token."""
+
+    access_token: str
+    token_type: str
+    scope: str
+    created_at: int
+    expires_in: int
+    refresh_token: NotRequired[str]
+
+
+def token_json(token: str, issued: AccessToken) -> TokenJson:
+    """A token that was just issued, the only time that it is told."""
+    body: TokenJson = {
+        "access_token": token,
+        "token_type": "Bearer",
+        "scope": issued.scope,
+        "created_at": int(issued.created.timestamp()),
+        "expires_in": settings.OAUTH2_PROVIDER["ACCESS_TOKEN_EXPIRE_SECONDS"],
+    }
+    return body
+
+
+class GrantErrorJson(TypedDict):
+    """A refusal in the words of OAuth 2."""
+
+    error: str
+    error_description: NotRequired[str]
+
+
+class SignUpFieldErrorJson(TypedDict):
+    """What is wrong with a field."""
+
+    error: str
+    description: str
+
+
+class SignUpErrorJson(TypedDict):
+    """What is wrong with a new account, field by field."""
+
+    error: str
+    details: NotRequired[dict[str, list[SignUpFieldErrorJson]]]
+
+
+class OAuthServerJson(TypedDict):
+    """How to ask for tokens: RFC 8414."""
+
+    issuer: Uri
+    service_documentation: Uri
+    authorization_endpoint: Uri
+    token_endpoint: Uri
+    revocation_endpoint: Uri
+    app_registration_endpoint: Uri
+    scopes_supported: list[str]
+    response_types_supported: list[str]
+    response_modes_supported: list[str]
+    grant_types_supported: list[str]
+    token_endpoint_auth_methods_supported: list[str]
+    revocation_endpoint_auth_methods_supported: list[str]
+    code_challenge_methods_supported: list[str]
+    authorization_response_iss_parameter_supported: bool
+
+
+def server_json() -> OAuthServerJson:
+    return {
+        "issuer": settings.SITE_URL,
+        "service_documentation": absolute("/api/docs"),
+        "authorization_endpoint": absolute("/oauth/authorize"),
+        "token_endpoint": absolute("/oauth/token"),
+        "revocation_endpoint": absolute("/oauth/revoke"),
+        "app_registration_endpoint": absolute("/api/v1/apps"),
+        "scopes_supported": sorted(NAMES),
+        "response_types_supported": ["code"],
+        "response_modes_supported": ["query"],
+        "grant_types_supported": GRANT_TYPES,
+        "token_endpoint_auth_methods_supported": AUTH_METHODS,
+        "revocation_endpoint_auth_methods_supported": AUTH_METHODS,
+        "code_challenge_methods_supported": ["S256"],
+        "authorization_response_iss_parameter_supported": True,
+    }

@@ -1,0 +1,57 @@
+"""Tags as JSON, in the Mastodon shape."""
+
+from datetime import UTC, datetime, time
+from typing import Annotated, TypedDict
+
+from apps.addresses import absolute
+from apps.api.entities.base import Date, Uri
+from apps.tags.queries import Day, KnownTag
+
+
+class TagDayJson(TypedDict):
+    """A day of a tag; numbers are strings, as clients expect them."""
+
+    day: Annotated[str, "The Unix time at which the day (UTC) begins."]
+    uses: str
+    accounts: str
+
+
+class TagJson(TypedDict):
+    """A tag with its last seven days, today first."""
+
+    id: Annotated[str | None, "null: nobody has used it yet."]
+    name: str
+    url: Uri
+    history: list[TagDayJson]
+    following: bool
+    featuring: bool
+
+
+def tag_json(known: KnownTag) -> TagJson:
+    return {
+        "id": str(known.tag.pk) if known.is_in_use else None,
+        "name": known.tag.name,
+        "url": absolute(known.tag.url),
+        "history": [_day_json(one) for one in known.history],
+        "following": known.is_followed,
+        "featuring": False,
+    }
+
+
+def _day_json(one: Day) -> TagDayJson:
+    midnight = datetime.combine(one.day, time(), UTC)
+    return {
+        "day": str(int(midnight.timestamp())),
+        "uses": str(one.uses),
+        "accounts": str(one.accounts),
+    }
+
+
+class FeaturedTagJson(TypedDict):
+    """A tag that an account shows on its profile; this site has none."""
+
+    id: str
+    name: str
+    url: Uri
+    statuses_count: str
+    last_status_at: Date | None

@@ -1,0 +1,140 @@
+"""The OpenAPI document: what drf-spectacular cannot know. `Entity(AccountJson)` and `Entity(AccountJson, many=True)` stand among `responses`.
+
+drf-spectacular writes TypedDicts into each place where they occur, without formats. Here each is a component that is referred
+to, under the name of its class without "Json". Schemas are those of OpenAPI 3.1, so null is a type.
+"""
+
+from types import NoneType
+from typing import (
+    Annotated,
+    Any,
+    Literal,
+    NotRequired,
+    get_args,
+    get_origin,
+    get_type_hints,
+    is_typeddict,
+)
+
+from django.db.models import Choices
+from drf_spectacular.extensions import (
+    OpenApiAuthenticationExtension,
+    OpenApiSerializerExtension,
+)
+from drf_spectacular.openapi import AutoSchema
+from drf_spectacular.plumbing import build_object_type, get_doc
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiResponse
+from rest_framework.serializers import Serializer
+
+from apps.api.entities.base import Format, Object, ProblemJson
+from apps.oauth.scopes import needed_scopes
+
+NOTHING = OpenApiResponse(OpenApiTypes.OBJECT, description="An empty object.")
+BASIC: dict[Any, Object] = {
+    Any: {},
+    str: {"type": "string"},
+    int: {"type": "integer"},
+    float: {"type": "number", "format": "double"},
+    bool: {"type": "boolean"},
+}
+
+
+class Entity(Serializer[Any]):
+    """An entity as an answer in the OpenAPI document. It serializes nothing: the function that builds the entity does."""
+
+    def __init__(self, entity: type[Any], **options: Any) -> None:
+        super().__init__(**options)
+        self.entity = entity
+
+
+class EntityExtension(OpenApiSerializerExtension):  # type: ignore[no-untyped-call]  # the library is untyped here
+    """How drf-spectacular describes an `Entity`."""
+
+    target_class = Entity
+    target: Entity
+
+    def get_name(self, auto_schema: AutoSchema, direction: str) -> str:
+        """The name of its component."""
+        del auto_schema, direction
+        return self.target.entity.__name__.removesuffix("Json")
+
+    def get_identity(self, auto_schema: AutoSchema, direction: str) -> type[Any]:
+        """What must be the same behind the same name."""
+        del auto_schema, direction
+        return self.target.entity
+
+    def map_serializer(self, auto_schema: AutoSchema, direction: str) -> Object:
+        """The schema of its fields."""
+        del direction
+        entity = self.target.entity
+        hints = get_type_hints(entity, include_extras=True)
+        properties = {name: schema_of(hint, auto_schema) for name, hint in hints.items()}
+        return build_object_type(properties, entity.__required_keys__, get_doc(entity))
+
+
+def schema_of(hint: Any, auto_schema: AutoSchema) -> Object:
+    """The schema of a type as OpenAPI 3.1 writes it; entities in it become components. KeyError for types that JSON has not."""
+    if is_typeddict(hint):
+        return auto_schema.resolve_serializer(Entity(hint), "response").ref
+    if get_origin(hint) is None:
+        return dict(BASIC[hint])
+    return _schema_of_parts(get_origin(hint), get_args(hint), auto_schema)
+
+
+def _schema_of_parts(origin: Any, args: tuple[Any, ...], auto_schema: AutoSchema) -> Object:
+    if origin is NotRequired:
+        schema = schema_of(args[0], auto_schema)
+    elif origin is Annotated:
+        schema = _annotated(schema_of(args[0], auto_schema), args[1:])
+    elif origin is Literal:
+        schema = {**BASIC[type(args[0])], "enum": list(args)}
+    elif origin is list:
+        schema = {"type": "array", "items": schema_of(args[0], auto_schema)}
+    elif origin is dict:
+        schema = {"type": "object", "additionalProperties": schema_of(args[1], auto_schema)}
+    else:  # of a union one member is None
+        (some,) = set(args) - {NoneType}
+        schema = _nullable(schema_of(some, auto_schema))
+    return schema
+
+
+def _annotated(schema: Object, notes: tuple[Any, ...]) -> Object:
+    """A schema with what is noted beside its type: a description, a format, the values that there are."""
+    for note in notes:
+        if isinstance(note, Format):
+            schema["format"] = note.name
+        elif isinstance(note, str):
+            schema["description"] = note
+        elif issubclass(note, Choices):
+            schema["enum"] = note.values
+    return schema
+
+
+def _nullable(schema: Object) -> Object:
+    if "$ref" in schema:
+        return {"oneOf": [schema, {"type": "null"}]}
+    if "enum" in schema:
+        schema["enum"] = [*schema["enum"], None]
+    return {**schema, "type": [schema["type"], "null"]}
+
+
+def problems(*statuses: int) -> dict[int, Entity]:
+    """Refusals with these statuses, among the `responses` of an endpoint; what any may answer `feedsite.openapi` adds."""
+    return {status: Entity(ProblemJson) for status in statuses}
+
+
+class BearerScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]  # the library is untyped here
+    """How the document names bearer tokens, and the scopes of which each endpoint wants one."""
+
+    target_class = "apps.api.authentication.BearerAuthentication"
+    name = "bearer"
+
+    def get_security_definition(self, auto_schema: AutoSchema) -> dict[str, str]:
+        """The security scheme."""
+        del auto_schema
+        return {"type": "http", "scheme": "bearer"}
+
+    def get_security_requirement(self, auto_schema: AutoSchema) -> dict[str, list[str]]:
+        """The scopes that an endpoint declares."""
+        return {"bearer": list(needed_scopes(auto_schema.view, auto_schema.method) or ())}

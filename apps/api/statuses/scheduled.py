@@ -1,0 +1,67 @@
+"""The API's posts that wait for their time."""
+
+from drf_spectacular.utils import extend_schema
+from rest_framework.decorators import api_view
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from apps.api.accounts.accounts import viewer_of
+from apps.api.accounts.follows import CURSOR_PARAMETERS, paged
+from apps.api.entities.status import ScheduledStatusJson, scheduled_json
+from apps.api.inputs.status import ScheduleInput
+from apps.api.openapi import NOTHING, Entity, problems
+from apps.oauth.scopes import scopes
+from apps.paging import Cursor
+from apps.posts.scheduled import cancel, reschedule, scheduled_post, scheduled_posts
+
+
+@scopes(GET="read:statuses")
+@extend_schema(
+    operation_id="scheduled_statuses",
+    tags=["statuses"],
+    summary="Your posts that wait for their time",
+    parameters=CURSOR_PARAMETERS,
+    responses={200: Entity(ScheduledStatusJson, many=True), **problems(400, 401)},
+)
+@api_view(["GET"])
+def waiting(request: Request) -> Response:
+    """What waits, the last made first; the cursor is its number."""
+    page = scheduled_posts(viewer_of(request), Cursor.from_query(request.query_params))
+    return paged(request, page, [scheduled_json(row) for row in page.items])
+
+
+@scopes(GET="read:statuses", PUT="write:statuses", DELETE="write:statuses")
+@extend_schema(
+    methods=["GET"],
+    operation_id="show_scheduled_status",
+    tags=["statuses"],
+    summary="A post that waits",
+    responses={200: Entity(ScheduledStatusJson), **problems(401, 404)},
+)
+@extend_schema(
+    methods=["PUT"],
+    operation_id="reschedule_status",
+    tags=["statuses"],
+    summary="Another time for it",
+    request=ScheduleInput,
+    responses={200: Entity(ScheduledStatusJson), **problems(401, 404, 422)},
+)
+@extend_schema(
+    methods=["DELETE"],
+    operation_id="cancel_scheduled_status",
+    tags=["statuses"],
+    summary="Do not publish it",
+    responses={200: NOTHING, **problems(401, 404)},
+)
+@api_view(["GET", "PUT", "DELETE"])
+def one(request: Request, number: int) -> Response:
+    """Show one that waits, move it, or take it back."""
+    viewer = viewer_of(request)
+    if request.method == "DELETE":
+        cancel(viewer, number)
+        return Response({})
+    if request.method == "GET":
+        return Response(scheduled_json(scheduled_post(viewer, number)))
+    said = ScheduleInput(data=request.data)
+    said.is_valid(raise_exception=True)
+    return Response(scheduled_json(reschedule(viewer, number, said.validated_data["scheduled_at"])))

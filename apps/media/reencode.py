@@ -1,0 +1,82 @@
+"""A program that writes a picture of a post anew, and a small one beside it; it runs in a process of its own (`apps.media.sandbox`).
+
+Nothing of the original file survives but pixels. Out goes a line of JSON that says what follows, then the bytes of the
+picture and of its preview.
+"""
+
+import json
+import sys
+from io import BytesIO
+
+import numpy as np
+from PIL import Image
+
+from apps.media.blurhash import blurhash
+from apps.media.pixels import flat, opened, samples, serve, webp
+from apps.media.sizes import PREVIEW_SIDE, SIDE, fitted_size
+
+HASH_SIDE = 32
+
+
+def main() -> int:
+    """Read, check, write; the exit code."""
+    return serve(rewritten, rehearse)
+
+
+def rewritten(data: bytes) -> bytes:
+    """What is written of a file."""
+    picture = opened(data)
+    still = flat(picture, SIDE)
+    moves = moving(picture) if getattr(picture, "n_frames", 1) > 1 else b""
+    size = picture.size
+    del picture  # and all that its decoder keeps
+    facts, parts = written(still, moves, size)
+    return json.dumps(facts).encode() + b"\n" + b"".join(parts)
+
+
+def rehearse() -> None:
+    """Have everything loaded that the libraries load when it is needed."""
+    for sample in samples():
+        rewritten(sample)
+
+
+def written(
+    still: Image.Image, moves: bytes, size: tuple[int, int]
+) -> tuple[dict[str, object], list[bytes]]:
+    """What there is to say of a picture, and its bytes and those of its preview; `moves` are all frames of one that does."""
+    if not moves:
+        still = fitted(still, SIDE)
+        size = still.size
+    full = moves or webp(still, quality=85)
+    preview = still.resize(fitted_size(*size, PREVIEW_SIDE), reducing_gap=2.0)
+    small = fitted(preview, HASH_SIDE).convert("RGB")
+    parts = [full, webp(preview, quality=80)]
+    facts: dict[str, object] = {
+        "size": size,
+        "moves": bool(moves),
+        "blurhash": blurhash(np.asarray(small)),
+        "bytes": [len(part) for part in parts],
+    }
+    return facts, parts
+
+
+def fitted(picture: Image.Image, side: int) -> Image.Image:
+    """At most `side` pixels long and wide."""
+    if max(picture.size) <= side:
+        return picture
+    return picture.resize(
+        fitted_size(*picture.size, side), Image.Resampling.BICUBIC, reducing_gap=2.0
+    )
+
+
+def moving(picture: Image.Image) -> bytes:
+    """All frames, as WebP."""
+    buffer = BytesIO()
+    picture.save(
+        buffer, "WEBP", save_all=True, quality=75, method=0, icc_profile=b"", exif=b"", xmp=b""
+    )
+    return buffer.getvalue()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

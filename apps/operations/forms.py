@@ -1,0 +1,219 @@
+"""What staff fill in to change the topology. Each form knows its question and what it does."""
+
+import re
+from abc import abstractmethod
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from django import forms
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from apps.operations import actions
+from apps.operations.actions import Author
+from apps.operations.models import TopologyVersion
+from apps.operations.wording import place_name
+from feedcache.memcached.topology import (
+    CLASSES,
+    L1_SHARES,
+    MAX_MEGABYTES,
+    MAX_URL_CHARACTERS,
+    Place,
+    Pool,
+    Topology,
+    megabytes,
+)
+
+Choices = list[tuple[str, str]]
+
+
+def place_code(place: Place) -> str:
+    """A place in a form or an address, as in main-0-1."""
+    return f"{place.pool}-{place.group}-{place.slot}"
+
+
+def place_of(code: str) -> Place:
+    """The place of a code that a choice let through."""
+    pool, group, slot = code.split("-")
+    return Place(Pool(pool), int(slot), int(group))
+
+
+def place_choices(topology: Topology) -> Choices:
+    """Every place with what stands there."""
+    return [
+        (place_code(place), f"{place_name(place)}: {node.url}") for place, node in topology.places()
+    ]
+
+
+class ChangeForm(forms.Form):
+    """`seen` is the version the page showed; it must still be the one in force."""
+
+    title: ClassVar[Any] = ""
+    seen = forms.IntegerField(widget=forms.HiddenInput)
+
+    def __init__(
+        self, topology: Topology, data: Any = None, *, initial: Mapping[str, Any] | None = None
+    ) -> None:
+        first = {**self.suggested(topology), **(initial or {}), "seen": topology.version}
+        super().__init__(data, initial=first)
+        for name, choices in self.offered(topology).items():
+            field: Any = self.fields[name]
+            field.choices = choices
+
+    def suggested(self, topology: Topology) -> dict[str, Any]:
+        """What stands in the fields at first."""
+        return {}
+
+    def offered(self, topology: Topology) -> dict[str, Choices]:
+        """The choices of the fields that have some."""
+        return {}
+
+    @abstractmethod
+    def question(self) -> str:
+        """What the page asks before it is done."""
+
+    @abstractmethod
+    def act(self, by: Author) -> TopologyVersion:
+        """Do it. Refusal is the caller's."""
+
+    def author(self, name: str) -> Author:
+        """Who does it, having seen what."""
+        return Author(name, seen=self.cleaned_data["seen"])
+
+
+class AddL1Form(ChangeForm):
+    """Another group of L1."""
+
+    title = gettext_lazy("Add an L1 group")
+    addresses = forms.CharField(
+        label=gettext_lazy("Addresses"),
+        help_text=gettext_lazy("host:port or unix:/path, one for each slot of the group, divided by blanks or commas."),
+        max_length=MAX_URL_CHARACTERS * 8,
+        widget=forms.Textarea(attrs={"rows": 3, "cols": 60}),
+    )  # fmt: skip
+    megabytes = forms.IntegerField(
+        label=gettext_lazy("Megabytes of each node"),
+        help_text=gettext_lazy("As its -m says. A group has a tenth to a sixth of Main."),
+        min_value=1,
+        max_value=MAX_MEGABYTES,
+    )
+
+    def suggested(self, topology: Topology) -> dict[str, Any]:
+        """An eighth of Main, as one node."""
+        return {"megabytes": max(megabytes(topology.main) // (sum(L1_SHARES) // 2), 1)}
+
+    def question(self) -> str:
+        """Names the nodes."""
+        return _("Add an L1 group of %(urls)s, %(megabytes)d MB each?") % {
+            "urls": ", ".join(self._urls()), "megabytes": self.cleaned_data["megabytes"]
+        }  # fmt: skip
+
+    def act(self, by: Author) -> TopologyVersion:
+        """Add it."""
+        return actions.add_l1_group(self._urls(), self.cleaned_data["megabytes"], by=by)
+
+    def _urls(self) -> list[str]:
+        return re.findall(r"[^\s,]+", self.cleaned_data["addresses"])
+
+
+class ReplaceForm(ChangeForm):
+    """Another node in a slot."""
+
+    title = gettext_lazy("Replace a node")
+    place = forms.ChoiceField(label=gettext_lazy("Slot"))
+    address = forms.CharField(
+        label=gettext_lazy("Address of the new node"),
+        help_text=gettext_lazy("host:port or unix:/path. The same address again empties the node and ends its draining."),
+        max_length=MAX_URL_CHARACTERS,
+    )  # fmt: skip
+    megabytes = forms.IntegerField(
+        label=gettext_lazy("Megabytes"),
+        help_text=gettext_lazy("Empty: as many as the old one."),
+        min_value=1,
+        max_value=MAX_MEGABYTES,
+        required=False,
+    )
+
+    def offered(self, topology: Topology) -> dict[str, Choices]:
+        """Every slot."""
+        return {"place": place_choices(topology)}
+
+    def question(self) -> str:
+        """Names the slot and the node."""
+        place = place_name(place_of(self.cleaned_data["place"]))
+        return _("Put %(url)s into %(place)s?") % {"url": self.cleaned_data["address"], "place": place}  # fmt: skip
+
+    def act(self, by: Author) -> TopologyVersion:
+        """Replace it."""
+        data = self.cleaned_data
+        return actions.replace_node(
+            place_of(data["place"]), data["address"], data["megabytes"], by=by
+        )
+
+
+class DrainForm(ChangeForm):
+    """A slot or an L1 group that is read no more."""
+
+    title = gettext_lazy("Drain a node or an L1 group")
+    target = forms.ChoiceField(
+        label=gettext_lazy("What"),
+        help_text=gettext_lazy("An L1 group is taken out; a slot is answered for by the next layer until its node is replaced."),
+    )  # fmt: skip
+
+    def offered(self, topology: Topology) -> dict[str, Choices]:
+        """The L1 groups, then every slot."""
+        groups = [
+            (f"group-{number}", _("L1 group %(group)s as a whole") % {"group": number})
+            for number in range(len(topology.l1))
+        ]
+        return {"target": [*groups, *place_choices(topology)]}
+
+    def question(self) -> str:
+        """Says what happens to what."""
+        group, place = self._target()
+        if place is None:
+            return _("Take L1 group %(group)s out?") % {"group": group}
+        return _("Stop reading %(place)s?") % {"place": place_name(place)}
+
+    def act(self, by: Author) -> TopologyVersion:
+        """Drain it."""
+        group, place = self._target()
+        if place is None:
+            return actions.drain_l1_group(group, by=by)
+        return actions.drain_node(place, by=by)
+
+    def _target(self) -> tuple[int, Place | None]:
+        kind, _dash, rest = self.cleaned_data["target"].partition("-")
+        return (int(rest), None) if kind == "group" else (0, place_of(self.cleaned_data["target"]))
+
+
+class FlushForm(ChangeForm):
+    """One class of data that begins anew."""
+
+    title = gettext_lazy("Flush one class")
+    name = forms.ChoiceField(
+        label=gettext_lazy("Class"),
+        help_text=gettext_lazy("Only this class is read from PostgreSQL again, and heals itself as it is asked for."),
+    )  # fmt: skip
+
+    def offered(self, topology: Topology) -> dict[str, Choices]:
+        """The classes."""
+        return {"name": [(name, name) for name in CLASSES]}
+
+    def question(self) -> str:
+        """Names the class."""
+        return _("Flush the class “%(name)s”? The database is asked more until it has healed.") % {
+            "name": self.cleaned_data["name"]
+        }
+
+    def act(self, by: Author) -> TopologyVersion:
+        """Flush it."""
+        return actions.flush_class(self.cleaned_data["name"], by=by)
+
+
+FORMS: dict[str, type[ChangeForm]] = {
+    "add-l1": AddL1Form,
+    "replace": ReplaceForm,
+    "drain": DrainForm,
+    "flush": FlushForm,
+}

@@ -1,0 +1,19 @@
+"""Celery's entry point to the topology."""
+
+import logging
+
+from celery import shared_task
+
+from apps.operations import actions
+from feedcache.redis_servers.connections import RedisError
+
+logger = logging.getLogger(__name__)
+
+
+@shared_task
+def publish() -> None:
+    """Publish the topology again if Redis lost it."""
+    try:
+        actions.make_known()
+    except RedisError as error:
+        logger.warning("the topology is published later: %s", error)

@@ -1,0 +1,128 @@
+"""The gate of pages: which of the asked posts a viewer may see now, as a part of a trip to the caches.
+
+Open posts are decided by entries of Memcached that are as good as rows (decision 0019): heads, cards of the authors, the
+viewer's standing, and the relations it fences. A restricted post is decided by PostgreSQL at every read, and so is
+everything where the caches may not be believed: `visible_posts`.
+"""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+
+from apps.accounts.author_cache import ask_users
+from apps.accounts.models import User
+from apps.graph.queries import Relations, ask_relations
+from apps.posts.cache import HEADS, POST_COUNTS
+from apps.posts.content import PostContent, PostHead, State
+from apps.posts.post_cache import load_heads
+from apps.posts.queries import MAX_IDS, Counts, Known, visible_posts
+from apps.posts.viewer_context import Standing
+from feedcache.batch import Later, Together
+from feedcache.ids import author_of
+
+MOST_IDS = 2 * MAX_IDS  # of a page of reposts of quotes: what they share, and what that quotes
+
+
+@dataclass(frozen=True, slots=True)
+class SeenPosts:
+    """What a viewer may see of the asked posts, and of whom: the authors who are not suspended, and the relations to
+    them. `circles` names the circles of the posts that the viewer belongs to now. `parents` are those of the posts that
+    others answer of which only this was asked: whether the viewer may see them.
+    """
+
+    posts: dict[int, PostContent] = field(default_factory=dict)
+    heads: Mapping[int, PostHead] = field(default_factory=dict)
+    counts: dict[int, Counts] = field(default_factory=dict)
+    people: dict[int, User] = field(default_factory=dict)
+    relations: Relations = field(default_factory=Relations)
+    circles: dict[int, str] = field(default_factory=dict)
+    parents: frozenset[int] = frozenset()
+
+    def __or__(self, other: "SeenPosts") -> "SeenPosts":
+        """What both know."""
+        return SeenPosts(
+            self.posts | other.posts,
+            {**self.heads, **other.heads},
+            self.counts | other.counts,
+            self.people | other.people,
+            self.relations | other.relations,
+            self.circles | other.circles,
+            self.parents | other.parents,
+        )
+
+
+def ask_posts(
+    trip: Together,
+    standing: Standing,
+    post_ids: Collection[int],
+    *,
+    parents: Collection[int] = (),
+    known: Known | None = None,
+) -> Later[SeenPosts]:
+    """The posts among up to 400 ids that a viewer may see now, without their sources; and which of the posts that they
+    answer (`parents`, up to 400 more).
+
+    `known` are contents of open posts that the caller has just read, from PostgreSQL or by the author's revision; they are
+    not read again. For a standing that is believed.
+    """
+    ids = set(post_ids)
+    if len(ids) > MOST_IDS:
+        raise ValueError(f"at most {MOST_IDS} posts a call, not {len(ids)}")
+    above = set(parents) - ids
+    all_ids = ids | above
+    here = {pk: PostHead(State.OPEN, post) for pk, post in (known or {}).items() if pk in all_ids}
+    authors = {author_of(post_id) for post_id in all_ids}
+    heads = trip.entries(HEADS, all_ids - here.keys(), load_heads, stage="content")
+    users = ask_users(trip, authors)
+    counts = POST_COUNTS.ask(trip, ids, stage="counts")
+    related = ask_relations(trip, standing.viewer_id, authors, standing.revision)
+
+    def seen() -> SeenPosts:
+        return _seen(standing, {**heads(), **here}, above, users(), counts(), related())
+
+    return seen
+
+
+def _seen(
+    standing: Standing,
+    heads: Mapping[int, PostHead],
+    above: set[int],
+    users: dict[int, User],
+    counts: Mapping[int, tuple[int, ...]],
+    related: Relations,
+) -> SeenPosts:
+    severed = related.severed
+    shown = {
+        post_id: head
+        for post_id, head in heads.items()
+        if (author := author_of(post_id)) in users and author not in severed
+    }
+    restricted = [pk for pk, head in shown.items() if head.state is State.RESTRICTED]
+    parents = frozenset(pk for pk in above if pk in shown and shown[pk].content)
+    if above:
+        shown = {pk: head for pk, head in shown.items() if pk not in above}
+    posts = {post_id: head.content for post_id, head in shown.items() if head.content}
+    found = SeenPosts(
+        posts,
+        shown,
+        {post_id: Counts(*counts[post_id]) for post_id in posts},
+        users,
+        related,
+        parents=parents,
+    )
+    for start in range(0, len(restricted), MAX_IDS):
+        found |= _restricted(standing, restricted[start : start + MAX_IDS], above)
+    return found
+
+
+def _restricted(standing: Standing, ids: list[int], above: set[int]) -> SeenPosts:
+    """What PostgreSQL says of restricted posts, at most 200."""
+    exact = visible_posts(standing.viewer_id, ids)
+    seen = exact.posts.keys() & set(ids)
+    mine = seen - above
+    return SeenPosts(
+        {post_id: exact.posts[post_id] for post_id in mine},
+        counts={post_id: exact.counts[post_id] for post_id in mine},
+        relations=exact.relations,
+        circles=exact.circles,
+        parents=frozenset(seen & above),
+    )

@@ -1,0 +1,50 @@
+"""Staff see which archives and erasures are under way, and start those again that failed."""
+
+from typing import Any
+
+from django.contrib import admin, messages
+from django.db.models import QuerySet
+from django.http import HttpRequest
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext
+
+from apps.events.admin import StaffList
+from apps.events.leases import revive_dead
+from apps.privacy.models import Erasure, Export
+
+
+class WorkList(StaffList):
+    """Rows of work, newest first."""
+
+    list_select_related = ("user",)
+    list_filter = ("state",)
+    list_display_links = None
+    ordering = ("-id",)
+    actions = ("try_again",)
+
+    @admin.action(description=gettext_lazy("Try dead letters again"), permissions=["intervene"])
+    def try_again(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:
+        """Five more tries each; the sweeper finds them."""
+        rows = self.chosen(request, queryset)
+        count = len(revive_dead(self.model, pk__in=[row.pk for row in rows]))
+        self.log_each(request, rows, _("Retried."))
+        text = ngettext("%(count)d will be tried again.", "%(count)d will be tried again.", count)
+        messages.success(request, text % {"count": count})
+
+
+@admin.register(Export)
+class ExportAdmin(WorkList):
+    """Archives: how far they are. Staff cannot download them."""
+
+    list_display = (
+        "id", "user", "state", "done", "total", "size", "attempts", "last_error", "created_at", "expires_at",
+    )  # fmt: skip
+
+
+@admin.register(Erasure)
+class ErasureAdmin(WorkList):
+    """Accounts that are being erased."""
+
+    list_display = (
+        "id", "user", "state", "removed", "attempts", "last_error", "created_at", "finished_at",
+    )  # fmt: skip

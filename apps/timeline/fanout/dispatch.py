@@ -1,0 +1,260 @@
+"""Fan-out on write: one post to the windows of its readers who are online.
+
+The dispatcher only cuts the follower list into chunks and writes them into the ledger; a chunk is a few scripts in Redis,
+sent together. Everything is idempotent: a chunk that runs twice leaves the same windows and the same receipt.
+
+Open posts go to home windows, restricted ones straight to the inboxes of those they are for. Posts for mentioned people
+or for a circle need no walk through the followers: their few readers are one chunk, looked up when it is delivered.
+"""
+
+import logging
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import Any
+
+from django.conf import settings
+from django.db import IntegrityError, transaction
+from django.db.models import F, QuerySet
+
+from apps.accounts.models import UserCounts
+from apps.events import leases
+from apps.events.actions import ring
+from apps.graph.circle_queries import circle_audience, circles_known
+from apps.graph.queries import exact_relations, follower_ids_between
+from apps.posts.models import OPEN, RESTRICTED, Mention, Post, Visibility
+from apps.timeline.cache import HOME, INBOX
+from apps.timeline.fanout import backfill, ledger, policy
+from apps.timeline.models import FanoutChunk, FanoutJob, Mode
+from apps.timeline.sources import second_level, sql
+from feedcache.ids import author_of
+from feedcache.redis_servers.connections import RedisError
+from feedcache.structures.home_window import Windows
+
+logger = logging.getLogger(__name__)
+
+ADDRESSED = (Visibility.MENTIONED, Visibility.CIRCLE)  # for a list of people, not for the followers
+NOW = timedelta()  # what is due is taken at once
+BULK = "fanout_bulk"  # the queue of large deliveries, behind all others
+NOTHING_OWED: leases.Receipt = {"expected": 0, "delivered": 0, "dormant": 0}
+
+
+def start_job(post_id: int) -> None:
+    """Write the delivery of a post into the ledger and begin with it; once, however often it is called."""
+    post = _delivered().filter(pk=post_id, deleted_at=None).first()
+    if post is None:
+        return
+    windows = _windows_for(post.visibility, policy.refresh().generation)
+    windows.push([post.author_id], [post_id])  # authors read their own posts
+    try:
+        job, chunks = _write_down(post)
+    except IntegrityError:  # it was written down before: the event comes again
+        _go_on(post, FanoutJob.objects.get(pk=post_id))
+    else:
+        _begin(post, job, chunks)
+
+
+def _begin(post: Post, job: FanoutJob, chunks: Sequence[FanoutChunk]) -> None:
+    if chunks:
+        leases.do(chunks, lambda chunk: _deliver_post(post, chunk, job.mode))
+    elif job.state != leases.State.PENDING:
+        return
+    elif post.visibility in ADDRESSED:
+        leases.do([job], _cut_here)
+    else:
+        ring("apps.timeline.tasks.cut_job", post.pk)
+
+
+def _go_on(post: Post, job: FanoutJob) -> None:
+    if job.state != leases.State.PENDING:
+        return
+    if post.visibility in ADDRESSED or job.followers <= settings.FANOUT_CHUNK_SIZE:
+        leases.work_off(FanoutJob, _cut_here, limit=1, only=[post.pk])
+    else:
+        ring("apps.timeline.tasks.cut_job", post.pk)
+
+
+def _write_down(post: Post) -> tuple[FanoutJob, list[FanoutChunk]]:
+    """A new job, with the mode in which the post goes out, for ever; one that is pulled is done with that.
+
+    A short list is cut at once, in the same transaction: its one chunk is held by whoever writes it down, and so is a post
+    for a few. Long lists are left to those who cut them. IntegrityError when the job is known.
+    """
+    with transaction.atomic():
+        mode = policy.mode_for(post.author_id, post.visibility)
+        is_addressed = post.visibility in ADDRESSED
+        fields = leases.held() if is_addressed else {}
+        job = FanoutJob(post=post, mode=mode, followers=_followers(post.author_id), **fields)
+        chunks: list[FanoutChunk] = []
+        if mode == Mode.PULL:
+            job.state = leases.State.DONE
+        elif not is_addressed and job.followers <= settings.FANOUT_CHUNK_SIZE:
+            chunks = ledger.cut_short(job, post.author_id)
+        job.save(force_insert=True)
+        FanoutChunk.objects.bulk_create(chunks)
+    return job, chunks
+
+
+def run_due(*, limit: int, only: list[int] | None = None, overdue: timedelta = NOW) -> int:
+    """Claim due chunks and deliver them; unless some are named, after the rest of the ledger's work; how many rows."""
+    others = 0
+    if only is None:
+        others += run_cuts(limit=limit, overdue=overdue)
+        others += backfill.run_cuts(limit=limit, overdue=overdue)
+        others += backfill.run_due(limit=limit, overdue=overdue)
+    return others + leases.work_off(FanoutChunk, _deliver, limit=limit, only=only, overdue=overdue)
+
+
+def run_cuts(*, limit: int, only: list[int] | None = None, overdue: timedelta = NOW) -> int:
+    """Claim due jobs and cut their follower lists to the end; how many were claimed."""
+    return leases.work_off(FanoutJob, _cut, limit=limit, only=only, overdue=overdue)
+
+
+def retry_dead(job_ids: list[int]) -> int:
+    """Give the dead chunks of jobs, and jobs that were not cut, five more tries, now; how many."""
+    jobs = leases.revive_dead(FanoutJob, pk__in=job_ids)
+    for job_id in jobs:
+        ring("apps.timeline.tasks.cut_job", job_id)
+    dead = leases.revive_dead(FanoutChunk, job__in=job_ids)
+    _ring(dead, queue=BULK)
+    return len(jobs) + len(dead)
+
+
+def discard_dead(job_ids: list[int]) -> int:
+    """Give the dead chunks of jobs up for good, and what was not cut of dead jobs; how many."""
+    jobs = FanoutJob.objects.filter(pk__in=job_ids, state=leases.State.DEAD)
+    return jobs.update(state=leases.State.DONE) + ledger.discard_dead(FanoutChunk, job_ids)
+
+
+def _cut_here(job: FanoutJob) -> None:
+    """What goes to few is delivered on the spot."""
+    post = _delivered().get(pk=job.pk)
+    if post.visibility in ADDRESSED:
+        chunk_ids = ledger.add_chunk(job, len(_addressees(post)))
+    else:
+        batches = ledger.batches(job, post.author_id)
+        chunk_ids = [chunk_id for batch in batches for chunk_id in batch.chunk_ids]
+    if chunk_ids:
+        run_due(limit=len(chunk_ids), only=chunk_ids)
+
+
+def _cut(job: FanoutJob) -> None:
+    post = _delivered().get(pk=job.pk)
+    if post.visibility in ADDRESSED:
+        _ring(ledger.add_chunk(job, len(_addressees(post))), queue=None)
+    elif post.deleted_at is None:
+        for batch in ledger.batches(job, post.author_id):
+            _ring(batch.chunk_ids, queue=BULK)
+
+
+def _ring(chunk_ids: Sequence[int], *, queue: str | None) -> None:
+    for chunk_id in chunk_ids:
+        ring("apps.timeline.tasks.deliver_chunk", chunk_id, queue=queue)
+
+
+def _deliver(chunk: FanoutChunk) -> leases.Receipt:
+    post: Any = _delivered().annotate(mode=F("fanout__mode")).get(pk=chunk.job_id)
+    return _deliver_post(post, chunk, post.mode)
+
+
+def _deliver_post(post: Post, chunk: FanoutChunk, mode: str) -> leases.Receipt:
+    readers = [] if post.deleted_at is not None else _readers(post, chunk)
+    windows = _windows_for(post.visibility, policy.refresh().generation)
+    delivered, dormant = windows.push(readers, [post.pk])
+    if not delivered + dormant:  # nobody is left, or the post was deleted, perhaps meanwhile
+        return NOTHING_OWED
+    receipt = {"expected": len(readers), "delivered": delivered, "dormant": dormant}
+    if mode == Mode.PUSH and settings.TIMELINE_SECOND_LEVEL:
+        with transaction.atomic():  # the dormant get a row: no receipt without them
+            second_level.push(post.author_id, chunk.first_edge, chunk.last_edge, post.pk)
+            leases.finish(chunk, receipt)
+    return receipt
+
+
+def _delivered() -> QuerySet[Post]:
+    return Post.objects.only("author", "visibility", "circle", "deleted_at")  # no text is needed
+
+
+def _windows_for(visibility: str, generation: int) -> Windows:
+    return HOME.of(generation) if visibility in OPEN else INBOX
+
+
+def _followers(author_id: int) -> int:
+    return UserCounts.objects.values_list("followers", flat=True).get(pk=author_id)
+
+
+def _readers(post: Post, chunk: FanoutChunk) -> Sequence[int] | Sequence[str]:
+    if post.visibility in ADDRESSED:
+        return _addressees(post)
+    first, last = chunk.first_edge, chunk.last_edge
+    return follower_ids_between(post.author_id, first_edge=first, last_edge=last)
+
+
+def _addressees(post: Post) -> list[int]:
+    """Whom an addressed post is for, besides its author: those in the circle, or those named who follow the author."""
+    if post.circle_id is not None:
+        readers = circle_audience(post.circle_id)
+    else:
+        named = list(Mention.objects.filter(post=post.pk).values_list("user_id", flat=True))
+        readers = exact_relations(post.author_id, named).followed_by
+    return sorted(readers - {post.author_id})
+
+
+def deliver_to_named(post_id: int) -> None:
+    """After an edit: a post for mentioned people may name followers it did not name before."""
+    edited = _delivered().filter(pk=post_id, deleted_at=None)
+    post = edited.filter(visibility=Visibility.MENTIONED).first()
+    if post is not None:
+        INBOX.push(_addressees(post), [post_id])
+
+
+def push_to_author(post: Post) -> None:
+    """Put a post into its author's own window at once; what Redis refuses is left to the job."""
+    try:
+        windows = _windows_for(post.visibility, policy.generation())
+        windows.push([post.author_id], [post.pk])
+    except RedisError as error:
+        logger.warning("own window of %s not reached, left to the job: %s", post.author_id, error)
+
+
+def follow_changed(reader_id: int, author_id: int) -> None:
+    """Bring a reader's windows in line with whether the author is followed now.
+
+    Events may arrive late and out of order, so the state is looked up and looked up again after the change.
+    """
+    policy.refresh()
+    for windows, visibilities in ((HOME, OPEN), (INBOX, RESTRICTED)):
+        if not windows.takes_pushes(reader_id):
+            continue
+        if author_id not in exact_relations(reader_id, [author_id]).following:
+            _withdraw(windows, reader_id, author_id)
+        if author_id in exact_relations(reader_id, [author_id]).following:
+            _backfill(windows, reader_id, author_id, visibilities)
+
+
+def _backfill(
+    windows: Windows, reader_id: int, author_id: int, visibilities: Sequence[str]
+) -> None:
+    # as many as a window holds: then a window with the sentinel still reaches the end, or loses it by trimming
+    ids = sql.newest_of_author(
+        author_id, reader_id, visibilities=visibilities, count=windows.length
+    )
+    windows.push([reader_id], ids, news=False)
+
+
+def _withdraw(windows: Windows, reader_id: int, author_id: int) -> None:
+    # the author is in the id; what came by a circle stays, whoever is followed
+    ids = [post_id for post_id in windows.ids(reader_id) if author_of(post_id) == author_id]
+    circled = Post.objects.filter(pk__in=ids, visibility=Visibility.CIRCLE)
+    windows.remove(reader_id, set(ids) - set(circled.values_list("pk", flat=True)))
+
+
+def circle_changed(reader_id: int, circle_id: int) -> None:
+    """Bring a reader's inbox in line with whether they belong to a circle now; looked up twice, as for follows."""
+    if not INBOX.takes_pushes(reader_id):
+        return
+    if not circles_known(reader_id, [circle_id]):
+        gone = Post.objects.filter(pk__in=INBOX.ids(reader_id), circle=circle_id)
+        others = gone.exclude(author=reader_id)  # authors keep what they wrote
+        INBOX.remove(reader_id, others.values_list("pk", flat=True))
+    if circles_known(reader_id, [circle_id]):
+        INBOX.push([reader_id], sql.newest_of_circle(circle_id, INBOX.length), news=False)

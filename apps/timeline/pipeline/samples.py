@@ -1,0 +1,56 @@
+"""Some of the home pages that were shown, left in Redis for whoever checks them: ids and bounds, no texts.
+
+One read in `AUDIT_SAMPLE_RATE` of a process; at most `KEPT`, for an hour. It never fails a page.
+"""
+
+import json
+import time
+from itertools import count
+from typing import Any
+
+from django.conf import settings
+
+from apps import deadline
+from apps.paging import Cursor, Page
+from feedcache.redis_servers.connections import RedisError, timelines
+
+KEY = "audit:reads"
+KEPT = 200
+TTL_SECONDS = 3600
+
+_reads = count(1)
+
+
+def note_home(viewer_id: int, cursor: Cursor, page: Page[Any]) -> None:
+    """Leave this read as a sample, if it is its turn; a page that went without a source is none."""
+    rate = settings.AUDIT_SAMPLE_RATE
+    if not rate or next(_reads) % rate or deadline.missing():
+        return
+    sample = {
+        "viewer": viewer_id,
+        "at": time.time(),
+        "max_id": cursor.max_id,
+        "since_id": cursor.since_id,
+        "min_id": cursor.min_id,
+        "limit": cursor.limit,
+        "ids": [item.id for item in page.items],
+        "older": page.older,
+        "newer": page.newer,
+    }
+    try:
+        pipeline = timelines().pipeline(transaction=False)
+        pipeline.lpush(KEY, json.dumps(sample))
+        pipeline.ltrim(KEY, 0, KEPT - 1)
+        pipeline.expire(KEY, TTL_SECONDS)
+        pipeline.execute()
+    except RedisError:
+        return
+
+
+def take_homes(most: int) -> list[dict[str, Any]]:
+    """Up to `most` samples, oldest first, which nobody else will get; none when Redis does not answer."""
+    try:
+        taken: Any = timelines().rpop(KEY, most)
+    except RedisError:
+        return []
+    return [json.loads(text) for text in taken or ()]

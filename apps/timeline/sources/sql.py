@@ -1,0 +1,319 @@
+"""Fan-out on read: ids straight from PostgreSQL, by range scans of the authors' outboxes.
+
+Used to rebuild a window, to page below it, and whenever Redis does not answer. Every function returns ids in reading
+order: newest first, or oldest first for an ascending cursor.
+"""
+
+from collections.abc import Collection, Sequence
+from typing import Any
+
+from django.db.models import F, Q, QuerySet
+from django.db.models.lookups import Exact
+
+from apps.graph.circle_queries import joined_ids, owned_ids
+from apps.lists.models import RepliesPolicy
+from apps.paging import Cursor
+from apps.posts.models import OPEN, RESTRICTED, Attachment, Mention, Post, Visibility
+from apps.sql import rows_of
+from feedcache.ids import MAX_AUTHOR_ID, MAX_ID, SEQUENCE_BITS
+
+NEARBY = 2_000  # posts of everybody that are looked through for a page: as dear as the newest posts of 100 followees
+
+_AUTHORS = "(SELECT followee_id AS author_id FROM graph_followee WHERE owner_id = %(reader)s UNION ALL SELECT %(reader)s) author"
+
+# One bounded index scan per author; `mentioned` posts only for those they name, circle posts by the circle.
+_OF_AUTHORS = f"""
+SELECT post.id
+FROM {_AUTHORS}
+CROSS JOIN LATERAL (
+    SELECT id FROM posts_post
+    WHERE author_id = author.author_id AND deleted_at IS NULL AND id < %(newest)s AND id > %(oldest)s AND {{kinds}}
+    ORDER BY id {{order}} LIMIT {{count}}
+) post
+"""  # noqa: S608 -- constants
+
+# Of each author the first post, and only of those whose first ones come first what follows. As many first ones as ids are
+# wanted: nothing beyond the last of them is on the page.
+_FIRST_OF_AUTHORS = f"""
+WITH head AS (
+    SELECT author.author_id, post.id
+    FROM {_AUTHORS}
+    CROSS JOIN LATERAL (
+        SELECT id FROM posts_post
+        WHERE author_id = author.author_id AND deleted_at IS NULL AND id < %(newest)s AND id > %(oldest)s AND {{kinds}}
+        ORDER BY id {{order}} LIMIT 1
+    ) post
+    ORDER BY post.id {{order}} LIMIT {{count}}
+), tail AS (
+    SELECT CASE WHEN count(*) < {{count}} THEN {{end}} ELSE {{beyond}} END AS id FROM head
+)
+SELECT post.id
+FROM head
+CROSS JOIN LATERAL (
+    SELECT id FROM posts_post
+    WHERE author_id = head.author_id AND deleted_at IS NULL AND {{kinds}}
+      AND {{between}}
+    ORDER BY id {{order}} LIMIT {{count}}
+) post
+"""  # noqa: S608 -- constants
+_DOWN = {
+    "order": "DESC",
+    "end": "%(oldest)s",
+    "beyond": "min(id) - 1",
+    "between": "id <= head.id AND id > (SELECT id FROM tail)",
+}
+_UP = {
+    "order": "ASC",
+    "end": "%(newest)s",
+    "beyond": "max(id) + 1",
+    "between": "id >= head.id AND id < (SELECT id FROM tail)",
+}
+_OPEN = "visibility IN ('public', 'unlisted')"
+_ADDRESSED = """(visibility = 'followers' OR author_id = %(reader)s OR (visibility = 'mentioned'
+           AND EXISTS (SELECT 1 FROM posts_mention m WHERE m.post_id = posts_post.id AND m.user_id = %(reader)s)))"""
+_IN_CIRCLE = """(circle_id IN (SELECT id FROM graph_circle WHERE owner_id = %(reader)s)
+           OR circle_id IN (SELECT circle_id FROM graph_circlemember WHERE member_id = %(reader)s))"""
+_ANSWERED = (
+    f"(reply_to_id >> {SEQUENCE_BITS} & {MAX_AUTHOR_ID})"  # whom a post answers: it is in the id
+)
+# NULL for a post that answers nothing. Who goes on with a thread of their own replies to nobody (Mastodon's rule).
+ANSWERS_ANOTHER = f"{_ANSWERED} <> author_id"
+# The list of visibilities is that of the index `post_restricted`.
+_RESTRICTED = f"visibility IN ('followers', 'mentioned', 'circle') AND {_ADDRESSED}"
+
+# One bounded index scan per circle, whoever wrote there: in shared circles also people who are not followed.
+_CIRCLES = """(
+    SELECT id AS circle_id FROM graph_circle WHERE owner_id = %(reader)s AND deleted_at IS NULL
+    UNION ALL
+    SELECT m.circle_id FROM graph_circlemember m JOIN graph_circle c ON c.id = m.circle_id
+    WHERE m.member_id = %(reader)s AND c.deleted_at IS NULL
+)"""
+_OF_CIRCLES = f"""
+UNION ALL
+SELECT post.id
+FROM {_CIRCLES} mine
+CROSS JOIN LATERAL (
+    SELECT id FROM posts_post
+    WHERE circle_id = mine.circle_id AND deleted_at IS NULL AND id < %(newest)s AND id > %(oldest)s
+      AND author_id <> %(reader)s
+    ORDER BY id {{order}} LIMIT {{count}}
+) post
+"""  # noqa: S608 -- constants
+_NEXT = "ORDER BY id {order} LIMIT {count}"
+_HOME_ALL = _FIRST_OF_AUTHORS.replace("{kinds}", f"({_OPEN} OR {_ADDRESSED})") + _OF_CIRCLES + _NEXT
+_HOME_OPEN = _FIRST_OF_AUTHORS.replace("{kinds}", _OPEN) + _NEXT
+_HOME_RESTRICTED = _OF_AUTHORS.replace("{kinds}", _RESTRICTED) + _OF_CIRCLES + _NEXT
+
+# Of the next posts of everybody those for the reader, as far as a page goes: one range of the key, and no probe of authors.
+_NEARBY = f"""
+SELECT id
+FROM (
+    SELECT id, author_id, visibility, circle_id, deleted_at FROM posts_post
+    WHERE id < %(newest)s AND id > %(oldest)s ORDER BY id {{order}} LIMIT {NEARBY}
+) posts_post
+WHERE deleted_at IS NULL AND (
+    (author_id = %(reader)s OR EXISTS (
+        SELECT 1 FROM graph_followee f WHERE f.owner_id = %(reader)s AND f.followee_id = posts_post.author_id))
+        AND ({_OPEN} OR {_ADDRESSED})
+    OR circle_id IS NOT NULL AND author_id <> %(reader)s AND circle_id IN {_CIRCLES})
+ORDER BY id {{order}} LIMIT {{count}}
+"""  # noqa: S608 -- constants
+
+# The tags that a reader follows, at most 200, one bounded scan each.
+_OF_TAGS = """
+SELECT DISTINCT bearing.post_id AS id
+FROM tags_tagfollow f
+CROSS JOIN LATERAL (
+    SELECT post_id FROM tags_taguse
+    WHERE tag_id = f.tag_id AND is_public AND post_id < %(newest)s AND post_id > %(oldest)s
+    ORDER BY post_id {order} LIMIT {count}
+) bearing
+WHERE f.user_id = %(reader)s
+ORDER BY id {order} LIMIT {count}
+"""
+
+# The open posts of some authors, one bounded scan each.
+_OPEN_OF_AUTHORS = """
+SELECT post.id
+FROM unnest(%(authors)s::bigint[]) author(id)
+CROSS JOIN LATERAL (
+    SELECT id FROM posts_post
+    WHERE author_id = author.id AND deleted_at IS NULL AND visibility IN ('public', 'unlisted')
+      AND id < %(newest)s AND id > %(oldest)s AND (%(replies)s OR NOT COALESCE({answers_another}, FALSE))
+    ORDER BY id {order} LIMIT {count}
+) post
+ORDER BY post.id {order} LIMIT {count}
+""".replace("{answers_another}", ANSWERS_ANOTHER)
+
+
+# The people of a list whom its owner still follows, one bounded scan each.
+_OF_LIST = f"""
+SELECT post.id
+FROM (
+    SELECT m.member_id AS author_id FROM lists_listmember m
+    JOIN graph_followee f ON f.owner_id = %(reader)s AND f.followee_id = m.member_id
+    WHERE m.user_list_id = %(list)s
+) author
+CROSS JOIN LATERAL (
+    SELECT id FROM posts_post
+    WHERE author_id = author.author_id AND deleted_at IS NULL AND id < %(newest)s AND id > %(oldest)s
+      AND ({_OPEN} OR {_ADDRESSED} OR (visibility = 'circle' AND {_IN_CIRCLE}))
+      AND (reply_to_id IS NULL OR {_ANSWERED} IN (author.author_id, %(reader)s) {{replies}})
+    ORDER BY id {{order}} LIMIT {{count}}
+) post
+"""  # noqa: S608 -- constants
+_LISTED_REPLIES = {
+    RepliesPolicy.NONE: "",
+    RepliesPolicy.LIST: f"OR {_ANSWERED} IN (SELECT member_id FROM lists_listmember WHERE user_list_id = %(list)s)",  # noqa: S608 -- constants
+    RepliesPolicy.FOLLOWED: f"OR {_ANSWERED} IN (SELECT followee_id FROM graph_followee WHERE owner_id = %(reader)s)",  # noqa: S608 -- constants
+}
+
+
+def home_ids(reader_id: int, cursor: Cursor, count: int) -> list[int]:
+    """Up to `count` ids of a home timeline inside the cursor's bounds."""
+    return _run(_HOME_ALL, cursor, count, reader=reader_id)
+
+
+def home_ids_nearby(reader_id: int, cursor: Cursor, count: int) -> list[int]:
+    """The first of them, up to `count`: as many as there are among the next posts of everybody. Fewer say nothing of the rest."""
+    return _run(_NEARBY, cursor, count, reader=reader_id)
+
+
+def open_home_ids(reader_id: int, cursor: Cursor, count: int) -> list[int]:
+    """Those of them that are open: what the second level keeps."""
+    return _run(_HOME_OPEN, cursor, count, reader=reader_id)
+
+
+def restricted_home_ids(reader_id: int, cursor: Cursor, count: int) -> list[int]:
+    """Those of them that are restricted: what an inbox is built from."""
+    return _run(_HOME_RESTRICTED, cursor, count, reader=reader_id)
+
+
+def list_ids(
+    reader_id: int, list_id: int, policy: RepliesPolicy, cursor: Cursor, count: int
+) -> list[int]:
+    """Up to `count` ids of what the people in a reader's list said, as far as the reader may see it."""
+    query = _OF_LIST.replace("{replies}", _LISTED_REPLIES[policy]) + _NEXT
+    return _run(query, cursor, count, reader=reader_id, list=list_id)
+
+
+def followed_tag_ids(reader_id: int, cursor: Cursor, count: int) -> list[int]:
+    """Up to `count` ids of the public posts with the tags that a reader follows."""
+    return _run(_OF_TAGS, cursor, count, reader=reader_id)
+
+
+def open_ids(
+    author_ids: Sequence[int], cursor: Cursor, count: int, *, replies: bool = True
+) -> list[int]:
+    """Up to `count` ids of the public and unlisted posts of some authors."""
+    return _run(_OPEN_OF_AUTHORS, cursor, count, authors=list(author_ids), replies=replies)
+
+
+def author_ids(
+    author_id: int,
+    reader_id: int | None,
+    *,
+    follows: bool,
+    cursor: Cursor,
+    count: int,
+    only: Q | None = None,
+) -> list[int]:
+    """Up to `count` ids of an author's posts that a reader may see, and that `only` admits."""
+    rows = Post.objects.filter(author=author_id, deleted_at=None)
+    if author_id != reader_id:
+        rows = rows.filter(_allowed(reader_id, follows=follows))
+    return _ids(rows.filter(only) if only else rows, cursor, count)
+
+
+def newest_of_author(
+    author_id: int, reader_id: int, *, visibilities: Collection[str], count: int
+) -> list[int]:
+    """The newest ids of an author's posts of some visibilities that a follower may see."""
+    rows = Post.objects.filter(author=author_id, deleted_at=None, visibility__in=visibilities)
+    return _ids(rows.filter(_allowed(reader_id, follows=True)), Cursor(), count)
+
+
+def open_between(author_id: int, oldest: int, newest: int, count: int) -> list[int]:
+    """Up to `count` ids of an author's open posts between two ids, newest first."""
+    rows = Post.objects.filter(author=author_id, deleted_at=None, visibility__in=OPEN)
+    return _ids(rows, Cursor(max_id=newest, since_id=oldest), count)
+
+
+def newest_of_circle(circle_id: int, count: int) -> list[int]:
+    """The newest ids of the posts to a circle."""
+    return _ids(Post.objects.filter(circle=circle_id, deleted_at=None), Cursor(), count)
+
+
+def _allowed(reader_id: int | None, *, follows: bool) -> Q:
+    allowed = Q(visibility__in=OPEN)
+    if follows:
+        allowed |= Q(visibility=Visibility.FOLLOWERS)
+    if reader_id is not None:
+        allowed |= Q(pk__in=Mention.objects.filter(user=reader_id).values("post_id"))
+        allowed |= Q(circle__in=joined_ids(reader_id)) | Q(circle__in=owned_ids(reader_id))
+    return allowed
+
+
+def public_ids(cursor: Cursor, count: int, *, only_media: bool = False) -> list[int]:
+    """Up to `count` ids of all public posts; reposts are left to those who follow the reposter."""
+    if only_media:
+        return _pictured_ids(cursor, count)
+    rows = Post.objects.filter(deleted_at=None, visibility=Visibility.PUBLIC)
+    return _ids(rows.exclude(kind="repost"), cursor, count)
+
+
+def _pictured_ids(cursor: Cursor, count: int) -> list[int]:
+    """From the pictures: posts that have none are not looked through."""
+    rows = Attachment.objects.filter(
+        post__gt=cursor.floor,
+        post__lt=_newest(cursor),
+        post__deleted_at=None,
+        post__visibility=Visibility.PUBLIC,
+    )
+    order = "post_id" if cursor.ascending else "-post_id"
+    return list(rows.order_by(order).values_list("post_id", flat=True).distinct()[:count])
+
+
+def reply_ids(post_id: int, cursor: Cursor, count: int) -> list[int]:
+    """Up to `count` ids of the direct replies to a post."""
+    return _ids(Post.objects.filter(reply_to=post_id, deleted_at=None), cursor, count)
+
+
+def restricted_ids(
+    author_id: int,
+    reader_id: int,
+    *,
+    follows: bool,
+    cursor: Cursor,
+    count: int,
+    replies: bool = True,
+) -> list[int]:
+    """Up to `count` ids of an author's posts that are not for everybody, but for this reader."""
+    # the list of visibilities is that of the index `post_restricted`
+    rows = Post.objects.filter(author=author_id, deleted_at=None, visibility__in=RESTRICTED)
+    if author_id != reader_id:
+        rows = rows.filter(_allowed(reader_id, follows=follows))
+    return _ids(rows if replies else rows.filter(answers_nobody_else()), cursor, count)
+
+
+def answers_nobody_else() -> Q:
+    """Posts that answer nothing, or a post of the same author: what a profile shows without replies."""
+    answered = F("reply_to_id").bitrightshift(SEQUENCE_BITS).bitand(MAX_AUTHOR_ID)
+    return Q(reply_to=None) | Q(Exact(answered, F("author_id")))
+
+
+def _run(query: str, cursor: Cursor, count: int, **values: Any) -> list[int]:
+    values |= {"newest": _newest(cursor), "oldest": cursor.floor}
+    ways = _UP if cursor.ascending else _DOWN
+    return [row[0] for row in rows_of(query.format(count=count, **ways), values)]
+
+
+def _ids(rows: QuerySet[Post], cursor: Cursor, count: int) -> list[int]:
+    bounded = rows.filter(pk__lt=_newest(cursor), pk__gt=cursor.floor)
+    return list(
+        bounded.order_by("pk" if cursor.ascending else "-pk").values_list("pk", flat=True)[:count]
+    )
+
+
+def _newest(cursor: Cursor) -> int:
+    return MAX_ID if cursor.max_id is None else cursor.max_id

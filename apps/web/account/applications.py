@@ -1,0 +1,115 @@
+"""Pages about applications: may this one act for me, and which do."""
+
+import re
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+from django.contrib import messages
+from django.http import HttpResponse, HttpResponseBase
+from django.shortcuts import render
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_POST, require_safe
+from oauth2_provider.exceptions import FatalClientError, OAuthToolkitError
+from oauth2_provider.http import OAuth2ResponseRedirect
+from oauth2_provider.oauth2_backends import get_oauthlib_core
+
+from apps.http.requests import MemberVisit, SeeOther, page, signed_in_only
+from apps.http.verification import second_factor_shown
+from apps.oauth.actions import end_access
+from apps.oauth.models import OUT_OF_BAND, Application
+from apps.oauth.provider import Scopes
+from apps.oauth.queries import connections_of
+
+_SOURCE = re.compile(r"[a-z][a-z0-9+.-]*:(//[\w.:\[\]-]+)?", re.ASCII | re.IGNORECASE)
+
+
+@page
+@signed_in_only
+@second_factor_shown
+def authorize(request: MemberVisit) -> HttpResponseBase:
+    """Ask the reader whether a program may act for them; what it asks is in the address, for the answer too."""
+    core = get_oauthlib_core()
+    try:
+        scopes, credentials = core.validate_authorization_request(request)
+    except OAuthToolkitError as error:
+        return _refused(request, error)
+    application = credentials.pop("request").client
+    if request.method != "POST":
+        return _question(request, application, scopes, credentials["redirect_uri"])
+    try:
+        address, _headers, _body, _status = core.create_authorization_response(
+            request, scopes, credentials, allow="allow" in request.POST
+        )
+    except OAuthToolkitError as error:
+        return _refused(request, error, application)
+    if credentials["redirect_uri"] == OUT_OF_BAND:
+        return _code(request, application, parse_qs(urlsplit(address).query)["code"][0])
+    return _sent(address, application)
+
+
+@require_safe
+@signed_in_only
+def applications(request: MemberVisit) -> HttpResponseBase:
+    """The programs that may act for the reader."""
+    context = {
+        "connections": connections_of(request.user.pk),
+        "here": "settings",
+        "tab": "applications",
+        "no_fab": True,
+    }
+    return render(request, "oauth/applications.html", context)
+
+
+@require_POST
+@signed_in_only
+def revoke(request: MemberVisit, application_id: int) -> HttpResponseBase:
+    """End what a program may do."""
+    end_access(request.user.pk, application_id)
+    messages.success(request, _("Revoked."))
+    return SeeOther("/settings/applications")
+
+
+def _question(
+    request: MemberVisit, application: Application, scopes: list[str], redirect_uri: str
+) -> HttpResponse:
+    words = Scopes().get_all_scopes()
+    context = {
+        "application": application,
+        "wishes": [words[name] for name in scopes],
+        "host": "" if redirect_uri == OUT_OF_BAND else urlsplit(redirect_uri).hostname,
+        "address": request.get_full_path(),
+    }
+    response = render(request, "oauth/authorize.html", context)
+    response.headers["Cache-Control"] = "no-store"
+    # the form is answered by a redirect to the program, which browsers hold to be an action of the form
+    source = _SOURCE.match(redirect_uri)
+    if source:
+        response._csp_update = {"form-action": [source[0]]}  # type: ignore[attr-defined]  # noqa: SLF001 -- as csp's own decorator does
+    return response
+
+
+def _code(request: MemberVisit, application: Application, code: str) -> HttpResponse:
+    response = render(request, "oauth/code.html", {"application": application, "code": code})
+    response.headers["Cache-Control"] = "no-store"
+    return response
+
+
+def _refused(
+    request: MemberVisit, error: OAuthToolkitError, application: Application | None = None
+) -> HttpResponseBase:
+    """Tell the program, if it is known and its address is one it registered; else tell the reader."""
+    reason: Any = error.oauthlib_error
+    address = reason.redirect_uri or ""
+    if application is None and not isinstance(error, FatalClientError):
+        application = Application.objects.filter(client_id=reason.client_id or "").first()
+    if address == OUT_OF_BAND or not (application and application.redirect_uri_allowed(address)):
+        denied = reason.error == "access_denied"
+        context = {"reason": "" if denied else reason.description or reason.error}
+        return render(request, "oauth/refused.html", context, status=200 if denied else 400)
+    return _sent(reason.in_uri(address), application)
+
+
+def _sent(address: str, application: Application) -> HttpResponse:
+    """On to the program; the library refuses schemes that it did not register."""
+    answer: HttpResponse = OAuth2ResponseRedirect(address, application.get_allowed_schemes())
+    return answer

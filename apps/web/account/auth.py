@@ -1,0 +1,189 @@
+"""Pages to come in by and to leave: join, log in, log out, passwords."""
+
+from collections.abc import Callable
+from typing import Any
+from urllib.parse import urlencode
+
+from django.conf import settings
+from django.contrib import messages
+from django.contrib.auth import authenticate, logout
+from django.contrib.auth import views as auth
+from django.http import HttpResponse, HttpResponseBase, HttpResponseRedirect
+from django.shortcuts import redirect
+from django.urls import reverse
+from django.utils.encoding import force_bytes
+from django.utils.http import urlsafe_base64_encode
+from django.utils.translation import gettext as _
+from django.views.decorators.debug import sensitive_post_parameters
+from django.views.decorators.http import require_POST
+
+from apps.accounts.actions import register
+from apps.accounts.devices import known_device, remember_device
+from apps.accounts.logins import remember_login
+from apps.accounts.models import User
+from apps.accounts.passkeys import work_here
+from apps.errors import Invalid
+from apps.http.requests import (
+    MemberVisit,
+    SeeOther,
+    Visit,
+    client_address,
+    next_address,
+    page,
+    session_origin,
+    signed_in_only,
+    viewer_of,
+)
+from apps.http.verification import begin_session, forget_pending
+from apps.throttling import SITE, Guess, Origin, begin_guess, check_rate_limit, check_sign_up
+from apps.web.forms.accounts import (
+    JoinForm,
+    LoginForm,
+    NewPasswordForm,
+    ResetForm,
+    form_page,
+    show_refusal,
+)
+
+
+@sensitive_post_parameters("password")
+@page
+def join(request: Visit) -> HttpResponseBase:
+    """Make an account and be logged in."""
+    if viewer_of(request):
+        return redirect("front")
+    form = JoinForm(request.POST or None)
+    if request.method == "POST" and form.is_valid():
+        check_sign_up(client_address(request))
+        try:
+            user = register(**form.cleaned_data)
+        except Invalid as refusal:
+            show_refusal(form, refusal)
+        else:
+            return finish_login(request, user, to=_after_joining(request, user))
+    return _entry_page(request, "accounts/join.html", form)
+
+
+@sensitive_post_parameters("password")
+@page
+def log_in(request: Visit) -> HttpResponseBase:
+    """Log in with handle or e-mail. Counted before the password is looked at; only failures use up the limits."""
+    if viewer_of(request):
+        return redirect(next_address(request))
+    forget_pending(request)
+    form = LoginForm(request.POST or None)
+    if request.method == "POST" and form.is_valid():
+        name = form.cleaned_data["username"].strip().removeprefix("@").lower()
+        guess = begin_guess(name, _origin(request, lambda user: name in {user.handle, user.email}))
+        user = authenticate(request, username=name, password=form.cleaned_data["password"])
+        if isinstance(user, User):
+            return finish_login(request, user, guess)
+        form.add_error(None, _("Handle or password is wrong."))
+    return _entry_page(request, "accounts/login.html", form)
+
+
+def finish_login(
+    request: Visit, user: User, guess: Guess | None = None, *, to: str = ""
+) -> HttpResponseBase:
+    """After the right password, which is no failed guess: on to the second factor of who has one, else in."""
+    if guess is not None:
+        guess.give_back()
+    return begin_session(request, user, to or next_address(request))
+
+
+@require_POST
+def log_out(request: Visit) -> HttpResponseBase:
+    """End the session."""
+    logout(request)
+    return SeeOther("/")
+
+
+class PasswordChange(auth.PasswordChangeView):
+    """Django's own, which counts guesses of the old password."""
+
+    form_class = NewPasswordForm
+
+    def get_form_kwargs(self) -> dict[str, Any]:
+        """Who guesses."""
+        return {**super().get_form_kwargs(), "origin": session_origin(self.request)}
+
+
+@sensitive_post_parameters()
+@page
+@signed_in_only
+def password_change(request: MemberVisit) -> HttpResponseBase:
+    """A new password, for who knows the old one."""
+    view = PasswordChange.as_view(
+        template_name="accounts/password_change.html",
+        success_url="/settings/account",
+        extra_context={"here": "settings", "tab": "account", "no_fab": True},
+    )
+    response = view(request)
+    if response.status_code == HttpResponseRedirect.status_code:
+        # its session has a new key, and all others have ended
+        remember_login(request, request.user)
+        remember_device(request, response, request.user)
+    return _finish(response, request, _("Your password is changed."))
+
+
+@page
+def password_reset(request: Visit) -> HttpResponseBase:
+    """Send a link to the address of an account; says and does the same whether there is one."""
+    if request.method == "POST":
+        check_rate_limit("password_reset", client_address(request))
+        check_rate_limit("password_reset_site", SITE, cost=0)  # the worker counts what was nobody's
+    view = auth.PasswordResetView.as_view(
+        template_name="accounts/password_reset.html", form_class=ResetForm, success_url="/login"
+    )
+    said = _("If an account has this address, a link to a new password is on its way.")
+    return _finish(view(request), request, said)
+
+
+@sensitive_post_parameters()
+@page
+def password_reset_confirm(request: Visit, uidb64: str, token: str) -> HttpResponseBase:
+    """A new password, for who has the link. Wrong links are counted as wrong passwords are."""
+    guess = begin_guess(
+        f"reset {uidb64}",
+        _origin(request, lambda user: urlsafe_base64_encode(force_bytes(user.pk)) == uidb64),
+    )
+    view = auth.PasswordResetConfirmView.as_view(
+        template_name="accounts/password_reset_confirm.html", success_url="/login"
+    )
+    said = _("Your password is changed. Log in with it.")
+    response = view(request, uidb64=uidb64, token=token)
+    context = getattr(response, "context_data", None) or {"validlink": True}  # else a redirect
+    if context["validlink"]:
+        guess.give_back()
+    return _finish(response, request, said)
+
+
+def _origin(request: Visit, is_of: Callable[[User], bool]) -> Origin:
+    """From where a visitor guesses; with the device if the account in question knows it."""
+    device = known_device(request)
+    known = device.key if device and is_of(device.user) else ""
+    return Origin(client_address(request), known)
+
+
+def _after_joining(request: Visit, user: User) -> str:
+    """Where a new account goes first: to its unconfirmed address, if there is one to confirm."""
+    if not (settings.EMAIL_CONFIRMATION_REQUIRED and user.pending_email):
+        return ""
+    return f"{reverse('email_pending')}?{urlencode({'next': next_address(request)})}"
+
+
+def _entry_page(request: Visit, template: str, form: Any) -> HttpResponse:
+    context = {"form": form, "next": next_address(request), "work_here": work_here(request)}
+    return form_page(request, template, context, form)
+
+
+def _finish(response: HttpResponseBase, request: Visit, said: str) -> HttpResponseBase:
+    """Django's own views answer a form with 302 or 200; here it is 303, with a word to say, or 422."""
+    if request.method != "POST":
+        return response
+    if response.status_code == HttpResponseRedirect.status_code:
+        messages.success(request, said)
+        response.status_code = SeeOther.status_code
+    else:
+        response.status_code = 422
+    return response

@@ -1,0 +1,46 @@
+"""Pages about the e-mail address that waits to be confirmed."""
+
+from django.contrib import messages
+from django.http import HttpResponseBase
+from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
+
+from apps.accounts.emails import confirm_email, send_confirmation, user_to_confirm
+from apps.http.requests import (
+    MemberVisit,
+    SeeOther,
+    Visit,
+    client_address,
+    next_address,
+    page,
+    signed_in_only,
+)
+from apps.throttling import Origin, begin_guess
+
+
+@page
+@signed_in_only
+def pending(request: MemberVisit) -> HttpResponseBase:
+    """Confirm your address: where the link went, and a button to send it once more."""
+    if not request.user.pending_email:
+        return redirect("settings_account")
+    if request.method == "POST":
+        send_confirmation(request.user)
+        messages.success(request, _("Sent. It may take some minutes."))
+        return SeeOther(request.get_full_path())
+    context = {"address": request.user.pending_email, "next": next_address(request)}
+    return render(request, "accounts/email_pending.html", context)
+
+
+@page
+def confirm(request: Visit, token: str) -> HttpResponseBase:
+    """What the link in the mail leads to. A button confirms: programs that look at links in mails press none."""
+    guess = begin_guess(f"confirm {token}", Origin(client_address(request)))
+    found = user_to_confirm(token)
+    guess.give_back()
+    if request.method == "POST":
+        user = confirm_email(token)
+        messages.success(request, _("Your address is confirmed."))
+        return SeeOther("/" if request.user == user else "/login")
+    context = {"address": found.pending_email, "handle": found.handle}
+    return render(request, "accounts/email_confirm.html", context)

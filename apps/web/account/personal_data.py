@@ -1,0 +1,83 @@
+"""Pages under settings: take along what is yours; delete the account."""
+
+from django.contrib import messages
+from django.contrib.auth import logout
+from django.http import FileResponse, HttpResponse, HttpResponseBase
+from django.shortcuts import render
+from django.utils.translation import gettext as _
+from django.views.decorators.debug import sensitive_post_parameters
+from django.views.decorators.http import require_safe
+
+from apps.errors import Invalid, NotAllowed, NotFound
+from apps.events.leases import State
+from apps.http.requests import (
+    MemberVisit,
+    SeeOther,
+    page,
+    session_origin,
+    signed_in_only,
+)
+from apps.privacy.archive import private_storage
+from apps.privacy.erasure import delete_account
+from apps.privacy.export import newest_export, own_export, request_export
+from apps.web.forms.accounts import form_page, show_refusal
+from apps.web.forms.personal_data import DeleteAccountForm
+
+STOP_POLLING = 286
+
+
+@page
+@signed_in_only
+def export(request: MemberVisit) -> HttpResponseBase:
+    """Ask for an archive, see how far it is, download it."""
+    if request.method == "POST":
+        request_export(request.user)
+        return SeeOther(request.path)
+    found = newest_export(request.user)
+    context = {"export": found, "here": "settings", "tab": "export", "no_fab": True}
+    if request.htmx:
+        waiting = found is not None and found.state == State.PENDING
+        status = 200 if waiting else STOP_POLLING
+        return render(request, "personal/_export.html", context, status=status)
+    return render(request, "personal/export.html", context)
+
+
+@require_safe
+@signed_in_only
+def download(request: MemberVisit, number: int) -> HttpResponseBase:
+    """The archive, for its owner and nobody else, until its time is over."""
+    found = own_export(request.user, number)
+    try:
+        file = private_storage().open(found.name)
+    except FileNotFoundError:
+        raise NotFound(_("This archive isn't here any more. You can ask for a new one.")) from None
+    name = f"{request.user.handle}-{found.created_at:%Y-%m-%d}.zip"
+    response = FileResponse(file, as_attachment=True, filename=name, content_type="application/zip")
+    response.headers["Cache-Control"] = "private, no-store"
+    return response
+
+
+@sensitive_post_parameters("password")
+@page
+@signed_in_only
+def delete(request: MemberVisit) -> HttpResponseBase:
+    """Delete the account."""
+    form = DeleteAccountForm(request.POST or None)
+    if request.method == "POST" and form.is_valid():
+        try:
+            delete_account(
+                request.user,
+                password=form.cleaned_data["password"],
+                origin=session_origin(request),
+            )
+        except Invalid as refusal:
+            show_refusal(form, refusal)
+        except NotAllowed as refusal:
+            form.add_error(None, refusal.message)
+        else:
+            logout(request)
+            messages.success(request, _("Your account is deleted. It may take some minutes until everything is gone."))  # fmt: skip
+            return SeeOther("/")
+    context = {"form": form, "here": "settings", "tab": "account", "no_fab": True}
+    response: HttpResponse = form_page(request, "personal/delete.html", context, form)
+    return response

@@ -1,0 +1,130 @@
+"""Pages of who may follow, and of whom and what one does not want to read: settings, follow requests, mute, languages."""
+
+from collections.abc import Callable
+from typing import Any
+
+from django.contrib import messages
+from django.http import HttpResponse, HttpResponseBase
+from django.shortcuts import render
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from django.views.decorators.http import require_POST, require_safe
+
+from apps.accounts.actions import set_locked
+from apps.accounts.models import User
+from apps.accounts.queries import user_by_handle
+from apps.errors import NotFound
+from apps.graph.actions import follow_user, mute_user
+from apps.graph.relationships import (
+    blocked_page,
+    muted_page,
+    relationships,
+    requests_count,
+    requests_page,
+)
+from apps.graph.request_actions import approve_request, reject_request
+from apps.http.requests import MemberVisit, SeeOther, next_address, page, signed_in_only
+from apps.paging import Cursor
+from apps.web.forms.accounts import form_page
+from apps.web.forms.graph import LanguagesForm, MuteForm, PrivacyForm
+
+ANSWERS: dict[str, Callable[[User, User], None]] = {
+    "approve": approve_request,
+    "reject": reject_request,
+}
+_SAID = {
+    "approve": gettext_lazy("@%(handle)s follows you now."),
+    "reject": gettext_lazy("The request of @%(handle)s is gone."),
+}
+
+
+@page
+@signed_in_only
+def privacy(request: MemberVisit) -> HttpResponseBase:
+    """Whether others have to ask before they follow; the way to the lists below."""
+    form = PrivacyForm(request.POST or None, initial={"is_locked": request.user.is_locked})
+    if request.method == "POST":
+        form = PrivacyForm(request.POST)  # without a tick nothing is sent at all
+        form.full_clean()
+        set_locked(request.user, locked=form.cleaned_data["is_locked"])
+        messages.success(request, _("Saved."))
+        return SeeOther(request.path)
+    waiting = requests_count(request.user)
+    return _settings(request, "graph/privacy.html", form=form, waiting=waiting)
+
+
+@require_safe
+@signed_in_only
+def blocked(request: MemberVisit) -> HttpResponseBase:
+    """Whom one has blocked."""
+    found = blocked_page(request.user, Cursor.from_query(request.GET))
+    rows = [(person, None) for person in found.items]
+    return _settings(request, "graph/severed.html", page=found, rows=rows, verb="unblock")
+
+
+@require_safe
+@signed_in_only
+def muted(request: MemberVisit) -> HttpResponseBase:
+    """Whom one has muted, and until when."""
+    found = muted_page(request.user, Cursor.from_query(request.GET))
+    return _settings(request, "graph/severed.html", page=found, rows=found.items, verb="unmute")
+
+
+@require_safe
+@signed_in_only
+def follow_requests(request: MemberVisit) -> HttpResponseBase:
+    """Who asks to follow."""
+    found = requests_page(request.user, Cursor.from_query(request.GET))
+    return render(request, "graph/requests.html", {"page": found, "here": "notifications"})
+
+
+@require_POST
+@signed_in_only
+def answer(request: MemberVisit, handle: str, verb: str) -> HttpResponseBase:
+    """Let somebody who asked follow, or not."""
+    other = user_by_handle(handle)
+    ANSWERS[verb](request.user, other)
+    messages.success(request, _SAID[verb] % {"handle": other.handle})
+    return SeeOther(next_address(request, "/follow_requests"))
+
+
+@page
+@signed_in_only
+def mute(request: MemberVisit, handle: str) -> HttpResponseBase:
+    """Ask for how long, then mute; a bare POST mutes for good."""
+    other = user_by_handle(handle)
+    back, form = next_address(request, other.url), MuteForm(request.POST or None)
+    if request.method == "POST":
+        form = MuteForm(request.POST)
+        if form.is_valid():
+            mute_user(request.user, other, **form.terms())
+            messages.success(request, _("@%(handle)s is muted.") % {"handle": other.handle})
+            return SeeOther(back)
+    context = {"person": other, "back": back, "form": form, "no_fab": True}
+    return form_page(request, "graph/mute.html", context, form)
+
+
+@page
+@signed_in_only
+def languages(request: MemberVisit, handle: str) -> HttpResponseBase:
+    """In which languages the viewer wants the posts of somebody they follow, or have asked to."""
+    other = user_by_handle(handle)
+    standing = relationships(request.user.pk, [other.pk])[0]
+    if not (standing.following or standing.requested):
+        raise NotFound(_("You don't follow this account."))
+    form = LanguagesForm(
+        request.POST if request.method == "POST" else None, chosen=standing.languages
+    )
+    # no box at all is an answer too: all languages
+    if request.method == "POST" and form.is_valid():
+        follow_user(request.user, other, languages=form.cleaned_data["languages"])
+        messages.success(request, _("Saved."))
+        return SeeOther(other.url)
+    context = {"person": other, "form": form, "no_fab": True}
+    return form_page(request, "graph/languages.html", context, form)
+
+
+def _settings(request: MemberVisit, template: str, **context: Any) -> HttpResponse:
+    return render(
+        request, template, {"here": "settings", "tab": "privacy", "no_fab": True, **context}
+    )

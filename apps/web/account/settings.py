@@ -1,0 +1,250 @@
+"""Pages of settings: profile, appearance, account."""
+
+from typing import Any
+
+from django.conf import settings
+from django.contrib import messages
+from django.http import HttpResponse, HttpResponseBase
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.utils.translation import override
+from django.views.decorators.debug import sensitive_post_parameters
+from django.views.decorators.http import require_POST
+
+from apps.accounts.actions import (
+    issue_token,
+    remove_avatar,
+    remove_header,
+    revoke_token,
+    update_appearance,
+    update_profile,
+    update_reading,
+    update_writing,
+)
+from apps.accounts.emails import change_email
+from apps.accounts.logins import end_session, sessions_of
+from apps.accounts.models import User
+from apps.accounts.queries import tokens_of
+from apps.errors import Invalid
+from apps.http.requests import (
+    MemberVisit,
+    SeeOther,
+    Visit,
+    next_address,
+    page,
+    session_origin,
+    signed_in_only,
+    viewer_of,
+)
+from apps.http.verification import second_factor_shown
+from apps.web.forms.accounts import (
+    AppearanceForm,
+    EmailForm,
+    ProfileForm,
+    QuickAppearanceForm,
+    ReadingForm,
+    TokenForm,
+    WritingForm,
+    form_page,
+    show_refusal,
+)
+
+PROFILE = ("display_name", "bio", "lines", "is_bot", "avatar", "header")
+YEAR = 365 * 24 * 3600
+NEW_TOKEN = "new_access_token"  # noqa: S105 -- the name of a session entry
+
+
+@page
+@signed_in_only
+def profile(request: MemberVisit) -> HttpResponseBase:
+    """Name, bio, lines and pictures."""
+    user = request.user
+    said = {
+        "display_name": user.display_name,
+        "bio": user.bio,
+        "lines": "\n".join(f"{name}: {value}" for name, value in user.lines),
+        "is_bot": user.is_bot,
+    }
+    form = ProfileForm(request.POST or None, request.FILES or None, initial=said)
+    if request.method == "POST" and form.is_valid():
+        data = form.cleaned_data
+        try:
+            update_profile(user, **{name: data[name] for name in PROFILE})
+        except Invalid as refusal:
+            show_refusal(form, refusal, {"fields": "lines"})
+        else:
+            if data["remove_avatar"]:
+                remove_avatar(user)
+            if data["remove_header"]:
+                remove_header(user)
+            return _saved(request)
+    return _settings(request, "accounts/settings_profile.html", form, tab="profile")
+
+
+@page
+@signed_in_only
+def appearance(request: MemberVisit) -> HttpResponseBase:
+    """Theme, text size and language."""
+    user = request.user
+    said = {"theme": user.theme, "text_size": user.text_size, "language": user.interface_language}
+    form = AppearanceForm(request.POST or None, initial=said)
+    if request.method == "POST" and form.is_valid():
+        data = form.cleaned_data
+        update_appearance(
+            user,
+            theme=data["theme"],
+            text_size=data["text_size"],
+            interface_language=data["language"],
+        )
+        with override(data["language"] or None):  # the next page speaks the new language
+            response = _saved(request)
+        return _keep_in_cookies(response, language=data["language"], theme=data["theme"])
+    return _settings(request, "accounts/settings_appearance.html", form, tab="appearance")
+
+
+@page
+@signed_in_only
+def writing(request: MemberVisit) -> HttpResponseBase:
+    """For whom new posts are, what is asked before they are sent, and the keys."""
+    names = ("post_visibility", "post_sensitive", "asks_for_alt", "keys")
+    said = {name: getattr(request.user, name) for name in names}
+    form = WritingForm(request.POST or None, initial=said)
+    if request.method == "POST" and form.is_valid():
+        update_writing(request.user, **form.cleaned_data)
+        return _saved(request)
+    return _settings(request, "accounts/settings_writing.html", form, tab="writing")
+
+
+@page
+@signed_in_only
+def reading(request: MemberVisit) -> HttpResponseBase:
+    """Room and loading."""
+    user = request.user
+    form = ReadingForm(
+        request.POST or None,
+        initial={name: getattr(user, name) for name in ReadingForm.base_fields},
+    )
+    if request.method == "POST" and form.is_valid():
+        update_reading(user, **form.cleaned_data)
+        return _saved(request)
+    return _settings(request, "accounts/settings_reading.html", form, tab="reading")
+
+
+@require_POST
+def quick_appearance(request: Visit) -> HttpResponseBase:
+    """A language or a theme from the footer: kept in a cookie, and in the account of who has one."""
+    form, user = QuickAppearanceForm(request.POST), viewer_of(request)
+    response = SeeOther(next_address(request))
+    if not form.is_valid():
+        return response
+    language, theme = form.cleaned_data["language"], form.cleaned_data["theme"]
+    if user:
+        update_appearance(
+            user,
+            theme=theme or user.theme,
+            text_size=user.text_size,
+            interface_language=language or user.interface_language,
+        )
+    return _keep_in_cookies(response, language=language, theme=theme)
+
+
+@sensitive_post_parameters("password")
+@page
+@signed_in_only
+def account(request: MemberVisit) -> HttpResponseBase:
+    """E-mail address, password, access tokens."""
+    form = EmailForm(request.POST or None, initial=_said_email(request.user))
+    if request.method == "POST" and form.is_valid():
+        try:
+            change_email(request.user, origin=session_origin(request), **form.cleaned_data)
+        except Invalid as refusal:
+            show_refusal(form, refusal)
+        else:
+            return _email_saved(request)
+    return _account(request, form)
+
+
+@require_POST
+@signed_in_only
+def session_end(request: MemberVisit, login_id: int) -> HttpResponseBase:
+    """Log out on another device."""
+    end_session(request.user, login_id)
+    messages.success(request, _("Logged out there."))
+    return SeeOther("/settings/account#sessions")
+
+
+@require_POST
+@signed_in_only
+@second_factor_shown
+def token_new(request: MemberVisit) -> HttpResponseBase:
+    """Make an access token; the account page shows it, once."""
+    form = TokenForm(request.POST)
+    if not form.is_valid():
+        return _account(request, EmailForm(initial=_said_email(request.user)), form)
+    scopes = " ".join(form.cleaned_data["scopes"])
+    request.session[NEW_TOKEN] = issue_token(
+        request.user, name=form.cleaned_data["name"], scopes=scopes
+    )
+    return SeeOther("/settings/account#tokens")
+
+
+@require_POST
+@signed_in_only
+def token_revoke(request: MemberVisit, token_id: int) -> HttpResponseBase:
+    """End an access token."""
+    revoke_token(request.user, token_id)
+    messages.success(request, _("Revoked."))
+    return SeeOther("/settings/account#tokens")
+
+
+def _account(
+    request: MemberVisit, form: EmailForm, token_form: TokenForm | None = None
+) -> HttpResponse:
+    token_form = token_form or TokenForm()
+    context = {
+        "token_form": token_form,
+        "tokens": tokens_of(request.user),
+        "sessions": sessions_of(request.user, current_key=request.session.session_key),
+        "new_token": request.session.pop(NEW_TOKEN, ""),
+        "waits_for_confirmation": settings.EMAIL_CONFIRMATION_REQUIRED
+        and request.user.pending_email,
+        "tab": "account",
+    }
+    response = _settings(request, "accounts/settings_account.html", form, token_form, **context)
+    if context["new_token"]:
+        response.headers["Cache-Control"] = "no-store"
+    return response
+
+
+def _settings(
+    request: MemberVisit, template: str, form: Any, *more: TokenForm, **context: Any
+) -> HttpResponse:
+    if form.errors:
+        request.user.refresh_from_db()  # what was refused is not shown as if it were saved
+    context = {"form": form, "here": "settings", "no_fab": True, **context}
+    return form_page(request, template, context, form, *more)
+
+
+def _keep_in_cookies(response: HttpResponseBase, *, language: str, theme: str) -> HttpResponseBase:
+    """For the pages after logging out, and for error pages, which do not ask who is there."""
+    for cookie, value in ((settings.LANGUAGE_COOKIE_NAME, language), ("theme", theme)):
+        if value:
+            secure = settings.SECURE_COOKIES
+            response.set_cookie(cookie, value, max_age=YEAR, samesite="Lax", secure=secure)
+    return response
+
+
+def _said_email(user: User) -> dict[str, str]:
+    return {"email": user.pending_email or user.email or ""}
+
+
+def _email_saved(request: MemberVisit) -> HttpResponseBase:
+    """Says the same whether the address is another account's."""
+    if settings.EMAIL_CONFIRMATION_REQUIRED and request.user.pending_email:
+        return SeeOther(reverse("email_pending"))
+    return _saved(request)
+
+
+def _saved(request: MemberVisit) -> HttpResponseBase:
+    messages.success(request, _("Saved."))
+    return SeeOther(request.path)

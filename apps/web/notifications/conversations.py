@@ -1,0 +1,41 @@
+"""Pages of conversations."""
+
+from django.contrib import messages
+from django.http import HttpResponse, HttpResponseBase
+from django.shortcuts import render
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_POST, require_safe
+
+from apps.conversations.actions import mark_read, remove_conversation
+from apps.conversations.queries import conversations_page, one_conversation
+from apps.http.requests import MemberVisit, SeeOther, signed_in_only
+from apps.paging import Cursor
+
+
+@require_safe
+@signed_in_only
+def conversations(request: MemberVisit) -> HttpResponse:
+    """The viewer's talk with mentioned people, the newest said first."""
+    page = conversations_page(request.user, Cursor.from_query(request.GET))
+    context = {"page": page, "here": "notifications", "feed_url": request.path}
+    template = "conversations/_page.html" if request.htmx else "conversations/list.html"
+    return render(request, template, context)
+
+
+@require_safe
+@signed_in_only
+def open_conversation(request: MemberVisit, number: int) -> HttpResponseBase:
+    """Go to what was said last; from then on it counts as read."""
+    talk = one_conversation(request.user, number)
+    if request.method == "GET":
+        mark_read(request.user, number)
+    return SeeOther(f"{talk.item.url}#p{talk.item.id}")
+
+
+@require_POST
+@signed_in_only
+def remove(request: MemberVisit, number: int) -> HttpResponseBase:
+    """Take one off the list; its posts stay."""
+    remove_conversation(request.user, number)
+    messages.success(request, _("Removed. What is said in it next brings it back."))
+    return SeeOther("/conversations")

@@ -1,0 +1,194 @@
+"""Pages of notifications."""
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from django.contrib import messages
+from django.http import HttpResponse, HttpResponseBase
+from django.shortcuts import render
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_POST, require_safe
+
+from apps.accounts.models import User
+from apps.accounts.queries import user_by_handle
+from apps.errors import NotFound
+from apps.http.requests import (
+    MemberVisit,
+    SeeOther,
+    Visit,
+    next_address,
+    page,
+    signed_in_only,
+    viewer_of,
+)
+from apps.notifications.actions import (
+    accept_from,
+    change_policy,
+    choose_kinds,
+    dismiss_from,
+    mark_read,
+    wanted_kinds,
+)
+from apps.notifications.held import CONDITIONS
+from apps.notifications.models import NotificationKind
+from apps.notifications.queries import (
+    HeldBack,
+    NotificationItem,
+    held_back,
+    latest_notification_id,
+    notifications_page,
+    policy_of,
+    unread_count,
+)
+from apps.paging import Cursor
+from apps.timeline.pipeline.items import FeedItem
+from apps.web.forms.accounts import form_page
+from apps.web.forms.notifications import KindsForm, PolicyForm
+from apps.web.templatetags.amounts import badge
+
+MENTION_KINDS = [NotificationKind.MENTION, NotificationKind.REPLY, NotificationKind.QUOTE]
+# What many people do alike is one line.
+GROUPED = {NotificationKind.LIKE, NotificationKind.REPOST, NotificationKind.FOLLOW}
+FACES = 5
+HELD_SHOWN = 80  # accounts
+ROWS_SHOWN = 100  # of one account
+ANSWERS = {"accept": accept_from, "dismiss": dismiss_from}
+SAID = {
+    "accept": gettext_lazy("You are told what @%(handle)s does from now on."),
+    "dismiss": gettext_lazy("What was held back of @%(handle)s is gone."),
+}
+
+
+@dataclass(slots=True)
+class Row:
+    """One line of the page: one kind of thing, done by one or more people, to one post."""
+
+    key: str
+    kind: str
+    item: FeedItem | None
+    created_at: datetime
+    is_unread: bool
+    newest_id: int  # of the notifications it stands for
+    actors: list[User] = field(default_factory=list)
+
+    @property
+    def faces(self) -> list[User]:
+        """The first few."""
+        return self.actors[:FACES]
+
+    @property
+    def others(self) -> int:
+        """How many did it besides the one named."""
+        return len(self.actors) - 1
+
+
+@require_safe
+@signed_in_only
+def notifications(request: MemberVisit, *, mentions: bool = False) -> HttpResponse:
+    """What happened to the viewer; seeing the newest page marks all of it read."""
+    cursor = Cursor.from_query(request.GET)
+    kinds = [str(kind) for kind in MENTION_KINDS] if mentions else None
+    page = notifications_page(request.user, cursor, kinds=kinds)
+    if page.newer is not None and not mentions:
+        mark_read(request.user, page.newer)
+    context = {
+        "page": page,
+        "rows": grouped(page.items),
+        "mentions": mentions,
+        "here": "notifications",
+    }
+    template = "notifications/_page.html" if request.htmx else "notifications/list.html"
+    return render(request, template, {**context, "feed_url": request.path})
+
+
+@require_safe
+@never_cache
+def unread_badge(request: Visit) -> HttpResponse:
+    """How many are unread, as the menu says it; 204 for a visitor."""
+    viewer = viewer_of(request)
+    if viewer is None:
+        return HttpResponse(status=204)
+    return HttpResponse(badge(unread_count(viewer)), content_type="text/plain; charset=utf-8")
+
+
+@require_POST
+@signed_in_only
+def read_all(request: MemberVisit) -> HttpResponseBase:
+    """Say that all of it has been read."""
+    mark_read(request.user, latest_notification_id(request.user))
+    return SeeOther(next_address(request, "/notifications"))
+
+
+def grouped(items: list[NotificationItem]) -> list[Row]:
+    """The lines of a page: the same thing done to the same post by several people is one, where the newest stands."""
+    rows: dict[tuple[str, int], Row] = {}
+    for item in items:
+        about = item.item.id if item.item else 0
+        key = (item.kind, about) if item.kind in GROUPED else (item.kind, -item.id)
+        name = f"{item.kind}-{about}" if item.kind in GROUPED else str(item.id)
+        new = Row(name, item.kind, item.item, item.created_at, item.is_unread, item.id)
+        row = rows.setdefault(key, new)
+        row.actors.append(item.actor)
+        row.is_unread = row.is_unread or item.is_unread
+    return list(rows.values())
+
+
+@page
+@signed_in_only
+def kinds(request: MemberVisit) -> HttpResponseBase:
+    """Of what the viewer wants to be told, and by whom."""
+    sent = request.POST if request.method == "POST" else None
+    form = KindsForm(sent, initial={"kinds": wanted_kinds(request.user)})
+    said = policy_of(request.user)
+    policy = PolicyForm(sent, initial={name: getattr(said, name) for name in CONDITIONS})
+    # no box at all is an answer too: the form says by itself that it was sent
+    if sent is not None and form.is_valid() and policy.is_valid():
+        choose_kinds(request.user, form.cleaned_data["kinds"])
+        change_policy(request.user, **policy.verdicts())
+        messages.success(request, _("Saved."))
+        return SeeOther(request.path)
+    context = {
+        "form": form,
+        "policy": policy,
+        "here": "settings",
+        "tab": "notifications",
+        "no_fab": True,
+    }
+    return form_page(request, "notifications/settings.html", context, form, policy)
+
+
+@require_safe
+@signed_in_only
+def requests(request: MemberVisit) -> HttpResponse:
+    """Whose notifications are held back, the newest first."""
+    return _held(request, held_back(request.user)[:HELD_SHOWN])
+
+
+@require_safe
+@signed_in_only
+def requests_of(request: MemberVisit, handle: str) -> HttpResponse:
+    """What is held back of one account."""
+    actor = user_by_handle(handle)
+    found = held_back(request.user, actor_id=actor.pk)
+    if not found:
+        raise NotFound(_("Nothing of this account is held back."))
+    rows = grouped(found[0].items[:ROWS_SHOWN])
+    return _held(request, found, rows=rows, actor=actor)
+
+
+@require_POST
+@signed_in_only
+def answer(request: MemberVisit, handle: str, verb: str) -> HttpResponseBase:
+    """Be told what an account does from now on, or forget what is held back of it."""
+    actor = user_by_handle(handle)
+    ANSWERS[verb](request.user, [actor.pk])
+    messages.success(request, SAID[verb] % {"handle": actor.handle})
+    return SeeOther("/notifications/requests")
+
+
+def _held(request: MemberVisit, held: list[HeldBack], **more: Any) -> HttpResponse:
+    context = {"held": held, "here": "notifications", **more}
+    return render(request, "notifications/requests.html", context)

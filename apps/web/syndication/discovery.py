@@ -1,0 +1,112 @@
+"""Small documents at agreed addresses, by which programs and browsers find things: RFC 7033, 6415, 9116, OpenSearch."""
+
+from datetime import UTC, datetime
+from typing import Any
+from urllib.parse import quote, urlsplit
+from xml.sax.saxutils import escape
+
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, JsonResponse
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.views.decorators.cache import cache_control
+from django.views.decorators.http import require_safe
+
+from apps.accounts.models import User
+from apps.accounts.queries import user_by_handle
+from apps.addresses import absolute
+from apps.errors import BadRequest, NotFound
+
+DAY = 24 * 3600
+RESOURCE_MAX_CHARACTERS = 500
+OPENSEARCH = """<?xml version="1.0" encoding="UTF-8"?>
+<OpenSearchDescription xmlns="http://a9.com/-/spec/opensearch/1.1/">
+  <ShortName>{name}</ShortName>
+  <Description>{about}</Description>
+  <InputEncoding>UTF-8</InputEncoding>
+  <Image type="image/svg+xml">{icon}</Image>
+  <Url type="text/html" template="{search}?q={{searchTerms}}"/>
+</OpenSearchDescription>
+"""
+HOST_META = """<?xml version="1.0" encoding="UTF-8"?>
+<XRD xmlns="http://docs.oasis-open.org/ns/xri/xrd-1.0">
+  <Link rel="lrdd" template="{webfinger}?resource={{uri}}"/>
+</XRD>
+"""
+
+
+@require_safe
+@cache_control(public=True, max_age=60)
+def webfinger(request: HttpRequest) -> JsonResponse:
+    """Where an account is: by `acct:alice@host` or the address of the profile. NotFound, BadRequest."""
+    resource = request.GET.get("resource", "")
+    if not resource or len(resource) > RESOURCE_MAX_CHARACTERS:
+        raise BadRequest(_("Say which account: resource=acct:name@host."), code="bad_resource")
+    return JsonResponse(_described(_account(resource)), content_type="application/jrd+json")
+
+
+@require_safe
+@cache_control(public=True, max_age=DAY)
+def host_meta(_request: HttpRequest) -> HttpResponse:
+    """Where `webfinger` is, for older programs."""
+    body = HOST_META.format(webfinger=escape(absolute(reverse("webfinger"))))
+    return HttpResponse(body, content_type="application/xrd+xml; charset=utf-8")
+
+
+@require_safe
+@cache_control(public=True, max_age=DAY)
+def security(_request: HttpRequest) -> HttpResponse:
+    """Whom to tell of a hole. The file holds until the end of next year."""
+    expires = datetime(timezone.now().year + 1, 12, 31, tzinfo=UTC)
+    lines = [
+        f"Contact: {settings.SECURITY_CONTACT}",
+        f"Expires: {expires:%Y-%m-%dT%H:%M:%SZ}",
+        "Preferred-Languages: en, zh",
+        f"Canonical: {absolute(reverse('security_txt'))}",
+    ]
+    return HttpResponse("\n".join(lines) + "\n", content_type="text/plain; charset=utf-8")
+
+
+@require_safe
+def change_password(_request: HttpRequest) -> HttpResponseRedirect:
+    """Where password managers look for the form."""
+    return HttpResponseRedirect(reverse("password_change"))
+
+
+@require_safe
+@cache_control(public=True, max_age=DAY)
+def opensearch(_request: HttpRequest) -> HttpResponse:
+    """The site's search, for the address bar of a browser."""
+    body = OPENSEARCH.format(
+        name=escape(settings.SITE_NAME[:16]),
+        about=escape(_("Search %(name)s") % {"name": settings.SITE_NAME}),
+        icon=escape(absolute(reverse("favicon"))),
+        search=escape(absolute(reverse("search"))),
+    )
+    return HttpResponse(body, content_type="application/opensearchdescription+xml; charset=utf-8")
+
+
+def _account(resource: str) -> User:
+    """The account that a resource names. Names of other hosts are none of ours."""
+    host = urlsplit(settings.SITE_URL).netloc
+    if resource.startswith("acct:"):
+        handle, _at, where = resource.removeprefix("acct:").removeprefix("@").partition("@")
+        if where.lower() != host.lower():
+            raise NotFound(_("There is no account with this handle."))
+        return user_by_handle(handle)
+    profile = absolute("/@")
+    if not resource.startswith(profile):
+        raise NotFound(_("There is no account with this handle."))
+    return user_by_handle(resource.removeprefix(profile))
+
+
+def _described(user: User) -> dict[str, Any]:
+    host, profile = urlsplit(settings.SITE_URL).netloc, absolute(user.url)
+    html = {"rel": "http://webfinger.net/rel/profile-page", "type": "text/html", "href": profile}
+    feed = {"rel": "http://schemas.google.com/g/2010#updates-from", "type": "application/atom+xml", "href": f"{profile}.atom"}  # fmt: skip
+    return {
+        "subject": f"acct:{quote(user.handle)}@{host}",
+        "aliases": [profile],
+        "links": [html, feed],
+    }

@@ -1,0 +1,112 @@
+"""How people look: avatars and banners drawn from the handle, the language of a name."""
+
+from typing import NamedTuple, Protocol
+from zlib import crc32
+
+import regex
+from django import template
+from django.utils.html import format_html
+from django.utils.safestring import SafeString, mark_safe
+
+from apps.accounts.languages import html_language, language_by_script
+from apps.accounts.models import User
+from apps.accounts.palette import PALETTE
+
+register = template.Library()
+
+SHAPES = (
+    '<circle cx="10" cy="58" r="26" fill="{}" opacity=".5"/>',
+    '<circle cx="52" cy="14" r="20" fill="{}" opacity=".55"/>',
+    '<path d="M-6 64 30 24 70 64Z" fill="{}" opacity=".45"/>',
+    '<path d="M0 44Q20 30 40 44T80 44V64H0Z" fill="{}" opacity=".5"/>',
+)
+SIDES = {"xs": 24, "sm": 36, "": 44, "xl": 96}
+_GRAPHEME = regex.compile(r"\X")
+
+
+class Looks(NamedTuple):
+    """What pages show of an account, and nothing else of it."""
+
+    handle: str
+    name: str
+    url: str
+    avatar_url: str
+
+    @classmethod
+    def of(cls, user: User) -> "Looks":
+        """How an account looks now."""
+        return cls(user.handle, user.name, user.url, user.avatar_url)
+
+
+class Named(Protocol):
+    """What stands for an account where it is shown: the account itself, or what is known of it."""
+
+    @property
+    def handle(self) -> str: ...
+    @property
+    def name(self) -> str: ...
+    @property
+    def avatar_url(self) -> str: ...
+
+
+class Wide(Protocol):
+    """Likewise, where its wide picture is shown."""
+
+    @property
+    def handle(self) -> str: ...
+    @property
+    def header_url(self) -> str: ...
+
+
+@register.simple_tag
+def avatar(user: Named, size: str = "") -> SafeString:
+    """The user's picture, or one drawn from handle and name; decoration, the name stands beside it."""
+    kind = f"avatar {size}".strip()
+    if user.avatar_url:
+        return format_html(
+            '<img class="{}" src="{}" width="{}" height="{}" alt="" decoding="async">',
+            kind, user.avatar_url, SIDES[size], SIDES[size],
+        )  # fmt: skip
+    mark = crc32(user.handle.encode())
+    ground, tone = PALETTE[mark % len(PALETTE)]
+    found = _GRAPHEME.search(user.name)
+    return format_html(
+        '<svg class="{}" viewBox="0 0 64 64" aria-hidden="true"><rect width="64" height="64" fill="{}"/>{}'
+        '<text x="32" y="43" text-anchor="middle" font-size="30" font-weight="600" fill="#fff">{}</text></svg>',
+        kind, ground, format_html(SHAPES[mark // 16 % len(SHAPES)], tone), found[0].upper() if found else "",
+    )  # fmt: skip
+
+
+@register.simple_tag
+def banner(user: Wide) -> SafeString:
+    """The user's wide picture, or hills in the colours of the avatar; 3:1."""
+    if user.header_url:
+        return format_html(
+            '<img class="banner" src="{}" width="1500" height="500" alt="" decoding="async">',
+            user.header_url,
+        )
+    mark = crc32(user.handle.encode())
+    ground, tone = PALETTE[mark % len(PALETTE)]
+    sun, slope = 120 + mark // 64 % 360, mark // 32768 % 60
+    return format_html(
+        '<svg class="banner" viewBox="0 0 600 200" preserveAspectRatio="xMidYMid slice" aria-hidden="true">'
+        '<rect width="600" height="200" fill="{1}"/><circle cx="{2}" cy="74" r="30" fill="#fff" opacity=".5"/>'
+        '<path d="M0 {3} 120 {4} 210 130 330 {3} 450 120 600 {4}V200H0Z" fill="{0}" opacity=".38"/>'
+        '<path d="M0 150 90 {5} 220 158 370 {5} 500 160 600 128V200H0Z" fill="{0}" opacity=".6"/>'
+        '<path d="M0 176Q160 140 320 172T600 166V200H0Z" fill="{0}"/></svg>',
+        ground, tone, sun, 90 + slope // 2, 40 + slope, 100 + slope // 3,
+    )  # fmt: skip
+
+
+@register.filter
+def language_of(text: str) -> str:
+    """The language tag of a short text by its script, empty when the script does not tell."""
+    return html_language(language_by_script(text))
+
+
+@register.simple_tag
+def name_of(user: Named) -> SafeString:
+    """A name as a run of its own: its direction and script do not leak into what stands around it."""
+    language = language_of(user.name)
+    attribute = format_html(' lang="{}"', language) if language else mark_safe("")
+    return format_html("<bdi{}>{}</bdi>", attribute, user.name)

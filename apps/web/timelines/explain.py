@@ -1,0 +1,78 @@
+"""Pages that answer "why is this here?", and "why is that not?"."""
+
+from typing import Any
+
+from django.http import HttpResponse, HttpResponseBase
+from django.shortcuts import render
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_safe
+
+from apps.accounts.models import User
+from apps.accounts.queries import user_by_handle
+from apps.accounts.staff import is_permitted
+from apps.audit.assembly import Show, assembly
+from apps.audit.checklist import Checklist, checklist, post_id_in
+from apps.audit.explain import Way, explain
+from apps.errors import NotFound
+from apps.http.requests import MemberVisit, signed_in_only
+from apps.http.verification import ask_for_second_factor, may_act_as_staff
+from apps.paging import Cursor, Page
+from apps.ranking.ordering import newest_scores
+from apps.ranking.reasons import contributions
+
+ADDRESS_MAX_CHARACTERS = 300
+
+
+@require_safe
+@signed_in_only
+def post(request: MemberVisit, post_id: int) -> HttpResponse:
+    """Why one post is on the viewer's home page, or why not."""
+    found = explain(request.user, post_id)
+    context: dict[str, Any] = {"page": Page([found]), "here": "home"}
+    preset, scores = newest_scores(request.user)
+    if (scored := scores.get(post_id)) is not None:
+        context |= {"scored": scored, "factors": contributions(scored, preset)}
+    return render(request, "audit/explain.html", context)
+
+
+@require_safe
+@signed_in_only
+def home(request: MemberVisit) -> HttpResponse:
+    """A page of the viewer's home: how it was made, what stayed, what was dropped; and why a post is missing."""
+    asked = request.GET.get("post", "")[:ADDRESS_MAX_CHARACTERS]
+    checks = _checks(request.user, asked) if asked else None
+    return _explained(request, request.user, {"asked": asked, "checks": checks})
+
+
+@require_safe
+@signed_in_only
+def home_of(request: MemberVisit, handle: str) -> HttpResponseBase:
+    """The same of somebody else, for staff who may see accounts; of posts for some only there is no text."""
+    if not is_permitted(request.user, "accounts.view_user"):
+        raise NotFound(_("This page isn't here. It may have been deleted or the address is wrong."))
+    if not may_act_as_staff(request):
+        return ask_for_second_factor(request)
+    owner = user_by_handle(handle)
+    return _explained(request, owner, {"owner": owner})
+
+
+def _explained(request: MemberVisit, reader: User, context: dict[str, Any]) -> HttpResponse:
+    made = assembly(reader, Cursor.from_query(request.GET))
+    show, way = request.GET.get("show", ""), request.GET.get("way", "")
+    way = way if way in Way.values else ""
+    context |= {
+        "made": made,
+        "rows": made.chosen(show if show in Show.values else "", way),
+        "shows": Show.choices,
+        "show": show,
+        "way": way,
+        "cursor": request.GET.get("max_id", ""),
+        "here": "home",
+        "feed_url": request.path,
+    }
+    return render(request, "audit/home.html", context)
+
+
+def _checks(viewer: User, asked: str) -> Checklist:
+    """What was pasted may be anything: what is no post is answered like one that is not there."""
+    return checklist(viewer, post_id_in(asked) or 0)

@@ -1,0 +1,241 @@
+"""Pages to read: timelines, profiles, threads."""
+
+from typing import Any
+
+from django.conf import settings
+from django.http import HttpResponse, HttpResponseBase
+from django.shortcuts import redirect, render
+from django.utils.text import Truncator
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_safe
+
+from apps.accounts.models import User
+from apps.accounts.queries import user_by_handle
+from apps.engagement.actions import read_post
+from apps.filters.models import FilterContext
+from apps.graph.relationships import Relationship, relationships
+from apps.http.requests import MemberVisit, Visit, signed_in_only, viewer_id_of, viewer_of
+from apps.lists.queries import own_list
+from apps.paging import Cursor, Page
+from apps.tags.queries import known, tag_named
+from apps.timeline.bookmarks import bookmarks_timeline, favourites_timeline
+from apps.timeline.home import home_timeline
+from apps.timeline.list import list_timeline
+from apps.timeline.pipeline.filters import sifted, sifted_page, sifted_thread
+from apps.timeline.pipeline.folding import rows_of
+from apps.timeline.pipeline.items import FeedItem
+from apps.timeline.profile import Wanted, pinned_posts, profile_timeline
+from apps.timeline.public import public_timeline
+from apps.timeline.tag import TagWish, tag_timeline
+from apps.timeline.thread import thread
+from apps.timeline.unread import Place, get_activity, may_have_news
+from apps.web.forms.posts import HOME_COMPOSER, home_composer_context
+from apps.web.templatetags.people import name_of
+from feedcache.timing import stage
+
+STOP_POLLING = 286
+NEW_MOST = 40
+FACES = 3
+TITLE_MOST = 60  # characters of a post in the title of its page
+TABS = {
+    "posts": Wanted(replies=False),
+    "replies": Wanted(),
+    "media": Wanted(reposts=False, only_pictures=True),
+}
+
+
+@require_safe
+def front(request: Visit) -> HttpResponseBase:
+    """Home for members, for visitors what this is and the public timeline."""
+    return home(request) if viewer_of(request) else landing(request)
+
+
+def landing(request: Visit) -> HttpResponse:
+    """What this is, and what is being said."""
+    page = public_timeline(None, Cursor.from_query(request.GET))
+    return _feed(
+        request, "timeline/landing.html", page, here="home", feed_url="/public", by_hand=True
+    )
+
+
+@require_safe
+@signed_in_only
+def home(request: MemberVisit) -> HttpResponse:
+    """The viewer's home timeline."""
+    cursor = Cursor.from_query(request.GET)
+    page = home_timeline(request.user, cursor)
+    return _feed(
+        request,
+        "timeline/home.html",
+        page,
+        here="home",
+        sieve=FilterContext.HOME,
+        feed_url="/",
+        place=str(Place.of(page)),
+        # where the newest posts stand, a new one is put above them; elsewhere the page is loaded anew
+        inline=HOME_COMPOSER if page.items and cursor == Cursor() else "",
+        is_top=cursor.max_id is None,
+        **home_composer_context(request.user),
+    )
+
+
+@require_safe
+def home_new(request: Visit) -> HttpResponseBase:
+    """A pill that says how many posts are unread since a place in the feed; 204 when there are none."""
+    viewer = viewer_of(request)
+    if not request.htmx:
+        return redirect("front")
+    if viewer is None:
+        return HttpResponse(status=STOP_POLLING)
+    last_id = request.GET.get("last_id") or "0"
+    if not may_have_news(viewer, Place.parse(last_id)):
+        return HttpResponse(status=204)
+    unread = get_activity(viewer, last_id, limit=NEW_MOST)
+    news = [item for item in unread.items if item.author.pk != viewer.pk]  # one's own are none
+    if not news:
+        return HttpResponse(status=204)
+    faces = list({item.author.pk: item.author for item in news}.values())[:FACES]
+    context = {"number": len(news), "more": unread.more, "people": faces}
+    return render(request, "timeline/_pill.html", context)
+
+
+@require_safe
+def public(request: Visit) -> HttpResponse:
+    """Everything said to everybody."""
+    page = public_timeline(viewer_id_of(request), Cursor.from_query(request.GET))
+    return _feed(
+        request,
+        "timeline/public.html",
+        page,
+        here="public",
+        sieve=FilterContext.PUBLIC,
+        feed_url="/public",
+    )
+
+
+@require_safe
+@signed_in_only
+def bookmarks(request: MemberVisit) -> HttpResponse:
+    """What the viewer keeps."""
+    page = bookmarks_timeline(request.user, Cursor.from_query(request.GET))
+    return _feed(request, "timeline/bookmarks.html", page, here="bookmarks", feed_url="/bookmarks")
+
+
+@require_safe
+@signed_in_only
+def likes(request: MemberVisit) -> HttpResponse:
+    """What the viewer likes."""
+    page = favourites_timeline(request.user, Cursor.from_query(request.GET))
+    return _feed(request, "timeline/likes.html", page, here="likes", feed_url="/likes")
+
+
+@require_safe
+@signed_in_only
+def of_list(request: MemberVisit, list_id: int) -> HttpResponse:
+    """What the people in one of the viewer's lists said."""
+    found = own_list(request.user, list_id)
+    page = list_timeline(request.user, found, Cursor.from_query(request.GET))
+    context: dict[str, Any] = {"list": found, "here": "lists", "feed_url": request.path}
+    return _feed(request, "timeline/list.html", page, sieve=FilterContext.HOME, **context)
+
+
+@require_safe
+def of_tag(request: Visit, name: str) -> HttpResponse:
+    """A tag and the public posts that bear it."""
+    viewer, tag = viewer_of(request), tag_named(name)
+    cursor = Cursor.from_query(request.GET)
+    page = tag_timeline(viewer_id_of(request), TagWish(tag.name), cursor)
+    context: dict[str, Any] = {
+        "known": known([tag], viewer)[0],
+        "here": "explore",
+        "feed_url": tag.url,
+    }
+    return _feed(request, "timeline/tag.html", page, sieve=FilterContext.PUBLIC, **context)
+
+
+@require_safe
+def profile(request: Visit, handle: str, *, tab: str = "posts") -> HttpResponseBase:
+    """An account and its posts; those it pinned stand above the newest."""
+    owner, viewer_id = user_by_handle(handle), viewer_id_of(request)
+    if handle != owner.handle:
+        return redirect(owner.url, permanent=True)
+    cursor = Cursor.from_query(request.GET)
+    page = profile_timeline(owner, viewer_id, cursor, TABS[tab])
+    pinned: list[FeedItem] = []
+    if tab == "posts" and cursor == Cursor():
+        pinned = sifted(viewer_of(request), FilterContext.ACCOUNT, pinned_posts(owner, viewer_id))
+        page = page.mapped([item for item in page.items if not item.post.pinned])
+    standing = _standing(viewer_id, owner)
+    context = {
+        "profile": owner,
+        "here": "profile" if viewer_id == owner.pk else "",
+        "tab": tab,
+        "feed_url": request.path,
+        "pinned": pinned,
+        "has_pinned": bool(pinned),
+        "standing": standing,
+        "is_blocked": standing.blocking,
+        "is_top": cursor.max_id is None,
+        "title": f"{owner.name} (@{owner.handle})",
+        "heading": name_of(owner),
+        "url": owner.url,
+    }
+    return _feed(
+        request,
+        "timeline/profile.html",
+        page,
+        sieve=FilterContext.ACCOUNT,
+        **context,
+    )
+
+
+@require_safe
+def post(request: Visit, handle: str, post_id: int) -> HttpResponseBase:
+    """A post in its thread; for htmx only the answers below it."""
+    viewer_id = viewer_id_of(request)
+    found = sifted_thread(viewer_of(request), thread(viewer_id, post_id))
+    if found.focus.author.handle != handle:
+        return redirect(found.focus.url)
+    focus = found.focus.shown
+    context = {"thread": found, "rows": rows_of(focus, found.descendants)}
+    if request.htmx:
+        return render(request, "timeline/_rows.html", {**context, "place": 1})
+    if request.method == "GET" and (viewer := viewer_of(request)):
+        read_post(viewer, focus.id)
+    context |= {
+        "place": len(found.ancestors) + 1,
+        "title": _title(focus),
+        "author": f"{focus.author.name} (@{focus.author.handle})",
+        "author_url": found.focus.author.url,
+        "embed_url": f"{settings.SITE_URL}{focus.url}/embed",
+        "focus_id": focus.id,
+        "can_repost": focus.can_repost,
+        "has_more": found.more,
+    }
+    return render(request, "timeline/thread.html", context)
+
+
+def _title(shown: FeedItem) -> str:
+    text = Truncator(shown.post.content_warning or shown.post.body).chars(TITLE_MOST)
+    return _("%(name)s: “%(text)s”") % {"name": shown.author.name, "text": text}
+
+
+def _feed(
+    request: Visit,
+    template: str,
+    page: Page[FeedItem],
+    *,
+    sieve: FilterContext | None = None,
+    **context: Any,
+) -> HttpResponse:
+    """The page around a feed, or for htmx only what comes next in it. `sieve`: where filters see it."""
+    with stage("present"):
+        context["page"] = shown = sifted_page(viewer_of(request), sieve, page)
+        context["has_items"] = bool(shown.items)
+        return render(request, "timeline/_page.html" if request.htmx else template, context)
+
+
+def _standing(viewer_id: int | None, owner: User) -> Relationship:
+    if viewer_id is None or viewer_id == owner.pk:
+        return Relationship(owner.pk)
+    return relationships(viewer_id, [owner.pk])[0]

@@ -1,0 +1,75 @@
+"""The ranked timeline as a page."""
+
+from dataclasses import dataclass
+
+from django.contrib import messages
+from django.http import HttpResponse, HttpResponseBase
+from django.shortcuts import render
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_POST, require_safe
+
+from apps.filters.models import FilterContext
+from apps.http.requests import MemberVisit, SeeOther, next_address, signed_in_only
+from apps.ranking.inputs import place_in
+from apps.ranking.ordering import choose_preset, preset_of, ranked_page
+from apps.ranking.reasons import Contribution, contributions, reason_text
+from apps.ranking.scoring import Preset, Scored
+from apps.timeline.pipeline.filters import sifted
+from apps.timeline.pipeline.items import FeedItem
+from feedcache.timing import stage
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A post of the order as the page shows it, below it what `template` makes of the rest."""
+
+    item: FeedItem
+    place: int
+    scored: Scored
+    template: str = ""
+    text: str = ""
+    factors: tuple[Contribution, ...] = ()
+
+    @classmethod
+    def explained(cls, item: FeedItem, place: int, scored: Scored, preset: Preset) -> "Row":
+        """With what its score is made of."""
+        return cls(
+            item,
+            place,
+            scored,
+            "ranking/_reasons.html",
+            reason_text(scored, preset, item.shown.author.handle),
+            tuple(contributions(scored, preset)),
+        )
+
+
+@require_safe
+@signed_in_only
+def ranked(request: MemberVisit) -> HttpResponse:
+    """A page of the viewer's order; `why=1` says of every post what its score is made of."""
+    viewer, why = request.user, request.GET.get("why") == "1"
+    place = place_in(request.GET)
+    page = ranked_page(viewer, session_id=place.session, after=place.after, limit=place.limit)
+    with stage("present"):
+        items = {item.id: item for item in sifted(viewer, FilterContext.HOME, page.items)}
+        shown = [
+            (items[one.item.id], one.place, one.scored)
+            for one in page.entries
+            if one.item.id in items
+        ]
+        rows = [Row.explained(*one, page.preset) if why else Row(*one) for one in shown]
+        context = {"page": page, "rows": rows, "why": why, "here": "home", "presets": Preset.choices,
+                   "preset": page.preset.value, "goes_on": place.session is not None}  # fmt: skip
+        template = "ranking/_page.html" if request.htmx else "ranking/ranked.html"
+        return render(request, template, context)
+
+
+@require_POST
+@signed_in_only
+def preset(request: MemberVisit) -> HttpResponseBase:
+    """Choose how the order is made."""
+    before = preset_of(request.user)
+    chosen = choose_preset(request.user, request.POST.get("preset", ""))
+    if chosen != before:
+        messages.success(request, _("Saved."))
+    return SeeOther(next_address(request, default="/ranked"))

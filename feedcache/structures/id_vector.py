@@ -1,0 +1,168 @@
+"""A vector: the newest ids of one list in one byte string (sources 000, 002: a one-dimensional array of ids). Pure.
+
+    | 1 byte: format | 1 byte: flags | 2 bytes: count | 4 bytes: revision | count x 8 bytes: entries, newest first |
+
+Everything is little-endian, so the body is a numpy array as it lies there. An entry is an id in its lower 63 bits; bit 63
+says that the post is a reply, so that a list without replies needs no content. Ids fall strictly.
+
+A vector is a contiguous head of the truth as it was at `revision`: nothing newer than its end is missing. The flag
+`complete` says that nothing older exists either. 200 ids are 1,608 bytes, 8.04 an id; 2,000 ids are 16,008.
+"""
+
+import struct
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from feedcache.ids import MAX_ID
+
+Entries: TypeAlias = NDArray[np.uint64]
+
+FORMAT = 1
+COMPLETE = 1
+REPLY = 1 << 63
+MAX_LENGTH = (1 << 16) - 1
+_HEADER = struct.Struct("<BBHI")
+_WORD = np.dtype("<u8")
+_ID_BITS = np.uint64(MAX_ID)
+_REPLY_BIT = np.uint64(63)
+
+
+@dataclass(slots=True, eq=False)
+class IdVector:
+    """A decoded vector; every change makes a new one.
+
+    Not declared frozen: a rebuild makes thousands, and each would take twice as long.
+    """
+
+    entries: Entries
+    revision: int
+    complete: bool
+
+    @classmethod
+    def of(cls, entries: Iterable[int], *, revision: int, complete: bool) -> "IdVector":
+        """A vector of entries (`entry`), newest first; ValueError when they are not in order."""
+        vector = cls(np.fromiter(entries, dtype=_WORD), revision, complete)
+        _check(vector)
+        return vector
+
+    @property
+    def ids(self) -> Entries:
+        """The ids without their flags, newest first."""
+        return self.entries & _ID_BITS
+
+    def __len__(self) -> int:
+        return len(self.entries)
+
+    def encode(self) -> bytes:
+        """The byte form; ValueError when the vector is too long for it."""
+        if len(self) > MAX_LENGTH:
+            raise ValueError(f"{len(self)} ids are more than {MAX_LENGTH}")
+        header = _HEADER.pack(FORMAT, COMPLETE * self.complete, len(self), self.revision)
+        return header + self.entries.astype(_WORD, copy=False).tobytes()
+
+    def prepend(self, new: int, *, revision: int) -> "IdVector":
+        """With an entry before the newest; ValueError when its id is not newer."""
+        if len(self) and new & MAX_ID <= int(self.entries[0]) & MAX_ID:
+            raise ValueError(f"{new & MAX_ID} is not newer than the newest id")
+        grown = np.concatenate((np.array([new], dtype=_WORD), self.entries))
+        return IdVector(grown, revision, self.complete)
+
+    def remove(self, post_id: int, *, revision: int) -> "IdVector":
+        """Without an id; ValueError when the id should be in the vector and is not.
+
+        An id below the end of a vector that is not complete was never in it: the head stays the same.
+        """
+        kept = self.entries[self.ids != post_id]
+        if len(kept) == len(self) and self.reaches(post_id - 1):
+            raise ValueError(f"{post_id} is missing in the vector")
+        return IdVector(kept, revision, self.complete)
+
+    def at(self, *, revision: int) -> "IdVector":
+        """The same ids at another revision."""
+        return IdVector(self.entries, revision, self.complete)
+
+    def trim(self, length: int) -> "IdVector":
+        """Cut to the newest `length`; what is cut off makes it incomplete."""
+        if len(self) <= length:
+            return self
+        return IdVector(self.entries[:length], self.revision, complete=False)
+
+    def between(self, *, oldest: int, newest: int | None, replies: bool = True) -> Entries:
+        """The entries above `oldest` and below `newest` (both exclusive), newest first, with or without replies."""
+        if replies and newest is None and not oldest:
+            return (
+                self.entries
+            )  # thousands of vectors in one rebuild: their flags are dropped together
+        rising = self.ids[::-1]
+        first = int(np.searchsorted(rising, np.uint64(oldest), side="right"))
+        last = len(self) if newest is None else int(np.searchsorted(rising, np.uint64(newest)))
+        inside = slice(len(self) - max(first, last), len(self) - first)
+        entries = self.entries[inside]
+        return entries if replies else entries[entries >> _REPLY_BIT == 0]
+
+    def reaches(self, oldest: int) -> bool:
+        """Whether every id above `oldest` that exists is in the vector."""
+        return self.complete or (len(self) > 0 and int(self.entries[-1]) & MAX_ID <= oldest + 1)
+
+
+def entry(post_id: int, *, is_reply: bool) -> int:
+    """An id with its flag."""
+    return post_id | REPLY if is_reply else post_id
+
+
+def decode(data: bytes) -> IdVector:
+    """Read the byte form; ValueError for everything that `encode` does not write."""
+    if len(data) < _HEADER.size:
+        raise ValueError("shorter than a header")
+    form, flags, count, revision = _HEADER.unpack_from(data)
+    if form != FORMAT or flags & ~COMPLETE:
+        raise ValueError(f"format {form} with flags {flags} is not known")
+    if len(data) != _HEADER.size + count * _WORD.itemsize:
+        raise ValueError(f"{len(data)} bytes are not {count} ids")
+    vector = IdVector(
+        np.frombuffer(data, dtype=_WORD, offset=_HEADER.size), revision, complete=bool(flags)
+    )
+    _check(vector)
+    return vector
+
+
+def decode_many(values: Sequence[bytes]) -> list[IdVector | None]:
+    """Read many byte forms at once, None for each that `decode` refuses: thousands are one array, not one each."""
+    sizes = np.fromiter(map(len, values), dtype=np.int64, count=len(values)) // _WORD.itemsize
+    if not values or not sizes.all() or sum(map(len, values)) != int(sizes.sum()) * _WORD.itemsize:
+        return [_decoded(one) for one in values]  # garbage among them has no whole words
+    words = np.frombuffer(b"".join(values), dtype=_WORD)
+    ends = np.cumsum(sizes)
+    starts = ends - sizes
+    heads = words[starts]
+    good = (heads & np.uint64(0xFEFF)) == FORMAT  # the flags are 0 or COMPLETE
+    good &= (heads >> np.uint64(16)) & np.uint64(MAX_LENGTH) == (sizes - 1).astype(_WORD)
+    ids = words & _ID_BITS
+    ids[starts] = np.uint64(2**64 - 1)  # a header stands above every id
+    rises = np.flatnonzero(ids[1:] >= ids[:-1]) + 1
+    at = np.searchsorted(ends, rises, side="right")
+    good[at[rises != starts[at]]] = False
+    good &= ids[ends - 1] > 0
+    flags, revisions = (heads >> np.uint64(8)) & np.uint64(COMPLETE), heads >> np.uint64(32)
+    parts = (starts.tolist(), ends.tolist(), flags.tolist(), revisions.tolist(), good.tolist())
+    return [
+        IdVector(words[start + 1 : end], revision, complete=bool(flag)) if is_good else None
+        for start, end, flag, revision, is_good in zip(*parts, strict=True)
+    ]
+
+
+def _decoded(data: bytes) -> IdVector | None:
+    try:
+        return decode(data)
+    except ValueError:
+        return None
+
+
+def _check(vector: IdVector) -> None:
+    ids = vector.ids
+    if not (ids[1:] < ids[:-1]).all() or (len(ids) and ids[-1] == 0):
+        raise ValueError("ids do not fall strictly")

@@ -1,0 +1,245 @@
+"""What one owner wrote in one ISO week, in Redis: one hash a week, id -> value (source 004).
+
+    week:<form>:{owner}:2026-W47 = {post id: value, ..., "~": revision, "#": bytes of all values}
+
+A bucket is complete or it is not there: an empty one says that the week was quiet. `~` is the owner's revision from
+which it was made; a reader who knows a newer one takes it for a miss. A bucket dies a week after it was last written.
+A week of more than `most_values` or `most_bytes` is not kept (source 004 expects 100 posts and 100 KB): a mark stands
+in its place for an hour, so that nobody builds it in vain.
+
+Who builds a bucket holds the owner's lock. A change takes the lock away, so what was read before it is never stored.
+"""
+
+import re
+import secrets
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+from feedcache.ids import first_id_at, second_of
+from feedcache.redis_servers.connections import RedisError, script, timelines
+
+WEEK_SECONDS = 7 * 24 * 3600
+MONDAY = 4 * 24 * 3600  # 1970-01-05, a Monday, began so many seconds after the epoch
+PAGE = 128  # fields asked for in one HSCAN: most weeks come in one page
+TRIES = 2  # of a scan during which the bucket changed
+LOCK_TTL_SECONDS = 10  # a builder that dies keeps others from storing for no longer than this
+TOO_LARGE_TTL_SECONDS = 3600
+REVISION, SIZE, TOO_LARGE = b"~", b"#", b"-"
+
+_ID = re.compile(rb"[1-9][0-9]{0,18}")
+
+# KEYS: lock. ARGV: token, ttl. A lock without an end is none of ours.
+_BEGIN = """
+if redis.call('TTL', KEYS[1]) == -1 then redis.call('DEL', KEYS[1]) end
+return redis.call('SET', KEYS[1], ARGV[1], 'NX', 'EX', ARGV[2]) and 1 or 0
+"""
+
+# KEYS: lock, bucket. ARGV: token, ttl, fields and values.
+_STORE = """
+if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
+redis.call('DEL', KEYS[2])
+redis.call('HSET', KEYS[2], unpack(ARGV, 3))
+redis.call('EXPIRE', KEYS[2], ARGV[2])
+return 1
+"""
+
+# KEYS: lock. ARGV: token.
+_END = """
+if redis.call('GET', KEYS[1]) == ARGV[1] then redis.call('DEL', KEYS[1]) end
+return 0
+"""
+
+# KEYS: lock, buckets. ARGV: old revision, new revision, id, number of the id's bucket (0: none of them), value ('' takes
+# the id out), ttl, most values, most bytes, ttl of the mark, channel, message. What is already at the new revision was
+# made after the change.
+_CHANGE = """
+redis.call('PUBLISH', ARGV[10], ARGV[11])
+redis.call('DEL', KEYS[1])
+local old, new = tonumber(ARGV[1]), tonumber(ARGV[2])
+for i = 2, #KEYS do
+  local key = KEYS[i]
+  local have = redis.call('HGET', key, '~')
+  local revision = tonumber(have or '')
+  if have and have ~= '-' and revision ~= old and (not revision or revision < new) then
+    redis.call('UNLINK', key)
+  elseif revision == old then
+    if i - 1 == tonumber(ARGV[4]) then
+      local before = redis.call('HSTRLEN', key, ARGV[3])
+      if ARGV[5] == '' then redis.call('HDEL', key, ARGV[3]) else redis.call('HSET', key, ARGV[3], ARGV[5]) end
+      redis.call('HINCRBY', key, '#', #ARGV[5] - before)
+    end
+    redis.call('HSET', key, '~', ARGV[2])
+    redis.call('EXPIRE', key, ARGV[6])
+    if redis.call('HLEN', key) - 2 > tonumber(ARGV[7]) or tonumber(redis.call('HGET', key, '#') or 0) > tonumber(ARGV[8]) then
+      redis.call('UNLINK', key)
+      redis.call('HSET', key, '~', '-')
+      redis.call('EXPIRE', key, ARGV[9])
+    end
+  end
+end
+return 1
+"""
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Week:
+    """An ISO week in UTC, by the Unix second in which its Monday begins."""
+
+    start: int
+
+    @classmethod
+    def of_second(cls, second: int) -> "Week":
+        """The week in which a Unix second lies."""
+        return cls(second - (second - MONDAY) % WEEK_SECONDS)
+
+    @classmethod
+    def of_id(cls, post_id: int) -> "Week":
+        """The week in which a post was published."""
+        return cls.of_second(second_of(post_id))
+
+    @property
+    def name(self) -> str:
+        """Such as 2026-W47."""
+        year, week, _day = datetime.fromtimestamp(self.start, UTC).isocalendar()
+        return f"{year}-W{week:02d}"
+
+    @property
+    def first_id(self) -> int:
+        """The lower bound of the ids of the week."""
+        return first_id_at(self.start)
+
+    def before(self, weeks: int = 1) -> "Week":
+        """The week so many weeks earlier."""
+        return Week(self.start - weeks * WEEK_SECONDS)
+
+
+@dataclass(frozen=True, slots=True)
+class Bucket:
+    """One week as it was at `revision`. `is_kept` is False for a week that is too large: then nothing is known of it."""
+
+    revision: int = 0
+    values: Mapping[int, bytes] = field(default_factory=dict)
+    is_kept: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """From one revision to the next: what became of one id. No value: it is gone."""
+
+    old: int
+    new: int
+    post_id: int
+    value: bytes = b""
+
+
+@dataclass(frozen=True, slots=True)
+class WeekBuckets:
+    """The buckets of one kind. Every change is announced on `channel`, with the owner's id."""
+
+    prefix: str
+    channel: str
+    ttl_seconds: int = WEEK_SECONDS
+    most_values: int = 500
+    most_bytes: int = 1_000_000
+
+    def read(self, owner_id: int, weeks: Sequence[Week]) -> list[Bucket | None]:
+        """The buckets of some weeks, None for each that is missing or garbage. RedisError is the caller's."""
+        keys = [self._key(owner_id, week) for week in weeks]
+        for _try in range(TRIES):
+            found = self._scan(keys)
+            if found is not None:
+                return found
+        return [None for _key in keys]
+
+    def begin(self, owner_id: int) -> str | None:
+        """Start building: a token for `store`, or None while another one builds. RedisError is the caller's."""
+        token = secrets.token_hex(8)
+        args = [token, LOCK_TTL_SECONDS]
+        return token if _run(_BEGIN, [self._lock(owner_id)], args) else None
+
+    def store(self, owner_id: int, token: str, week: Week, bucket: Bucket) -> bool:
+        """Keep what was built unless something changed meanwhile; whether it is kept. RedisError is the caller's.
+
+        What is too large is replaced by its mark.
+        """
+        size = sum(map(len, bucket.values.values()))
+        kept = bucket.is_kept and len(bucket.values) <= self.most_values and size <= self.most_bytes
+        fields: list[Any] = [REVISION, TOO_LARGE]
+        if kept:
+            fields = [REVISION, bucket.revision, SIZE, size]
+            for post_id, value in bucket.values.items():
+                fields += [post_id, value]
+        ttl = self.ttl_seconds if kept else TOO_LARGE_TTL_SECONDS
+        keys = [self._lock(owner_id), self._key(owner_id, week)]
+        return bool(_run(_STORE, keys, [token, ttl, *fields])) and kept
+
+    def end(self, owner_id: int, token: str) -> None:
+        """Give the lock back. RedisError is the caller's."""
+        _run(_END, [self._lock(owner_id)], [token])
+
+    def change(self, owner_id: int, weeks: Sequence[Week], change: Change) -> None:
+        """Bring the buckets that exist from one revision to the next, and drop those that are behind.
+
+        `weeks` are all that somebody may read now. RedisError is the caller's: readers then know the newer revision.
+        """
+        names = [self._key(owner_id, week) for week in weeks]
+        own = self._key(owner_id, Week.of_id(change.post_id))
+        args = [
+            change.old, change.new, change.post_id, names.index(own) + 1 if own in names else 0, change.value,
+            self.ttl_seconds, self.most_values, self.most_bytes, TOO_LARGE_TTL_SECONDS, self.channel, owner_id,
+        ]  # fmt: skip
+        _run(_CHANGE, [self._lock(owner_id), *names], args)
+
+    def drop(self, owner_id: int, weeks: Sequence[Week]) -> None:
+        """Forget some weeks; the next reader builds them. RedisError is the caller's."""
+        timelines().unlink(self._lock(owner_id), *[self._key(owner_id, week) for week in weeks])
+
+    def _scan(self, keys: list[str]) -> list[Bucket | None] | None:
+        """All buckets, page by page; None when one changed between two of its pages."""
+        with timelines().pipeline(transaction=True) as pipeline:
+            for key in keys:
+                pipeline.hget(key, "~")
+                pipeline.hscan(key, 0, count=PAGE)
+            answers = pipeline.execute(raise_on_error=False)
+        found: list[Bucket | None] = []
+        for key, revision, page in zip(keys, answers[::2], answers[1::2], strict=True):
+            if isinstance(page, RedisError):  # garbage of another type
+                found.append(None)
+                continue
+            cursor, fields = page
+            if cursor and not self._rest(key, cursor, fields, revision):
+                return None
+            found.append(self._bucket(fields))
+        return found
+
+    def _rest(
+        self, key: str, cursor: int, fields: dict[bytes, bytes], revision: bytes | None
+    ) -> bool:
+        """Add the further pages of a bucket; whether its revision stayed the same meanwhile."""
+        client: Any = timelines()
+        while cursor and len(fields) <= self.most_values + len((REVISION, SIZE)):
+            cursor, page = client.hscan(key, cursor, count=PAGE)
+            fields |= page
+        return revision is not None and revision == client.hget(key, "~")
+
+    def _bucket(self, fields: Mapping[bytes, bytes]) -> Bucket | None:
+        revision = fields.get(REVISION, b"")
+        if revision == TOO_LARGE:
+            return Bucket(is_kept=False)
+        values = {int(name): value for name, value in fields.items() if _ID.fullmatch(name)}
+        if not revision.isdigit() or len(values) > self.most_values:
+            return None
+        return Bucket(int(revision), values)
+
+    # All keys of one owner share a hash tag: in a Redis Cluster they live on one node.
+    def _key(self, owner_id: int, week: Week) -> str:
+        return f"{self.prefix}:{{{owner_id}}}:{week.name}"
+
+    def _lock(self, owner_id: int) -> str:
+        return f"{self.prefix}:{{{owner_id}}}:lock"
+
+
+def _run(source: str, keys: list[str], args: list[Any]) -> Any:
+    return script(timelines(), source)(keys=keys, args=args)

@@ -1,0 +1,48 @@
+"""What the caches of all processes answered within the last hour, summed in Redis.
+
+Each process adds what it counted about once a second, into a hash of the current ten minutes; hashes run out by themselves.
+"""
+
+import time
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
+
+from feedcache.redis_servers.connections import Redis, timelines
+
+SPAN_SECONDS = 600
+SPANS = 6
+KEY = "cachestats:{}"
+
+Counts = Mapping[tuple[str, str], int]  # (subject, outcome) -> how often
+
+
+def add(counts: Counts, *, by: Redis | None = None) -> None:
+    """Add what a process counted. RedisError is the caller's, and what was not added is lost."""
+    if not counts:
+        return
+    key = KEY.format(_span())
+    with (by or timelines()).pipeline(transaction=False) as pipeline:
+        for (subject, outcome), number in counts.items():
+            pipeline.hincrby(key, f"{subject}|{outcome}", number)
+        pipeline.expire(key, SPAN_SECONDS * (SPANS + 1))
+        pipeline.execute()
+
+
+def total() -> Counter[tuple[str, str]]:
+    """The sums of the last hour, of all processes. RedisError is the caller's."""
+    newest = _span()
+    with timelines().pipeline(transaction=False) as pipeline:
+        for span in range(newest - SPANS + 1, newest + 1):
+            pipeline.hgetall(KEY.format(span))
+        spans: list[dict[bytes, Any]] = pipeline.execute()
+    found: Counter[tuple[str, str]] = Counter()
+    for counts in spans:
+        for name, number in counts.items():
+            subject, _bar, outcome = name.decode(errors="replace").rpartition("|")
+            found[subject, outcome] += int(number)
+    return found
+
+
+def _span() -> int:
+    return int(time.time()) // SPAN_SECONDS
