@@ -8,7 +8,7 @@ from collections.abc import Callable
 from itertools import islice
 from typing import Any
 
-from feedcache.redis_servers.connections import counters, existence, graph, timelines
+from feedcache.connections import counters, existence, graph, timelines
 
 BATCH = 1000
 

@@ -11,7 +11,7 @@ from functools import lru_cache
 
 from feedcache.batch import Later, Together
 from feedcache.memcached import generations, topology_listener
-from feedcache.redis_servers.connections import RedisError, configured_topology, timelines
+from feedcache.connections import RedisError, configured_topology, timelines
 
 
 def ask_fence(trip: Together) -> Later[bool]:

@@ -8,7 +8,7 @@ from django.http import HttpRequest
 from apps.accounts.models import Theme
 from apps.deadline import missing
 from apps.http.requests import viewer_of
-from feedcache.redis_servers.connections import are_left_alone
+from feedcache.connections import are_left_alone
 
 
 def site(request: HttpRequest) -> dict[str, Any]:

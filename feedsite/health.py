@@ -27,7 +27,7 @@ from apps.events.models import Event
 from apps.timeline.models import FanoutChunk, FanoutJob
 from feedcache.memcached import topology_listener
 from feedcache.memcached.tiers import tiers
-from feedcache.redis_servers import connections
+from feedcache import connections
 from feedsite.celery import app
 
 LIVE, READY = "/healthz/live", "/healthz/ready"

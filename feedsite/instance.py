@@ -11,7 +11,7 @@ from rest_framework.response import Response
 from apps.accounts.models import User
 from apps.api.openapi import Entity
 from apps.moderation.rules import RuleJson, rules_json
-from apps.oauth.scopes import ANY_TOKEN, scopes
+from apps.scopes import ANY_TOKEN, scopes
 from apps.posts.models import Post
 from feedcache.local_cache import LocalCache
 from feedsite.entities import (

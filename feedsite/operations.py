@@ -12,7 +12,7 @@ from rest_framework.response import Response
 
 from apps.api.accounts.accounts import staff_of
 from apps.api.openapi import Entity, problems
-from apps.oauth.scopes import scopes
+from apps.scopes import scopes
 from apps.operations.queries import Rate, Standing, fleet, rates, standings, topology_in_force
 from feedcache.memcached.topology_listener import Report
 

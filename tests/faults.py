@@ -6,7 +6,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from feedcache.redis_servers.connections import trust_again
+from feedcache.connections import trust_again
 from runner.services.shape import Service
 from tests.memory import forget
 from tests.services import running

@@ -16,7 +16,7 @@ from shutil import rmtree
 from urllib.parse import urlsplit
 
 from feedcache.memcached.topology import Node, Topology
-from feedcache.redis_servers import connections
+from feedcache import connections
 from tests import clusters
 from tests.memory import forget
 from tests.services import running

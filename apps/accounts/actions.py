@@ -38,7 +38,7 @@ from apps.accounts.staff import CHANGE_USERS, log_action, require_permission
 from apps.errors import Invalid, NotAllowed
 from apps.events.actions import record
 from apps.events.live import announce
-from apps.oauth.scopes import ALL, NAMES
+from apps.scopes import ALL, NAMES
 from apps.throttling import check_rate_limit
 
 TOKEN_NAME_MAX_CHARACTERS = 60

@@ -14,7 +14,7 @@ from typing import Any
 from django.db import connection, models, transaction
 
 from apps.events.actions import record, ring
-from feedcache.redis_servers.connections import RedisError
+from feedcache.connections import RedisError
 from feedcache.structures.counters.building import distrust
 from feedcache.structures.counters.layout import Span
 from feedcache.structures.counters.schema import Row

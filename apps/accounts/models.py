@@ -16,7 +16,7 @@ from django.utils.crypto import salted_hmac
 from django.utils.translation import gettext_lazy as _
 
 from apps.events.leases import LeasedRow, State
-from apps.oauth import scopes
+from apps import scopes
 from feedcache.ids import MAX_AUTHOR_ID
 
 # Sent in the transaction that takes from an account whatever lets somebody in as it; with `user_id`. Those who keep

@@ -9,7 +9,7 @@ from rest_framework.request import Request
 from apps.accounts.models import User
 from apps.errors import NotAllowed
 from apps.oauth.queries import Bearer, bearer_of
-from apps.oauth.scopes import needed_scopes
+from apps.scopes import needed_scopes
 
 TOKEN_MAX_CHARACTERS = 200
 

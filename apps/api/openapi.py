@@ -28,7 +28,7 @@ from drf_spectacular.utils import OpenApiResponse
 from rest_framework.serializers import Serializer
 
 from apps.api.entities.base import Format, Object, ProblemJson
-from apps.oauth.scopes import needed_scopes
+from apps.scopes import needed_scopes
 
 NOTHING = OpenApiResponse(OpenApiTypes.OBJECT, description="An empty object.")
 BASIC: dict[Any, Object] = {

@@ -22,7 +22,7 @@ from apps.audit.windows import lacking, some_readers
 from apps.paging import Cursor
 from apps.timeline.home import home_timeline
 from apps.timeline.pipeline.samples import take_homes
-from feedcache.redis_servers.connections import RedisError
+from feedcache.connections import RedisError
 
 logger = logging.getLogger(__name__)
 

@@ -25,7 +25,7 @@ from apps.timeline.cache import HOME, INBOX
 from apps.timeline.home import home_timeline, is_unread
 from apps.timeline.pipeline.items import FeedItem
 from apps.timeline.thread import one_item
-from feedcache.redis_servers.connections import RedisError
+from feedcache.connections import RedisError
 
 # The job of a post, and the chunk that the viewer's follow is in; of addressed posts the only one (edge 0).
 _DELIVERIES = """

@@ -8,7 +8,7 @@ from typing import Any
 from django.conf import settings
 
 from apps.audit.reads import Sample
-from feedcache.redis_servers.connections import RedisError, timelines
+from feedcache.connections import RedisError, timelines
 
 KEY = "audit:again"
 MOST = 500

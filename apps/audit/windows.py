@@ -5,9 +5,9 @@ import time
 from apps.audit.oracle import OPEN, Oracle
 from apps.audit.reads import unexcused
 from apps.timeline.cache import HOME, INBOX
-from apps.timeline.fanout import policy
+from apps.timeline import policy
 from feedcache.ids import author_of
-from feedcache.redis_servers.connections import timelines
+from feedcache.connections import timelines
 from feedcache.structures.home_window import WindowRange
 
 KEY = "audit:scan"  # how far the walk through all windows has come

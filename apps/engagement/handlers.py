@@ -4,7 +4,7 @@ from apps.engagement.cache import KINDS
 from apps.engagement.rebuild import distrust
 from apps.engagement.recount import recount
 from apps.events.registry import Payload, handles
-from feedcache.redis_servers.connections import RedisError
+from feedcache.connections import RedisError
 from feedcache.structures.bloom.existence import mark_many
 
 

@@ -7,7 +7,7 @@ from django.conf import settings
 
 from apps.engagement import rebuild, reconcile, recount
 from apps.events.actions import ring
-from feedcache.redis_servers.connections import RedisError
+from feedcache.connections import RedisError
 
 logger = logging.getLogger(__name__)
 

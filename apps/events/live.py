@@ -12,7 +12,7 @@ import orjson
 from django.db import transaction
 
 from feedcache.redis_servers.broadcast import hear, tell
-from feedcache.redis_servers.connections import RedisError
+from feedcache.connections import RedisError
 
 __all__ = ["announce", "hear", "read"]
 

@@ -18,7 +18,7 @@ from django.db import connection, transaction
 from apps.accounts.models import UserCounts
 from feedcache.memcached.envelope import pack, unpack
 from feedcache.read_through import ReadThrough
-from feedcache.redis_servers.connections import RedisError
+from feedcache.connections import RedisError
 from feedcache.structures.list_prefix import Entry, Head, ListHeads
 from feedcache.structures.longset import Change, LongSets
 

@@ -20,7 +20,7 @@ from apps.errors import Invalid
 from apps.events.live import announce
 from apps.oauth.models import OUT_OF_BAND, Application, UsedCode
 from apps.oauth.queries import APP_TOKEN_PREFIX
-from apps.oauth.scopes import NAMES
+from apps.scopes import NAMES
 
 NAME_MAX_CHARACTERS = 60
 ADDRESS_MAX_CHARACTERS = 2000

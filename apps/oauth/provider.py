@@ -20,7 +20,7 @@ from apps.events.live import announce
 from apps.oauth.codes import end_used_code, remember_code
 from apps.oauth.models import Application
 from apps.oauth.queries import APP_TOKEN_PREFIX
-from apps.oauth.scopes import NAMES, covered_by
+from apps.scopes import NAMES, covered_by
 
 DEFAULT_SCOPES = ["read"]
 

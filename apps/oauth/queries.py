@@ -11,7 +11,7 @@ from oauth2_provider.models import AccessToken
 from apps.accounts.models import User
 from apps.accounts.queries import ACCOUNT, IS_ACTIVE, WITH_COUNTS, account_of, personal_token
 from apps.oauth.models import Application
-from apps.oauth.scopes import covered_by
+from apps.scopes import covered_by
 from apps.sql import Columns, rows_of
 
 APP_TOKEN_PREFIX = "rillapp_"  # noqa: S105 -- lets secret scanners and us tell tokens of applications from personal ones

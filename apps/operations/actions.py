@@ -23,7 +23,7 @@ from feedcache.flush import forget
 from feedcache.health import probe
 from feedcache.memcached import topology_listener
 from feedcache.memcached.topology import Place, Topology, is_address, problems
-from feedcache.redis_servers.connections import RedisError
+from feedcache.connections import RedisError
 
 logger = logging.getLogger(__name__)
 

@@ -10,7 +10,7 @@ from feedcache.health import NodeHealth, health_of
 from feedcache.memcached import topology_listener
 from feedcache.memcached.topology import Node, Place, Topology
 from feedcache.memcached.topology_listener import Report
-from feedcache.redis_servers.connections import RedisError, configured_topology
+from feedcache.connections import RedisError, configured_topology
 
 TIER = "tier:"  # how a layer is called among the subjects of the counts; all others are classes of data
 ANSWERS = ("hit", "negative")  # "there is nothing" is an answer too

@@ -19,7 +19,7 @@ from apps.posts.content import PostContent
 from apps.posts.hot_authors import hot_authors
 from apps.posts.models import OPEN, Kind, Post
 from feedcache.ids import second_of
-from feedcache.redis_servers.connections import RedisError
+from feedcache.connections import RedisError
 from feedcache.structures.week_bucket import Change, Week
 
 logger = logging.getLogger(__name__)

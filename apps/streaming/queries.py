@@ -24,7 +24,7 @@ from apps.streaming.streams import Stream
 from apps.streaming.tickets import PREFIX, bearer_of_ticket
 from apps.tags.queries import followers_among
 from apps.timeline.home import rule_of
-from apps.timeline.pipeline.filters import is_hidden, sifted
+from apps.timeline.filters import is_hidden, sifted
 from apps.timeline.pipeline.hydrate import hydrate
 from apps.timeline.pipeline.items import FeedItem
 from apps.timeline.pipeline.page import not_muted

@@ -13,7 +13,7 @@ from django.utils.crypto import constant_time_compare
 
 from apps.accounts.models import Login, User
 from apps.oauth.queries import Bearer
-from apps.oauth.scopes import covered_by
+from apps.scopes import covered_by
 
 PREFIX = "ticket_"
 SALT = "apps.streaming.tickets"

@@ -16,7 +16,7 @@ from apps.tags.names import normal
 from feedcache.ids import MAX_AUTHOR_ID, SEQUENCE_BITS
 from feedcache.local_cache import LocalCache
 from feedcache.memcached.topology_listener import current, listener
-from feedcache.redis_servers.connections import RedisError, timelines
+from feedcache.connections import RedisError, timelines
 
 DAYS = 7  # of a tag's history
 TRENDING_DAYS = 2

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from django.conf import settings
 
-from apps.timeline.fanout import policy
+from apps.timeline import policy
 from feedcache.read_through import ReadThrough
 from feedcache.structures.home_window import Windows
 from feedcache.structures.id_vector import IdVector, decode, decode_many

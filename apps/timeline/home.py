@@ -17,7 +17,7 @@ from apps.posts.models import Visibility
 from apps.posts.queries import Known
 from apps.tags.queries import followed_names
 from apps.timeline.cache import HOME, INBOX
-from apps.timeline.fanout import policy
+from apps.timeline import policy
 from apps.timeline.pipeline import samples
 from apps.timeline.pipeline.items import FeedItem
 from apps.timeline.pipeline.page import Rule, Source, fill_page, wanted

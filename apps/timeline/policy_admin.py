@@ -19,7 +19,7 @@ from apps.timeline.fanout import backfill, cost
 from apps.timeline.fanout import switch as switching
 from apps.timeline.ledger_admin import LedgerList
 from apps.timeline.models import AuthorPolicy, HandOver, Policy, PolicyChange, SitePolicy
-from feedcache.redis_servers.connections import RedisError
+from feedcache.connections import RedisError
 
 
 class WhyForm(forms.ModelForm):  # type: ignore[type-arg]  # not subscriptable when it runs

@@ -23,7 +23,7 @@ from feedcache.memcached.protocol import (
     store_request,
 )
 from feedcache.memcached.topology import Group
-from feedcache.redis_servers.connections import memcached_timeout
+from feedcache.connections import memcached_timeout
 
 Items = Mapping[bytes, Item]
 

@@ -23,7 +23,7 @@ from feedcache.memcached.node_health import Suspicion
 from feedcache.memcached.pending import TRIES, Build, Flight
 from feedcache.memcached.protocol import Answer, Item, get_request, store_request
 from feedcache.redis_servers.breaker import Breaker
-from feedcache.redis_servers.connections import (
+from feedcache.connections import (
     Connection,
     Redis,
     RedisError,

@@ -4,7 +4,7 @@ import threading
 import time
 
 from feedcache.memcached import generations
-from feedcache.redis_servers.connections import Redis
+from feedcache.connections import Redis
 
 ANNOUNCE_SECONDS = 0.5  # how often at most one process announces one node
 

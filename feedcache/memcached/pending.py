@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from feedcache.memcached.protocol import Answer, Incomplete, ProtocolError, read_answer
-from feedcache.redis_servers.connections import Connection, memcached_timeout
+from feedcache.connections import Connection, memcached_timeout
 
 if TYPE_CHECKING:
     from feedcache.memcached.node import MemcachedNode

@@ -23,7 +23,7 @@ from feedcache.memcached.reads import ABSENT, Read, Token, named
 from feedcache.memcached.topology import Topology
 from feedcache.memcached.topology_listener import current, listener
 from feedcache.memcached.writes import Writes
-from feedcache.redis_servers.connections import Redis, refills_all_l1, timelines_apart
+from feedcache.connections import Redis, refills_all_l1, timelines_apart
 
 Change = Callable[[bytes], bytes]
 

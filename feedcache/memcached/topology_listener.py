@@ -20,7 +20,7 @@ from typing import Any, cast
 from feedcache import stats, totals
 from feedcache.memcached.topology import Topology, TopologyError, problems
 from feedcache.redis_servers.clients import trip
-from feedcache.redis_servers.connections import (
+from feedcache.connections import (
     Redis,
     RedisError,
     configured_topology,

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator
 
-from feedcache.redis_servers.connections import (
+from feedcache.connections import (
     RedisError,
     broadcasts,
     broadcasts_to_hear,

@@ -13,7 +13,7 @@ from typing import TypeVar
 
 from feedcache.redis_servers.breaker import Breaker
 from feedcache.redis_servers.clients import trip
-from feedcache.redis_servers.connections import Redis, RedisError, graph, graph_replicas
+from feedcache.connections import Redis, RedisError, graph, graph_replicas
 
 SLIDE_EVERY = 16  # one read of a replica in so many moves the times to live at the primary
 

@@ -10,7 +10,7 @@ are no news and are not recorded.
 from typing import Any
 
 from feedcache.ids import MAX_ID
-from feedcache.redis_servers.connections import RedisError, timelines
+from feedcache.connections import RedisError, timelines
 from feedcache.structures.home_window import Windows
 
 

@@ -11,7 +11,7 @@ from itertools import chain
 from typing import NamedTuple
 
 from feedcache.redis_servers.clients import is_cluster
-from feedcache.redis_servers.connections import Redis, graph, script
+from feedcache.connections import Redis, graph, script
 from feedcache.redis_servers.replicas import read_graph
 from feedcache.structures.bulk_build import replace
 

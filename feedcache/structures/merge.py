@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from heapq import merge as merge_sorted
 
 from feedcache.ids import MAX_ID
-from feedcache.redis_servers.connections import RedisError
+from feedcache.connections import RedisError
 from feedcache.structures.home_window import (
     WindowRange,
     Windows,

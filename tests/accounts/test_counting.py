@@ -13,7 +13,7 @@ from apps.graph.actions import block_user, follow_user, unfollow_user
 from apps.posts.actions import delete_post
 from apps.posts.cache import POST_COUNTS, POST_COUNTS_TABLE
 from apps.posts.models import PostCounts
-from feedcache.redis_servers.connections import counters
+from feedcache.connections import counters
 from feedcache.structures.counters import building, maintenance
 from feedcache.structures.counters.layout import IdBuckets, TimeBuckets
 from feedcache.structures.counters.schema import Row

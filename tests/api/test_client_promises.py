@@ -6,7 +6,7 @@ import pytest
 
 from apps.graph.actions import block_user, follow_user, unfollow_user
 from apps.graph.models import FollowRequest
-from apps.media.uploads import upload_picture
+from apps.posts.uploads import upload_picture
 from apps.moderation.models import Report
 from apps.moderation.rules import RULES
 from apps.posts.models import Post

@@ -18,7 +18,7 @@ from apps.filters.actions import FilterChange, KeywordChange, add_post, create_f
 from apps.graph.actions import block_user
 from apps.graph.models import FollowRequest
 from apps.lists.actions import create_list
-from apps.media.uploads import upload_picture
+from apps.posts.uploads import upload_picture
 from apps.notifications.actions import change_policy
 from apps.notifications.models import Notification, NotificationKind
 from apps.oauth.actions import register_application

@@ -24,7 +24,7 @@ from apps.conversations.models import Conversation
 from apps.filters.actions import FilterChange, KeywordChange, add_post, create_filter
 from apps.graph.models import FollowRequest
 from apps.lists.actions import create_list
-from apps.media.uploads import upload_picture
+from apps.posts.uploads import upload_picture
 from apps.notifications.models import Notification
 from apps.posts.drafts import Draft, PollDraft
 from apps.posts.scheduled import schedule_post

@@ -26,7 +26,7 @@ from apps.timeline.fanout.switch import set_author_policy
 from apps.timeline.home import home_timeline
 from apps.timeline.models import FanoutChunk, FanoutJob, Policy
 from apps.timeline.pipeline import samples
-from feedcache.redis_servers.connections import timelines
+from feedcache.connections import timelines
 from feedcache.structures.home_window import bury
 from tests.factories import deliver, publish
 from tests.faults import dead_redis

@@ -12,7 +12,7 @@ from apps.paging import Cursor
 from apps.posts.actions import delete_post, repost
 from apps.timeline.cache import HOME, INBOX
 from apps.timeline.home import home_timeline
-from feedcache.redis_servers.connections import timelines
+from feedcache.connections import timelines
 from tests.factories import deliver, make_user, publish
 
 # Its times are of a second, and so are those in our ids; inside a second the id decides.

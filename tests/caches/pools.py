@@ -10,7 +10,7 @@ from pathlib import Path
 from feedcache.memcached.node import look_after
 from feedcache.memcached.tiers import TieredCache
 from feedcache.memcached.topology import Node, Topology
-from feedcache.redis_servers.connections import timelines
+from feedcache.connections import timelines
 from runner.services.debian import find_memcached
 from runner.services.memcached import Memcached
 from tests.flows.processes import wait_for

@@ -12,9 +12,9 @@ from feedcache.memcached.topology import Node, Topology
 from feedcache.memcached.topology_listener import Listener, processes, publish
 from feedcache.rate_limit import Limit, count_each
 from feedcache.redis_servers import clients as redisclients
-from feedcache.redis_servers import connections
+from feedcache import connections
 from feedcache.redis_servers.clients import parse
-from feedcache.redis_servers.connections import RedisError, existence, timelines
+from feedcache.connections import RedisError, existence, timelines
 from feedcache.structures.bloom import existence as filters
 from feedcache.structures.bloom import generations
 from feedcache.structures.home_window import Windows, bury

@@ -4,7 +4,7 @@ import pytest
 
 from feedcache.memcached.topology import Node, Topology
 from feedcache.memcached.topology_listener import CHANNEL, Listener, publish
-from feedcache.redis_servers.connections import timelines
+from feedcache.connections import timelines
 from tests.flows.processes import wait_for
 
 SOON = 3.0

@@ -17,7 +17,7 @@ from feedcache.memcached.topology_listener import (
     publish,
     published,
 )
-from feedcache.redis_servers.connections import timelines
+from feedcache.connections import timelines
 from tests.faults import dead_redis
 from tests.flows.processes import wait_for
 

@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from feedcache.redis_servers.connections import RedisError, graph, graph_replicas
+from feedcache.connections import RedisError, graph, graph_replicas
 from feedcache.redis_servers.replicas import graph_reader, read_graph
 from tests.clusters import addresses, until
 

@@ -28,7 +28,7 @@ from apps.posts.actions import repost
 from apps.posts.models import PostCounts
 from apps.posts.tasks import write_back_reads
 from apps.timeline.home import home_timeline
-from feedcache.redis_servers.connections import existence
+from feedcache.connections import existence
 from feedcache.structures.bloom import existence as filters
 from feedcache.structures.bloom import generations
 from feedcache.structures.bloom.arithmetic import CHUNK_BYTES

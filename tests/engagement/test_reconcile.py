@@ -19,7 +19,7 @@ from apps.posts.cache import POST_COUNTS
 from apps.posts.counts import count_reads
 from apps.posts.models import PostCounts
 from apps.posts.queries import counts_of, post_counts
-from feedcache.redis_servers.connections import counters
+from feedcache.connections import counters
 from feedcache.structures.counters import building, maintenance
 from feedcache.structures.counters.schema import Row
 from tests.factories import make_user, publish

@@ -35,7 +35,7 @@ from apps.timeline.models import (
     Policy,
 )
 from feedcache.ids import MAX_ID
-from feedcache.redis_servers.connections import timelines
+from feedcache.connections import timelines
 from feedcache.structures.home_window import NO_MORE
 from feedsite.celery import app as celery_app
 from tests.factories import PASSWORD, deliver, make_user, publish

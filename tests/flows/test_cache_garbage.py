@@ -10,7 +10,7 @@ from apps.engagement.actions import like_post
 from apps.graph.actions import follow_user, mute_user
 from apps.posts.actions import repost
 from apps.posts.editing import edit_post
-from feedcache.redis_servers.connections import timelines
+from feedcache.connections import timelines
 from tests.factories import deliver, make_user, publish
 from tests.services import running
 

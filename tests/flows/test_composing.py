@@ -9,7 +9,7 @@ import pytest
 from django.utils import timezone
 from playwright.sync_api import expect
 
-from apps.media.uploads import upload_picture
+from apps.posts.uploads import upload_picture
 from apps.posts.models import Attachment, Post, ScheduledPost
 from tests.factories import publish
 from tests.flows.browsing import log_in, needs_browser

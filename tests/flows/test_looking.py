@@ -7,7 +7,7 @@ import pytest
 from PIL import Image
 from playwright.sync_api import expect
 
-from apps.media.uploads import upload_picture
+from apps.posts.uploads import upload_picture
 from tests.factories import publish
 from tests.flows.browsing import log_in, needs_browser
 from tests.posts.test_uploads import picture

@@ -27,7 +27,7 @@ from apps.timeline.home import home_timeline
 from apps.timeline.profile import Wanted, profile_timeline
 from apps.timeline.public import public_timeline
 from apps.timeline.publishing import undo_repost
-from feedcache.redis_servers.connections import timelines
+from feedcache.connections import timelines
 from tests.factories import deliver, make_user, publish
 from tests.services import running
 

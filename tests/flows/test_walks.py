@@ -34,7 +34,7 @@ from apps.timeline.fanout import dispatch
 from apps.timeline.fanout.switch import set_author_policy, set_site_policy
 from apps.timeline.home import home_timeline
 from apps.timeline.models import FanoutChunk, FanoutJob, Policy
-from feedcache.redis_servers.connections import timelines
+from feedcache.connections import timelines
 from tests.factories import deliver, make_user, publish
 from tests.services import running
 

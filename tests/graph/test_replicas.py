@@ -7,7 +7,7 @@ from apps.graph.familiar import common_followers
 from apps.graph.queries import followers_page, relations
 from apps.paging import Cursor
 from apps.posts.queries import visible_posts
-from feedcache.redis_servers.connections import graph, graph_replicas
+from feedcache.connections import graph, graph_replicas
 from tests.clusters import until
 from tests.factories import make_user, publish
 from tests.graph.warm import cached, from_truth, revision_of

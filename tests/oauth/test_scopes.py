@@ -7,7 +7,7 @@ from rest_framework.views import APIView
 
 from apps.api.authentication import BearerAuthentication
 from apps.errors import NotAllowed
-from apps.oauth import scopes as table
+from apps import scopes as table
 from tests.factories import publish
 
 pytestmark = pytest.mark.django_db

@@ -13,7 +13,7 @@ from apps.filters.actions import FilterChange, KeywordChange, create_filter
 from apps.graph.actions import block_user, follow_user, mute_user, note_about
 from apps.graph.circle_actions import add_to_circle, create_circle
 from apps.lists.actions import add_to_list, create_list
-from apps.media.uploads import upload_picture
+from apps.posts.uploads import upload_picture
 from apps.moderation.actions import file_report
 from apps.notifications.actions import accept_from, change_policy
 from apps.paging import Cursor

@@ -24,7 +24,7 @@ from apps.posts.models import Poll, Post, PostCounts
 from apps.privacy import erasure
 from apps.privacy.erasure import delete_account
 from apps.privacy.models import Erasure
-from feedcache.redis_servers.connections import timelines
+from feedcache.connections import timelines
 from tests.factories import PASSWORD, deliver, make_user, moderator, publish
 from tests.personal.conftest import CANARY
 from tests.personal.test_export import made

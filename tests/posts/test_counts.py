@@ -14,7 +14,7 @@ from apps.posts.counts import count_reads
 from apps.posts.models import PostCounts
 from apps.posts.queries import Counts, counts_of, post_counts, visible_posts
 from apps.posts.tasks import cool_counts, tend_counts, write_back_reads
-from feedcache.redis_servers.connections import RedisError, counters
+from feedcache.connections import RedisError, counters
 from feedcache.structures.counters import maintenance
 from tests.factories import deliver, make_user, publish
 from tests.faults import dead_redis

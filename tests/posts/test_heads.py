@@ -29,7 +29,7 @@ from apps.timeline.publishing import undo_repost
 from feedcache.memcached import generations
 from feedcache.memcached import tiers as module
 from feedcache.memcached.tiers import tiers
-from feedcache.redis_servers.connections import timelines
+from feedcache.connections import timelines
 from tests.factories import deliver, moderator, publish, suspend
 from tests.faults import frozen
 from tests.memory import another, flush, forget

@@ -18,7 +18,7 @@ from feedcache.local_cache import LocalCache, Rate
 from feedcache.memcached import topology_listener as listening
 from feedcache.memcached.topology import Topology
 from feedcache.memcached.topology_listener import Listener
-from feedcache.redis_servers.connections import timelines
+from feedcache.connections import timelines
 from tests.factories import publish
 from tests.flows.processes import wait_for
 from tests.threads import together

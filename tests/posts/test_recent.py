@@ -26,7 +26,7 @@ from apps.posts.recent import NOTHING, Recent, recent_posts, weeks_read
 from apps.timeline.publishing import undo_repost
 from feedcache.ids import first_id_at, second_of
 from feedcache.memcached.tiers import tiers
-from feedcache.redis_servers.connections import RedisError, timelines
+from feedcache.connections import RedisError, timelines
 from feedcache.structures.week_bucket import WEEK_SECONDS, Week
 from tests.factories import make_user, publish
 from tests.faults import dead_redis

@@ -14,7 +14,7 @@ from apps.errors import Invalid, NotFound, TooMany
 from apps.media.addresses import LIFETIME_SECONDS
 from apps.media.blurhash import blurhash
 from apps.media.pictures import rewritten
-from apps.media.uploads import describe_picture, upload_picture, uploaded_picture, withdraw_picture
+from apps.posts.uploads import describe_picture, upload_picture, uploaded_picture, withdraw_picture
 from apps.posts.actions import delete_post
 from apps.posts.editing import edit_post
 from apps.posts.history import versions_of

@@ -25,7 +25,7 @@ from apps.graph.circle_actions import add_to_circle, create_circle
 from apps.graph.models import Circle, FollowRequest
 from apps.graph.request_actions import approve_request
 from apps.lists.actions import add_to_list, create_list
-from apps.media.uploads import upload_picture
+from apps.posts.uploads import upload_picture
 from apps.posts.actions import delete_post, repost
 from apps.posts.drafts import PollDraft
 from apps.posts.editing import edit_post, pin_post

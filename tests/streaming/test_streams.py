@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from apps.errors import NotAllowed
-from apps.oauth.scopes import covered_by
+from apps.scopes import covered_by
 from apps.streaming.connections import Connection, EndedError
 from apps.streaming.queries import News
 from apps.streaming.sockets import change, message

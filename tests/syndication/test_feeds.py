@@ -6,7 +6,7 @@ from xml.etree import ElementTree
 import pytest
 
 from apps.accounts.actions import update_profile
-from apps.media.uploads import upload_picture
+from apps.posts.uploads import upload_picture
 from apps.posts.actions import delete_post, repost
 from apps.posts.editing import edit_post
 from tests.factories import publish, suspend

@@ -10,7 +10,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.utils import timezone
 
 from apps.graph.circle_actions import create_circle
-from apps.media.uploads import upload_picture
+from apps.posts.uploads import upload_picture
 from apps.posts.actions import delete_post
 from apps.posts.drafts import Draft
 from apps.posts.models import Attachment, Post, ScheduledPost

@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from apps.events.leases import KILLED, State
 from apps.graph.circle_actions import add_to_circle, create_circle, delete_circle
-from apps.media.uploads import upload_picture
+from apps.posts.uploads import upload_picture
 from apps.posts import scheduled
 from apps.posts.actions import delete_post
 from apps.posts.drafts import Draft, PollDraft

@@ -21,7 +21,7 @@ from apps.timeline.handlers import (
 )
 from apps.timeline.home import home_timeline, newer_count
 from feedcache.ids import compose
-from feedcache.redis_servers.connections import RedisError, timelines
+from feedcache.connections import RedisError, timelines
 from tests.factories import deliver, make_user, publish
 
 

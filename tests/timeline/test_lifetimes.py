@@ -6,7 +6,7 @@ from dataclasses import replace
 from django.conf import settings
 
 from apps.timeline.cache import HOME, INBOX, LONG_OUTBOXES, SHORT_OUTBOXES
-from feedcache.redis_servers.connections import timelines
+from feedcache.connections import timelines
 
 DAY = 24 * 3600
 

@@ -18,7 +18,7 @@ from apps.posts.codec import VERSION, decode_head
 from apps.posts.content import State
 from apps.timeline.cache import HOME, INBOX
 from feedcache.memcached.tiers import tiers
-from feedcache.redis_servers.connections import timelines
+from feedcache.connections import timelines
 from tests.factories import deliver, make_user, publish
 from tests.staff import make_staff
 

@@ -15,7 +15,7 @@ from apps.paging import Cursor
 from apps.posts.actions import delete_post, repost
 from apps.timeline.cache import HOME, INBOX
 from apps.timeline.fanout import backfill, cost, switch
-from apps.timeline.fanout import policy as policies
+from apps.timeline import policy as policies
 from apps.timeline.fanout.switch import set_author_policy, set_site_policy
 from apps.timeline.home import home_timeline, newer_count
 from apps.timeline.models import (
@@ -30,7 +30,7 @@ from apps.timeline.models import (
     TimelineEntry,
 )
 from apps.timeline.sources import outbox, pulled_authors
-from feedcache.redis_servers.connections import RedisError, timelines
+from feedcache.connections import RedisError, timelines
 from tests.factories import deliver, make_user, publish
 from tests.faults import dead_redis
 

@@ -2,7 +2,7 @@
 
 from apps.timeline.cache import HOME
 from feedcache.ids import compose, second_of
-from feedcache.redis_servers.connections import timelines
+from feedcache.connections import timelines
 
 SECOND = 1_666_850_112
 

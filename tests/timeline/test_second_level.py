@@ -25,7 +25,7 @@ from apps.timeline.sources import sql as pull
 from apps.timeline.sources.second_level import ENTRIES
 from apps.timeline.tasks import tend_second_level
 from feedcache.ids import author_of, first_id_at
-from feedcache.redis_servers.connections import timelines
+from feedcache.connections import timelines
 from tests.factories import deliver, make_user, publish
 from tests.timeline.outboxes import FIRST_SECOND, reader_of, write
 

@@ -11,7 +11,7 @@ from apps.operations.queries import topology_in_force
 from apps.operations.wording import CODES
 from feedcache.memcached import topology_listener
 from feedcache.memcached.topology import Place, Pool, State, Topology
-from feedcache.redis_servers.connections import timelines
+from feedcache.connections import timelines
 from tests.faults import dead_redis
 from tests.threads import together
 

@@ -12,7 +12,7 @@ from apps.operations.models import TopologyVersion
 from apps.operations.queries import topology_in_force
 from feedcache import totals
 from feedcache.memcached import topology_listener
-from feedcache.redis_servers.connections import timelines
+from feedcache.connections import timelines
 from tests.faults import dead_redis, frozen, stopped
 from tests.services import running
 from tests.staff import browser_of, choose, confirm, make_staff

@@ -15,7 +15,7 @@ from apps.posts.tasks import tend_counts
 from feedcache.flush import forget as forget_in_redis
 from feedcache.memcached.topology import CLASSES, Topology
 from feedcache.read_through import ReadThrough
-from feedcache.redis_servers.connections import timelines
+from feedcache.connections import timelines
 from tests.factories import deliver, publish
 from tests.memory import flush, forget
 

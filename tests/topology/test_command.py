@@ -10,7 +10,7 @@ from apps.operations.models import TopologyVersion
 from apps.operations.queries import topology_in_force
 from feedcache.memcached import topology_listener
 from feedcache.memcached.topology import Place, Pool
-from feedcache.redis_servers.connections import timelines
+from feedcache.connections import timelines
 from tests.faults import stopped
 from tests.services import running
 

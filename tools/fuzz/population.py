@@ -24,7 +24,7 @@ from apps.graph.actions import follow_user
 from apps.graph.circle_actions import add_to_circle, create_circle
 from apps.graph.models import FollowRequest
 from apps.lists.actions import add_to_list, create_list
-from apps.media.uploads import upload_picture
+from apps.posts.uploads import upload_picture
 from apps.notifications.models import Notification
 from apps.posts.actions import publish_post, repost
 from apps.posts.drafts import Draft, PollDraft

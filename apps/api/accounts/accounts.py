@@ -17,7 +17,7 @@ from apps.api.openapi import NOTHING, Entity, problems
 from apps.errors import BadRequest, NotAllowed
 from apps.http import requests
 from apps.http.verification import may_act_as_staff
-from apps.oauth.scopes import scopes
+from apps.scopes import scopes
 from feedcache.ids import parse_id
 
 

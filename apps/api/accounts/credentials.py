@@ -12,7 +12,7 @@ from apps.api.entities.account import CredentialAccountJson, credential_json
 from apps.api.inputs.account import ProfileInput
 from apps.api.openapi import Entity, problems
 from apps.graph.relationships import requests_count
-from apps.oauth.scopes import scopes
+from apps.scopes import scopes
 
 
 @scopes(GET=("read:accounts", "profile"))

@@ -36,7 +36,7 @@ from apps.filters.queries import (
     own_filter_post,
     own_keyword,
 )
-from apps.oauth.scopes import scopes
+from apps.scopes import scopes
 
 View = TypeVar("View", bound=Callable[..., Any])
 READ, WRITE = "read:filters", "write:filters"

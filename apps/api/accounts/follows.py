@@ -29,7 +29,7 @@ from apps.graph.queries import followers_page, following_page
 from apps.graph.relationships import endorsed_page
 from apps.graph.relationships import relationships as standing_to
 from apps.http.requests import viewer_id_of
-from apps.oauth.scopes import scopes
+from apps.scopes import scopes
 from apps.paging import Cursor, Page, link_header
 
 PEOPLE_DEFAULT, PEOPLE_MOST = 40, 80

@@ -30,7 +30,7 @@ from apps.graph.relationships import (
     relationships,
     requests_page,
 )
-from apps.oauth.scopes import scopes
+from apps.scopes import scopes
 from apps.paging import Cursor, Page
 
 Endpoint = Callable[..., Response]

@@ -13,7 +13,7 @@ from apps.api.inputs.report import ReportInput
 from apps.api.openapi import Entity, problems
 from apps.errors import Invalid
 from apps.moderation.actions import file_report
-from apps.oauth.scopes import scopes
+from apps.scopes import scopes
 from feedcache.ids import parse_id
 
 

@@ -23,7 +23,7 @@ from apps.errors import Invalid
 from apps.http.requests import client_address
 from apps.oauth.actions import issue_access
 from apps.oauth.queries import Bearer
-from apps.oauth.scopes import scopes
+from apps.scopes import scopes
 from apps.throttling import check_sign_up
 
 ACCOUNTS_MOST = 100  # shown at once

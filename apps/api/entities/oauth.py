@@ -8,7 +8,7 @@ from oauth2_provider.models import AccessToken
 from apps.addresses import absolute
 from apps.api.entities.base import Uri
 from apps.oauth.models import Application
-from apps.oauth.scopes import NAMES
+from apps.scopes import NAMES
 
 GRANT_TYPES = ["authorization_code", "password", "client_credentials", "refresh_token"]
 AUTH_METHODS = ["client_secret_basic", "client_secret_post"]

@@ -10,7 +10,7 @@ from apps.announcements.queries import announcements_for, current_announcement
 from apps.api.accounts.accounts import viewer_of
 from apps.api.entities.announcement import AnnouncementJson, announcement_json
 from apps.api.openapi import NOTHING, Entity, problems
-from apps.oauth.scopes import scopes
+from apps.scopes import scopes
 
 
 @scopes(GET="read:accounts")

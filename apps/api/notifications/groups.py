@@ -15,7 +15,7 @@ from apps.api.notifications.notifications import CHOICE_PARAMETERS, actor_of, ki
 from apps.api.openapi import NOTHING, Entity, problems
 from apps.notifications.actions import dismiss_group
 from apps.notifications.groups import GROUPED, group_of, groups_page, unread_groups
-from apps.oauth.scopes import scopes
+from apps.scopes import scopes
 from apps.paging import Cursor
 
 GROUPS_DEFAULT, GROUPS_MOST = 40, 80

@@ -28,7 +28,7 @@ from apps.notifications.queries import (
     one_notification,
     unread_count,
 )
-from apps.oauth.scopes import scopes
+from apps.scopes import scopes
 from apps.paging import Cursor
 from feedcache.ids import parse_id
 

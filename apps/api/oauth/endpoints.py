@@ -32,7 +32,7 @@ from apps.http.requests import client_address
 from apps.oauth.actions import register_application, tell_ended
 from apps.oauth.models import Application
 from apps.oauth.queries import Bearer, bearer_of
-from apps.oauth.scopes import ANY_TOKEN, scopes
+from apps.scopes import ANY_TOKEN, scopes
 from apps.throttling import Origin, begin_guess, check_rate_limit
 
 

@@ -10,7 +10,7 @@ from apps.api.accounts.follows import CURSOR_PARAMETERS, paged
 from apps.api.entities.explanation import ExplanationJson, explanation_json
 from apps.api.openapi import Entity, problems
 from apps.audit.explain import explain, explain_home
-from apps.oauth.scopes import scopes
+from apps.scopes import scopes
 from apps.paging import Cursor
 
 

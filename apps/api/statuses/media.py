@@ -14,13 +14,13 @@ from apps.api.entities.status import MediaAttachmentJson, media_json
 from apps.api.inputs.status import MediaChange, MediaInput
 from apps.api.openapi import NOTHING, Entity, problems
 from apps.media.sandbox import unfit
-from apps.media.uploads import (
+from apps.posts.uploads import (
     describe_picture,
     upload_picture,
     uploaded_picture,
     withdraw_picture,
 )
-from apps.oauth.scopes import scopes
+from apps.scopes import scopes
 from apps.posts.content import Picture
 from apps.posts.models import Attachment
 

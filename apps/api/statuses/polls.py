@@ -12,7 +12,7 @@ from apps.api.inputs.status import VoteInput
 from apps.api.openapi import Entity, problems
 from apps.engagement.voting import vote
 from apps.http.requests import viewer_id_of
-from apps.oauth.scopes import scopes
+from apps.scopes import scopes
 from apps.timeline.thread import poll_item
 
 

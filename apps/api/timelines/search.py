@@ -18,7 +18,7 @@ from apps.errors import BadRequest
 from apps.filters.models import FilterContext
 from apps.http.requests import client_address
 from apps.http.requests import viewer_of as anybody_of
-from apps.oauth.scopes import ANY_TOKEN, scopes
+from apps.scopes import ANY_TOKEN, scopes
 from apps.paging import Cursor
 from apps.search.people_search import dismiss, people_found, suggested
 from apps.search.post_search import post_at, posts_found
@@ -26,7 +26,7 @@ from apps.search.query import wish
 from apps.search.trends import trending_posts
 from apps.tags.queries import known, tags_beginning
 from apps.throttling import check_rate_limit
-from apps.timeline.pipeline.filters import sifted
+from apps.timeline.filters import sifted
 from apps.timeline.pipeline.items import FeedItem
 from feedcache.ids import parse_id
 

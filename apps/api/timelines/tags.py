@@ -16,7 +16,7 @@ from apps.api.entities.tag import FeaturedTagJson, TagJson, tag_json
 from apps.api.openapi import Entity, problems
 from apps.errors import BadRequest
 from apps.http import requests
-from apps.oauth.scopes import ANY_TOKEN, scopes
+from apps.scopes import ANY_TOKEN, scopes
 from apps.paging import Cursor
 from apps.tags import actions
 from apps.tags.models import Tag

@@ -6,5 +6,5 @@ switching   an author's policy changes: announced first, acted on later
 handover    posts of a pull period to the windows, after it has ended
 costs       policy `auto`: what pushing and pulling cost, and which is chosen
 
-Which policies are in force is known below (`apps.timeline.fanout.policy`): readers need that too.
+Which policies are in force is known below (`apps.timeline.policy`): readers need that too.
 """

@@ -20,7 +20,7 @@ from apps.events import leases
 from apps.events.actions import ring
 from apps.posts.models import OPEN, Post
 from apps.timeline.cache import HOME
-from apps.timeline.fanout import policy as policies
+from apps.timeline import policy as policies
 from apps.timeline.models import (
     AuthorPolicy,
     HandOver,
@@ -30,7 +30,7 @@ from apps.timeline.models import (
     PolicyChange,
     SitePolicy,
 )
-from feedcache.redis_servers.connections import timelines
+from feedcache.connections import timelines
 
 AT_ONCE = 500  # authors settled in one go
 

@@ -10,10 +10,10 @@ from django.db import DatabaseError, connection, connections
 from apps.deadline import go_without, seconds_left
 from apps.graph.queries import MAX_OTHERS, relations
 from apps.paging import Cursor
-from apps.timeline.fanout.policy import InForce
+from apps.timeline.policy import InForce
 from apps.timeline.sources import outbox
 from feedcache.bulkhead import Bulkhead, Refused
-from feedcache.redis_servers.connections import RedisError
+from feedcache.connections import RedisError
 
 logger = logging.getLogger(__name__)
 

@@ -14,7 +14,7 @@ from django.db import DatabaseError
 from apps.paging import Cursor
 from apps.timeline.cache import HOME, INBOX
 from apps.timeline.sources import outbox, sql
-from feedcache.redis_servers.connections import RedisError
+from feedcache.connections import RedisError
 from feedcache.structures.home_window import Windows
 
 logger = logging.getLogger(__name__)

@@ -25,7 +25,7 @@ from apps.accounts.models import (
 from apps.accounts.passwords import check_own_password
 from apps.errors import Refusal
 from apps.media.avatars import Cropped, box_of
-from apps.oauth.scopes import ALL
+from apps.scopes import ALL
 from apps.throttling import Origin, check_rate_limit
 
 LANGUAGES = [("", _("As my browser says")), ("en", "English"), ("zh-hans", "简体中文")]

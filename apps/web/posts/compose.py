@@ -15,7 +15,7 @@ from django_htmx.http import HttpResponseClientRedirect, reswap, retarget, trigg
 from apps.errors import NotFound, Refusal, TooMany
 from apps.graph.circle_queries import circles_to_post_to
 from apps.http.requests import MemberVisit, SeeOther, next_address, signed_in_only
-from apps.media.uploads import uploaded_picture, withdraw_picture
+from apps.posts.uploads import uploaded_picture, withdraw_picture
 from apps.paging import Cursor
 from apps.posts.idempotency import Request, made_before
 from apps.posts.models import Post, ScheduledPost

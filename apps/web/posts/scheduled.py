@@ -11,7 +11,7 @@ from django.views.decorators.http import require_POST, require_safe
 from apps.errors import Invalid
 from apps.graph.circle_queries import circles_to_post_to
 from apps.http.requests import MemberVisit, SeeOther, signed_in_only
-from apps.media.uploads import uploaded_pictures
+from apps.posts.uploads import uploaded_pictures
 from apps.paging import Cursor
 from apps.posts.content import Picture
 from apps.posts.drafts import Draft

@@ -14,7 +14,7 @@ from apps.ranking.inputs import place_in
 from apps.ranking.ordering import choose_preset, preset_of, ranked_page
 from apps.ranking.reasons import Contribution, contributions, reason_text
 from apps.ranking.scoring import Preset, Scored
-from apps.timeline.pipeline.filters import sifted
+from apps.timeline.filters import sifted
 from apps.timeline.pipeline.items import FeedItem
 from feedcache.timing import stage
 

@@ -17,7 +17,7 @@ from apps.search.query import TEXT_MAX_CHARACTERS, wish
 from apps.search.trends import trending_posts
 from apps.tags.queries import known, tags_beginning, trending
 from apps.throttling import check_rate_limit
-from apps.timeline.pipeline.filters import sifted
+from apps.timeline.filters import sifted
 
 KINDS = ("", "accounts", "hashtags", "statuses")
 GROUPS = ("people", "tags", "posts")

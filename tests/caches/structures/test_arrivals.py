@@ -3,7 +3,7 @@
 import time
 
 from feedcache.ids import MAX_ID
-from feedcache.redis_servers.connections import timelines
+from feedcache.connections import timelines
 from feedcache.structures.arrivals import late_arrivals
 from feedcache.structures.home_window import Windows, bury
 from feedcache.structures.home_window_scripts import LATE_MOST

@@ -18,7 +18,7 @@ from hypothesis.stateful import (
 )
 
 from feedcache.ids import compose, first_id_at, second_of
-from feedcache.redis_servers.connections import RedisError, timelines
+from feedcache.connections import RedisError, timelines
 from feedcache.structures.week_bucket import (
     LOCK_TTL_SECONDS,
     PAGE,

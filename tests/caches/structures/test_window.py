@@ -13,7 +13,7 @@ from hypothesis.stateful import (
 )
 
 from feedcache.redis_servers import clients
-from feedcache.redis_servers.connections import RedisError, timelines
+from feedcache.connections import RedisError, timelines
 from feedcache.structures import home_window
 from feedcache.structures.home_window import BUILDING_TTL_SECONDS, Windows, bury
 from tests.faults import dead_redis

@@ -15,7 +15,7 @@ from apps.timeline.fanout.dispatch import follow_changed, start_job
 from apps.timeline.home import home_timeline
 from apps.timeline.models import FanoutChunk, FanoutJob
 from apps.timeline.sources.rebuild import rebuild_home
-from feedcache.redis_servers.connections import timelines
+from feedcache.connections import timelines
 from feedcache.structures.home_window import bury
 from tests.factories import deliver, make_user, publish
 from tests.faults import dead_redis

@@ -15,7 +15,7 @@ from apps.timeline.fanout import dispatch
 from feedcache import stats
 from feedcache.memcached.tiers import use_topology
 from feedcache.memcached.topology import Node, Topology
-from feedcache.redis_servers.connections import configured_topology
+from feedcache.connections import configured_topology
 from tools.bench.measure import Spread
 from tools.bench.report import Line
 from tools.bench.servers import memcached_nodes

@@ -17,7 +17,7 @@ from apps.posts.models import Post
 from apps.timeline.cache import HOME
 from apps.timeline.models import FanoutChunk, FanoutJob
 from feedcache.ids import MAX_ID
-from feedcache.redis_servers.connections import timelines
+from feedcache.connections import timelines
 from runner.programs import QUEUES
 from tools.bench.measure import Spread
 from tools.bench.report import Line

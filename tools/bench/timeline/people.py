@@ -10,7 +10,7 @@ from apps.accounts.models import User, UserCounts
 from apps.accounts.queries import user_by_handle
 from apps.timeline.cache import HOME
 from feedcache.ids import compose
-from feedcache.redis_servers.connections import timelines
+from feedcache.connections import timelines
 
 CROWD, SMALL, LIVE = 100_000, 10, 0.2
 BEGIN, SECONDS_APART = 1_700_000_000, 37

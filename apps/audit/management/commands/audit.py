@@ -17,7 +17,7 @@ from apps.audit.wording import finding_text, run_text
 from apps.errors import Refusal
 from apps.paging import MAX_LIMIT, Cursor
 from apps.timeline.home import home_timeline
-from feedcache.redis_servers.connections import RedisError
+from feedcache.connections import RedisError
 
 PAGES_MOST = 200
 EXAMPLES = """

@@ -12,7 +12,7 @@ from apps.accounts.queries import user_by_handle
 from apps.errors import Refusal
 from apps.timeline.fanout import cost, ledger, switch
 from apps.timeline.models import AuthorPolicy, HandOver, Mode, Policy, SitePolicy
-from feedcache.redis_servers.connections import RedisError
+from feedcache.connections import RedisError
 
 EXAMPLES = """
 A policy is push (everybody), online (those with a window; the default), pull (nobody: merged at reading) or auto (whichever

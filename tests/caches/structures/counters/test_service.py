@@ -4,7 +4,7 @@ import logging
 
 import pytest
 
-from feedcache.redis_servers.connections import counters
+from feedcache.connections import counters
 from feedcache.structures.counters import maintenance
 from feedcache.structures.counters.buckets import begin_heat
 from feedcache.structures.counters.building import begin_build, distrust, end_build
