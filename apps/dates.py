@@ -1,10 +1,13 @@
 """Moments in words, in the reader's language and zone."""
 
 from datetime import datetime
+from functools import cache
 
 from django.utils import timezone
 from django.utils.formats import date_format
 from django.utils.translation import pgettext
+
+MINUTE, HOUR, DAY = 60, 3600, 86400
 
 
 def full_time(moment: datetime) -> str:
@@ -12,3 +15,29 @@ def full_time(moment: datetime) -> str:
     # Translators: a Django date format.
     day = date_format(moment, pgettext("date format", "j F Y, H:i"))
     return f"{day} {timezone.localtime(moment):%Z}"
+
+
+def age(moment: datetime, *, now: datetime, language: str | None) -> str:
+    """now, 4m, 1h, yesterday, 18 Nov, 18 Nov 2025, in the language that is active."""
+    seconds = max(int((now - moment).total_seconds()), 0)
+    if seconds < 2 * DAY:
+        unit = MINUTE if seconds < HOUR else HOUR if seconds < DAY else DAY
+        return _recent(seconds // unit * unit, language)
+    this_year = moment.year == now.year
+    # Translators: Django date formats of a day of this year and of another year.
+    return date_format(
+        moment,
+        pgettext("date format", "j M") if this_year else pgettext("date format", "j M Y"),
+    )
+
+
+@cache
+def _recent(seconds: int, _language: str | None) -> str:
+    """The age of what is younger than two days, in whole minutes, hours or days."""
+    if seconds < MINUTE:
+        return pgettext("age of a post", "now")
+    if seconds < HOUR:
+        return pgettext("age of a post", "%(count)dm") % {"count": seconds // MINUTE}
+    if seconds < DAY:
+        return pgettext("age of a post", "%(count)dh") % {"count": seconds // HOUR}
+    return pgettext("age of a post", "yesterday")

@@ -21,10 +21,10 @@ from redis.backoff import NoBackoff
 from redis.commands.core import Script
 from redis.retry import Retry
 
-from feedcache.memcached.topology import Sizes, Topology, configured
 from feedcache.redis_servers.breaker import Breaker
 from feedcache.redis_servers.clients import SCHEME, Cluster, call, trip
 from feedcache.redis_servers.pool import RedisConnections
+from feedcache.topology import Sizes, Topology, configured
 
 logger = logging.getLogger(__name__)
 

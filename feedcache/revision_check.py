@@ -9,9 +9,10 @@ only if it may be read by what Redis said after the request began.
 import json
 from functools import lru_cache
 
+from feedcache import topology_listener
 from feedcache.batch import Later, Together
-from feedcache.memcached import generations, topology_listener
 from feedcache.connections import RedisError, configured_topology, timelines
+from feedcache.memcached import generations
 
 
 def ask_fence(trip: Together) -> Later[bool]:

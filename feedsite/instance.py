@@ -11,8 +11,8 @@ from rest_framework.response import Response
 from apps.accounts.models import User
 from apps.api.openapi import Entity
 from apps.moderation.rules import RuleJson, rules_json
-from apps.scopes import ANY_TOKEN, scopes
 from apps.posts.models import Post
+from apps.scopes import ANY_TOKEN, scopes
 from feedcache.local_cache import LocalCache
 from feedsite.entities import (
     CustomEmojiJson,

@@ -12,9 +12,9 @@ from rest_framework.response import Response
 
 from apps.api.accounts.accounts import staff_of
 from apps.api.openapi import Entity, problems
-from apps.scopes import scopes
 from apps.operations.queries import Rate, Standing, fleet, rates, standings, topology_in_force
-from feedcache.memcached.topology_listener import Report
+from apps.scopes import scopes
+from feedcache.topology_listener import Report
 
 
 class CacheNodeJson(TypedDict):

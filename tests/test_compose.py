@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from feedcache.memcached.topology import Sizes, configured, problems, warnings
+from feedcache.topology import Sizes, configured, problems, warnings
 from runner import programs
 
 ROOT = Path(__file__).resolve().parent.parent

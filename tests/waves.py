@@ -15,8 +15,8 @@ from pathlib import Path
 from shutil import rmtree
 from urllib.parse import urlsplit
 
-from feedcache.memcached.topology import Node, Topology
 from feedcache import connections
+from feedcache.topology import Node, Topology
 from tests import clusters
 from tests.memory import forget
 from tests.services import running

@@ -15,8 +15,8 @@ from django.utils import timezone
 from django.utils.crypto import salted_hmac
 from django.utils.translation import gettext_lazy as _
 
-from apps.events.leases import LeasedRow, State
 from apps import scopes
+from apps.events.leases import LeasedRow, State
 from feedcache.ids import MAX_AUTHOR_ID
 
 # Sent in the transaction that takes from an account whatever lets somebody in as it; with `user_id`. Those who keep

@@ -16,7 +16,6 @@ from apps.api.oauth import endpoints
 from apps.api.staff import policies
 from apps.api.statuses import explain, history, media, polls, reactions, scheduled, statuses
 from apps.api.timelines import conversations, lists, ranked, search, tags, timelines
-from apps.web.account import applications
 
 v1: list[URLPattern] = [
     # timeline
@@ -179,7 +178,6 @@ extensions: list[URLPattern] = [
 
 protocol: list[URLPattern] = [
     # oauth
-    path("oauth/authorize", applications.authorize),
     path("oauth/token", endpoints.token),
     path("oauth/revoke", endpoints.revoke),
     path(".well-known/oauth-authorization-server", endpoints.server),

@@ -19,8 +19,8 @@ from apps.filters.models import FilterContext
 from apps.paging import Cursor, Page
 from apps.ranking.ordering import newest_scores
 from apps.ranking.scoring import Scored
-from apps.timeline.home import candidates_of, home_timeline
 from apps.timeline.filters import all_marked, is_hidden
+from apps.timeline.home import candidates_of, home_timeline
 from apps.timeline.pipeline.hydrate import hydrate
 from apps.timeline.pipeline.items import FeedItem
 from feedcache.timing import stage, traced

@@ -11,8 +11,8 @@ from apps.accounts.models import User
 from apps.audit.explain import Explanation, Way, explain
 from apps.errors import NotFound
 from apps.filters.models import FilterContext
-from apps.timeline.home import newer_count
 from apps.timeline.filters import is_hidden, marked
+from apps.timeline.home import newer_count
 from apps.timeline.pipeline.items import FeedItem
 from feedcache.ids import parse_id
 

@@ -4,10 +4,10 @@ import time
 
 from apps.audit.oracle import OPEN, Oracle
 from apps.audit.reads import unexcused
-from apps.timeline.cache import HOME, INBOX
 from apps.timeline import policy
-from feedcache.ids import author_of
+from apps.timeline.cache import HOME, INBOX
 from feedcache.connections import timelines
+from feedcache.ids import author_of
 from feedcache.structures.home_window import WindowRange
 
 KEY = "audit:scan"  # how far the walk through all windows has come

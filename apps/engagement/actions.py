@@ -14,8 +14,8 @@ from apps.events.actions import record
 from apps.posts.counts import change_post_counts, count_reads
 from apps.posts.models import Kind, Post, PostCounts
 from apps.posts.queries import visible_posts
-from feedcache.ids import author_of
 from feedcache.connections import RedisError
+from feedcache.ids import author_of
 from feedcache.structures.bloom.existence import mark_many
 from feedcache.structures.bloom.segments import Marks
 

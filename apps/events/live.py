@@ -11,7 +11,7 @@ from typing import Any
 import orjson
 from django.db import transaction
 
-from feedcache.redis_servers.broadcast import hear, tell
+from feedcache.broadcast import hear, tell
 from feedcache.connections import RedisError
 
 __all__ = ["announce", "hear", "read"]

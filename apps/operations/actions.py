@@ -19,11 +19,11 @@ from apps.operations.models import (
 )
 from apps.operations.queries import latest, topology_in_force, topology_of
 from apps.operations.wording import said
+from feedcache import topology_listener
+from feedcache.connections import RedisError
 from feedcache.flush import forget
 from feedcache.health import probe
-from feedcache.memcached import topology_listener
-from feedcache.memcached.topology import Place, Topology, is_address, problems
-from feedcache.connections import RedisError
+from feedcache.topology import Place, Topology, is_address, problems
 
 logger = logging.getLogger(__name__)
 

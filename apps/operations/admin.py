@@ -19,7 +19,7 @@ from apps.operations.models import CacheNode, TopologyVersion
 from apps.operations.queries import fleet, rates, standings, topology_in_force
 from apps.operations.wording import said
 from feedcache.health import redis_health
-from feedcache.memcached.topology import problems, warnings
+from feedcache.topology import problems, warnings
 
 
 def author_of(request: HttpRequest, seen: int | None = None) -> Author:

@@ -7,7 +7,7 @@ earlier time is ever asked for again: not after a node comes back, nor after a r
 from collections.abc import Sequence
 from dataclasses import replace
 
-from feedcache.memcached.topology import CLASSES, Group, Node, Place, State, Topology
+from feedcache.topology import CLASSES, Group, Node, Place, State, Topology
 
 
 class ImpossibleError(ValueError):

@@ -13,7 +13,7 @@ from apps.operations import actions
 from apps.operations.actions import Author
 from apps.operations.models import TopologyVersion
 from apps.operations.wording import place_name
-from feedcache.memcached.topology import (
+from feedcache.topology import (
     CLASSES,
     L1_SHARES,
     MAX_MEGABYTES,

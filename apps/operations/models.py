@@ -8,7 +8,7 @@ from django.db import models
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from feedcache.memcached.topology import (
+from feedcache.topology import (
     MAX_NAME_CHARACTERS,
     MAX_URL_CHARACTERS,
     Node,

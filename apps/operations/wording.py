@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from feedcache.memcached.topology import Finding, Place, Pool
+from feedcache.topology import Finding, Place, Pool
 
 _TEXTS = {
     "no_main": gettext_lazy("Main has no node. The other layers hang on it."),

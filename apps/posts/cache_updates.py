@@ -18,8 +18,8 @@ from apps.posts.codec import encode
 from apps.posts.content import PostContent
 from apps.posts.hot_authors import hot_authors
 from apps.posts.models import OPEN, Kind, Post
-from feedcache.ids import second_of
 from feedcache.connections import RedisError
+from feedcache.ids import second_of
 from feedcache.structures.week_bucket import Change, Week
 
 logger = logging.getLogger(__name__)

@@ -16,7 +16,7 @@ from apps.accounts.models import User
 from apps.posts.cache import RECENT
 from apps.posts.content import PostContent
 from feedcache.local_cache import LocalCache, Rate
-from feedcache.memcached.topology_listener import current, listener
+from feedcache.topology_listener import current, listener
 
 POSTS_KEPT = 60  # of an author: some pages
 

@@ -22,8 +22,8 @@ from apps.posts.content import PostContent
 from apps.posts.hot_authors import POSTS_KEPT, Head, hot_authors
 from apps.posts.models import OPEN, Post
 from apps.posts.post_cache import load_contents, open_contents
-from feedcache.ids import MAX_ID, answers_another, second_of
 from feedcache.connections import RedisError
+from feedcache.ids import MAX_ID, answers_another, second_of
 from feedcache.structures.week_bucket import Bucket, Week
 
 logger = logging.getLogger(__name__)

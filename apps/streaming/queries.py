@@ -23,8 +23,8 @@ from apps.posts.text import tag_names
 from apps.streaming.streams import Stream
 from apps.streaming.tickets import PREFIX, bearer_of_ticket
 from apps.tags.queries import followers_among
-from apps.timeline.home import rule_of
 from apps.timeline.filters import is_hidden, sifted
+from apps.timeline.home import rule_of
 from apps.timeline.pipeline.hydrate import hydrate
 from apps.timeline.pipeline.items import FeedItem
 from apps.timeline.pipeline.page import not_muted

@@ -16,8 +16,8 @@ from apps.paging import Cursor, Page
 from apps.posts.models import Visibility
 from apps.posts.queries import Known
 from apps.tags.queries import followed_names
-from apps.timeline.cache import HOME, INBOX
 from apps.timeline import policy
+from apps.timeline.cache import HOME, INBOX
 from apps.timeline.pipeline import samples
 from apps.timeline.pipeline.items import FeedItem
 from apps.timeline.pipeline.page import Rule, Source, fill_page, wanted

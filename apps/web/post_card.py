@@ -16,12 +16,12 @@ from django.utils.safestring import SafeString
 from django.utils.translation import get_language
 
 from apps.accounts.models import User
+from apps.dates import age
 from apps.engagement.queries import PollResult
 from apps.posts.content import PostContent
 from apps.posts.queries import Counts
 from apps.timeline.pipeline.items import FeedItem, ViewerFlags
-from apps.web.templatetags.amounts import age
-from apps.web.templatetags.people import Looks
+from apps.web.looks import Looks
 
 MAX_CARDS = 4096  # of about 4 KB
 NEAR = 3  # from this place in a feed on, pictures are loaded when they come into view

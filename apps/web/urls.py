@@ -121,6 +121,7 @@ pages: list[URLPattern] = [
     path("settings/reading", settings.reading, name="settings_reading"),
     path("appearance", settings.quick_appearance, name="appearance"),
     # oauth
+    path("oauth/authorize", applications.authorize),
     path("settings/applications", applications.applications, name="settings_applications"),
     path(
         "settings/applications/<int:application_id>/revoke",

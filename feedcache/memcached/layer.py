@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from feedcache import stats
-from feedcache.memcached.node import MemcachedNode, Place
-from feedcache.memcached.pending import Build, Flight
+from feedcache.connections import memcached_timeout
+from feedcache.memcached.node import Build, Flight, MemcachedNode, Place
 from feedcache.memcached.protocol import (
     MAX_TTL_SECONDS,
     Answer,
@@ -22,8 +22,7 @@ from feedcache.memcached.protocol import (
     get_request,
     store_request,
 )
-from feedcache.memcached.topology import Group
-from feedcache.connections import memcached_timeout
+from feedcache.topology import Group
 
 Items = Mapping[bytes, Item]
 

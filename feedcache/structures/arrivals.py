@@ -9,8 +9,8 @@ are no news and are not recorded.
 
 from typing import Any
 
-from feedcache.ids import MAX_ID
 from feedcache.connections import RedisError, timelines
+from feedcache.ids import MAX_ID
 from feedcache.structures.home_window import Windows
 
 

@@ -6,10 +6,10 @@ import pytest
 
 from apps.graph.actions import block_user, follow_user, unfollow_user
 from apps.graph.models import FollowRequest
-from apps.posts.uploads import upload_picture
 from apps.moderation.models import Report
 from apps.moderation.rules import RULES
 from apps.posts.models import Post
+from apps.posts.uploads import upload_picture
 from apps.timeline.fanout.dispatch import push_to_author
 from tests.api.test_endpoints import application_client, in_an_hour
 from tests.factories import PASSWORD, deliver, make_user, publish

@@ -18,7 +18,6 @@ from apps.filters.actions import FilterChange, KeywordChange, add_post, create_f
 from apps.graph.actions import block_user
 from apps.graph.models import FollowRequest
 from apps.lists.actions import create_list
-from apps.posts.uploads import upload_picture
 from apps.notifications.actions import change_policy
 from apps.notifications.models import Notification, NotificationKind
 from apps.oauth.actions import register_application
@@ -26,6 +25,7 @@ from apps.posts.actions import delete_post
 from apps.posts.drafts import Draft, PollDraft
 from apps.posts.models import Post
 from apps.posts.scheduled import schedule_post
+from apps.posts.uploads import upload_picture
 from tests.factories import make_user, publish
 from tests.posts.test_uploads import picture
 

@@ -24,10 +24,10 @@ from apps.conversations.models import Conversation
 from apps.filters.actions import FilterChange, KeywordChange, add_post, create_filter
 from apps.graph.models import FollowRequest
 from apps.lists.actions import create_list
-from apps.posts.uploads import upload_picture
 from apps.notifications.models import Notification
 from apps.posts.drafts import Draft, PollDraft
 from apps.posts.scheduled import schedule_post
+from apps.posts.uploads import upload_picture
 from feedsite.wsgi import application
 from tests.api.test_endpoints import in_an_hour
 from tests.factories import deliver, make_user, publish

@@ -11,8 +11,8 @@ import django
 django.setup()
 
 from feedcache.memcached.tiers import use_topology
-from feedcache.memcached.topology import Topology
 from feedcache.read_through import ReadThrough
+from feedcache.topology import Topology
 
 use_topology(Topology.from_json(sys.argv[1]))
 kind = ReadThrough("crowd", 1, 60, str, bytes, bytes)

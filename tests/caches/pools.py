@@ -7,10 +7,10 @@ import tempfile
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
+from feedcache.connections import timelines
 from feedcache.memcached.node import look_after
 from feedcache.memcached.tiers import TieredCache
-from feedcache.memcached.topology import Node, Topology
-from feedcache.connections import timelines
+from feedcache.topology import Node, Topology
 from runner.services.debian import find_memcached
 from runner.services.memcached import Memcached
 from tests.flows.processes import wait_for

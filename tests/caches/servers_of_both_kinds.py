@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import redis
 
-from feedcache.redis_servers import replicas
+from feedcache import replicas
 from feedcache.connections import graph
 from feedcache.structures import bulk_build, list_prefix, longset
 from runner.problems import LaunchError

@@ -4,8 +4,8 @@ import pytest
 
 from feedcache.memcached.layer import make
 from feedcache.memcached.protocol import Kind
-from feedcache.memcached.topology import Node, Topology
 from feedcache.read_through import ReadThrough
+from feedcache.topology import Node, Topology
 from tests.memory import forget
 from tests.services import running
 from tests.threads import together

@@ -4,10 +4,9 @@ import time
 
 import pytest
 
-from feedcache import totals
-from feedcache.health import RedisHealth, health_of, node_health, probe, redis_health, share
-from feedcache import connections
+from feedcache import connections, totals
 from feedcache.connections import timelines
+from feedcache.health import RedisHealth, health_of, node_health, probe, redis_health, share
 from tests.faults import dead_redis, frozen
 from tests.services import running
 

@@ -6,9 +6,10 @@ import time
 
 import pytest
 
-from feedcache.memcached import topology_listener as module
-from feedcache.memcached.topology import Node, Topology
-from feedcache.memcached.topology_listener import (
+from feedcache import topology_listener as module
+from feedcache.connections import timelines
+from feedcache.topology import Node, Topology
+from feedcache.topology_listener import (
     CHANNEL,
     KEY,
     PROCESSES,
@@ -17,7 +18,6 @@ from feedcache.memcached.topology_listener import (
     publish,
     published,
 )
-from feedcache.connections import timelines
 from tests.faults import dead_redis
 from tests.flows.processes import wait_for
 

@@ -4,9 +4,9 @@ import time
 
 import pytest
 
-from feedcache.redis_servers import breaker
 from feedcache import connections
 from feedcache.connections import RedisError
+from feedcache.redis_servers import breaker
 from tests.faults import dead_redis, frozen
 from tests.services import running
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from feedcache.memcached.topology import (
+from feedcache.topology import (
     Node,
     Place,
     Pool,

@@ -34,8 +34,8 @@ from apps.timeline.models import (
     HandOverChunk,
     Policy,
 )
-from feedcache.ids import MAX_ID
 from feedcache.connections import timelines
+from feedcache.ids import MAX_ID
 from feedcache.structures.home_window import NO_MORE
 from feedsite.celery import app as celery_app
 from tests.factories import PASSWORD, deliver, make_user, publish

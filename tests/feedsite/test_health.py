@@ -19,8 +19,7 @@ import healthcheck
 from apps.events.models import Event
 from apps.streaming.hub import Hub
 from apps.streaming.server import Server
-from feedcache.memcached import topology_listener
-from feedcache import connections
+from feedcache import connections, topology_listener
 from feedsite import health
 from tests.factories import make_user, publish
 from tests.faults import dead_memcached, dead_redis

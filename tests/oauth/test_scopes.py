@@ -5,9 +5,9 @@ from django.urls import URLResolver, get_resolver
 from rest_framework.test import APIRequestFactory
 from rest_framework.views import APIView
 
+from apps import scopes as table
 from apps.api.authentication import BearerAuthentication
 from apps.errors import NotAllowed
-from apps import scopes as table
 from tests.factories import publish
 
 pytestmark = pytest.mark.django_db

@@ -13,7 +13,6 @@ from apps.filters.actions import FilterChange, KeywordChange, create_filter
 from apps.graph.actions import block_user, follow_user, mute_user, note_about
 from apps.graph.circle_actions import add_to_circle, create_circle
 from apps.lists.actions import add_to_list, create_list
-from apps.posts.uploads import upload_picture
 from apps.moderation.actions import file_report
 from apps.notifications.actions import accept_from, change_policy
 from apps.paging import Cursor
@@ -22,6 +21,7 @@ from apps.posts.drafts import Draft, PollDraft
 from apps.posts.editing import edit_post
 from apps.posts.muting import mute_thread
 from apps.posts.scheduled import schedule_post
+from apps.posts.uploads import upload_picture
 from apps.tags.actions import follow_tag
 from apps.timeline.home import home_timeline
 from tests.factories import deliver, make_user, publish

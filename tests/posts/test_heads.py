@@ -26,10 +26,10 @@ from apps.posts.editing import edit_post
 from apps.timeline.home import home_timeline
 from apps.timeline.pipeline.hydrate import hydrate
 from apps.timeline.publishing import undo_repost
+from feedcache.connections import timelines
 from feedcache.memcached import generations
 from feedcache.memcached import tiers as module
 from feedcache.memcached.tiers import tiers
-from feedcache.connections import timelines
 from tests.factories import deliver, moderator, publish, suspend
 from tests.faults import frozen
 from tests.memory import another, flush, forget

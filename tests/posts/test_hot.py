@@ -14,11 +14,11 @@ from apps.posts.cache import RECENT
 from apps.posts.editing import edit_post
 from apps.posts.hot_authors import POSTS_KEPT, HotAuthors, hot_authors
 from apps.posts.recent import recent_posts
-from feedcache.local_cache import LocalCache, Rate
-from feedcache.memcached import topology_listener as listening
-from feedcache.memcached.topology import Topology
-from feedcache.memcached.topology_listener import Listener
+from feedcache import topology_listener as listening
 from feedcache.connections import timelines
+from feedcache.local_cache import LocalCache, Rate
+from feedcache.topology import Topology
+from feedcache.topology_listener import Listener
 from tests.factories import publish
 from tests.flows.processes import wait_for
 from tests.threads import together

@@ -24,9 +24,9 @@ from apps.posts.models import OPEN, Post, Visibility
 from apps.posts.post_cache import load_contents
 from apps.posts.recent import NOTHING, Recent, recent_posts, weeks_read
 from apps.timeline.publishing import undo_repost
+from feedcache.connections import RedisError, timelines
 from feedcache.ids import first_id_at, second_of
 from feedcache.memcached.tiers import tiers
-from feedcache.connections import RedisError, timelines
 from feedcache.structures.week_bucket import WEEK_SECONDS, Week
 from tests.factories import make_user, publish
 from tests.faults import dead_redis

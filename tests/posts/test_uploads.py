@@ -14,13 +14,13 @@ from apps.errors import Invalid, NotFound, TooMany
 from apps.media.addresses import LIFETIME_SECONDS
 from apps.media.blurhash import blurhash
 from apps.media.pictures import rewritten
-from apps.posts.uploads import describe_picture, upload_picture, uploaded_picture, withdraw_picture
 from apps.posts.actions import delete_post
 from apps.posts.editing import edit_post
 from apps.posts.history import versions_of
 from apps.posts.models import Attachment, Post
 from apps.posts.queries import visible_posts
 from apps.posts.tasks import purge_pictures
+from apps.posts.uploads import describe_picture, upload_picture, uploaded_picture, withdraw_picture
 from tests.factories import publish
 
 pytestmark = pytest.mark.django_db

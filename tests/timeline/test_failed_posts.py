@@ -9,11 +9,11 @@ from django.utils import timezone
 
 from apps.events.leases import KILLED, State
 from apps.graph.circle_actions import add_to_circle, create_circle, delete_circle
-from apps.posts.uploads import upload_picture
 from apps.posts import scheduled
 from apps.posts.actions import delete_post
 from apps.posts.drafts import Draft, PollDraft
 from apps.posts.models import Attachment, Post, ScheduledPost
+from apps.posts.uploads import upload_picture
 from apps.timeline import publishing
 from tests.factories import publish
 from tests.posts.test_uploads import picture

@@ -6,7 +6,7 @@ from apps.paging import Cursor
 from apps.timeline.cache import SHORT_OUTBOXES
 from apps.timeline.sources import outbox
 from feedcache.memcached.tiers import tiers, use_topology
-from feedcache.memcached.topology import Node, Topology
+from feedcache.topology import Node, Topology
 from tests.caches.relay import Relay
 from tests.factories import make_user
 from tests.services import running

@@ -20,8 +20,8 @@ from apps.timeline.handlers import (
     withdraw_followee,
 )
 from apps.timeline.home import home_timeline, newer_count
-from feedcache.ids import compose
 from feedcache.connections import RedisError, timelines
+from feedcache.ids import compose
 from tests.factories import deliver, make_user, publish
 
 

@@ -28,8 +28,8 @@ from apps.timeline.models import FanoutChunk
 from apps.timeline.profile import Wanted, profile_timeline
 from apps.timeline.sources import outbox, sql
 from apps.timeline.sources.rebuild import rebuild_home, rebuild_inbox
-from feedcache.redis_servers import clients
 from feedcache.connections import RedisError, timelines
+from feedcache.redis_servers import clients
 from feedcache.structures import home_window
 from tests.factories import deliver, make_user, publish
 

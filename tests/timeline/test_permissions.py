@@ -17,8 +17,8 @@ from apps.notifications.models import Notification
 from apps.posts.codec import VERSION, decode_head
 from apps.posts.content import State
 from apps.timeline.cache import HOME, INBOX
-from feedcache.memcached.tiers import tiers
 from feedcache.connections import timelines
+from feedcache.memcached.tiers import tiers
 from tests.factories import deliver, make_user, publish
 from tests.staff import make_staff
 

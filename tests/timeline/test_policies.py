@@ -13,9 +13,9 @@ from apps.events.leases import State
 from apps.graph.actions import follow_user, unfollow_user
 from apps.paging import Cursor
 from apps.posts.actions import delete_post, repost
+from apps.timeline import policy as policies
 from apps.timeline.cache import HOME, INBOX
 from apps.timeline.fanout import backfill, cost, switch
-from apps.timeline import policy as policies
 from apps.timeline.fanout.switch import set_author_policy, set_site_policy
 from apps.timeline.home import home_timeline, newer_count
 from apps.timeline.models import (

@@ -1,8 +1,8 @@
 """Why a window's order is that of its members and not of scores made from times (sources 001; datastructures of ours)."""
 
 from apps.timeline.cache import HOME
-from feedcache.ids import compose, second_of
 from feedcache.connections import timelines
+from feedcache.ids import compose, second_of
 
 SECOND = 1_666_850_112
 

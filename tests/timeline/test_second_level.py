@@ -24,8 +24,8 @@ from apps.timeline.sources import older, outbox, second_level
 from apps.timeline.sources import sql as pull
 from apps.timeline.sources.second_level import ENTRIES
 from apps.timeline.tasks import tend_second_level
-from feedcache.ids import author_of, first_id_at
 from feedcache.connections import timelines
+from feedcache.ids import author_of, first_id_at
 from tests.factories import deliver, make_user, publish
 from tests.timeline.outboxes import FIRST_SECOND, reader_of, write
 

@@ -9,9 +9,9 @@ from apps.operations.actions import Author
 from apps.operations.models import Action, CacheNode, TopologyVersion
 from apps.operations.queries import topology_in_force
 from apps.operations.wording import CODES
-from feedcache.memcached import topology_listener
-from feedcache.memcached.topology import Place, Pool, State, Topology
+from feedcache import topology_listener
 from feedcache.connections import timelines
+from feedcache.topology import Place, Pool, State, Topology
 from tests.faults import dead_redis
 from tests.threads import together
 

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from apps.operations import changes
-from feedcache.memcached.topology import CLASSES, Node, Place, Pool, State, Topology, problems
+from feedcache.topology import CLASSES, Node, Place, Pool, State, Topology, problems
 
 MAIN_1 = Place(Pool.MAIN, 1)
 

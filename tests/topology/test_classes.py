@@ -12,10 +12,10 @@ from apps.operations import changes
 from apps.posts.cache import HEADS
 from apps.posts.post_cache import load_heads
 from apps.posts.tasks import tend_counts
-from feedcache.flush import forget as forget_in_redis
-from feedcache.memcached.topology import CLASSES, Topology
-from feedcache.read_through import ReadThrough
 from feedcache.connections import timelines
+from feedcache.flush import forget as forget_in_redis
+from feedcache.read_through import ReadThrough
+from feedcache.topology import CLASSES, Topology
 from tests.factories import deliver, publish
 from tests.memory import flush, forget
 

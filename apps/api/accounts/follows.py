@@ -29,8 +29,8 @@ from apps.graph.queries import followers_page, following_page
 from apps.graph.relationships import endorsed_page
 from apps.graph.relationships import relationships as standing_to
 from apps.http.requests import viewer_id_of
-from apps.scopes import scopes
 from apps.paging import Cursor, Page, link_header
+from apps.scopes import scopes
 
 PEOPLE_DEFAULT, PEOPLE_MOST = 40, 80
 RELATIONSHIPS_MOST = 100

@@ -30,8 +30,8 @@ from apps.graph.relationships import (
     relationships,
     requests_page,
 )
-from apps.scopes import scopes
 from apps.paging import Cursor, Page
+from apps.scopes import scopes
 
 Endpoint = Callable[..., Response]
 T = TypeVar("T")

@@ -15,8 +15,8 @@ from apps.api.notifications.notifications import CHOICE_PARAMETERS, actor_of, ki
 from apps.api.openapi import NOTHING, Entity, problems
 from apps.notifications.actions import dismiss_group
 from apps.notifications.groups import GROUPED, group_of, groups_page, unread_groups
-from apps.scopes import scopes
 from apps.paging import Cursor
+from apps.scopes import scopes
 
 GROUPS_DEFAULT, GROUPS_MOST = 40, 80
 UNREAD_DEFAULT, UNREAD_MOST = 100, 1000

@@ -28,8 +28,8 @@ from apps.notifications.queries import (
     one_notification,
     unread_count,
 )
-from apps.scopes import scopes
 from apps.paging import Cursor
+from apps.scopes import scopes
 from feedcache.ids import parse_id
 
 CHOICE_PARAMETERS = [

@@ -24,8 +24,8 @@ from apps.api.openapi import NOTHING, Entity, problems
 from apps.errors import NotFound
 from apps.notifications.actions import accept_from, change_policy, dismiss_from
 from apps.notifications.queries import held_back, policy_of
-from apps.scopes import scopes
 from apps.paging import Cursor
+from apps.scopes import scopes
 
 Endpoint = Callable[..., Response]
 Act = Callable[[User, list[int]], None]

@@ -21,8 +21,8 @@ from apps.api.entities.status import (
 from apps.api.inputs.status import PolicyInput
 from apps.api.openapi import Entity, problems
 from apps.errors import Invalid
-from apps.scopes import scopes
 from apps.paging import Cursor, page_of_rows
+from apps.scopes import scopes
 from apps.timeline.fanout import switch
 from apps.timeline.models import AuthorPolicy, Policy, SitePolicy
 

@@ -10,8 +10,8 @@ from apps.api.accounts.follows import CURSOR_PARAMETERS, paged
 from apps.api.entities.explanation import ExplanationJson, explanation_json
 from apps.api.openapi import Entity, problems
 from apps.audit.explain import explain, explain_home
-from apps.scopes import scopes
 from apps.paging import Cursor
+from apps.scopes import scopes
 
 
 @scopes(GET="read:statuses")

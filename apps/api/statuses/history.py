@@ -10,8 +10,8 @@ from apps.api.accounts.accounts import viewer_of
 from apps.api.entities.status import StatusEditJson, StatusSourceJson, version_json
 from apps.api.openapi import Entity, problems
 from apps.http.requests import viewer_id_of
-from apps.scopes import scopes
 from apps.posts.history import source_of, versions_of
+from apps.scopes import scopes
 from apps.timeline.thread import one_item
 
 

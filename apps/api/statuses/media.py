@@ -14,6 +14,8 @@ from apps.api.entities.status import MediaAttachmentJson, media_json
 from apps.api.inputs.status import MediaChange, MediaInput
 from apps.api.openapi import NOTHING, Entity, problems
 from apps.media.sandbox import unfit
+from apps.posts.content import Picture
+from apps.posts.models import Attachment
 from apps.posts.uploads import (
     describe_picture,
     upload_picture,
@@ -21,8 +23,6 @@ from apps.posts.uploads import (
     withdraw_picture,
 )
 from apps.scopes import scopes
-from apps.posts.content import Picture
-from apps.posts.models import Attachment
 
 FORM_BYTES = 64 * 1024  # of an upload, beside the file itself
 

@@ -15,8 +15,8 @@ from apps.api.entities.status import StatusJson
 from apps.api.openapi import Entity, problems
 from apps.api.timelines.timelines import statuses
 from apps.http.requests import viewer_id_of
-from apps.scopes import scopes
 from apps.paging import Cursor, Page
+from apps.scopes import scopes
 from apps.timeline.reactions import likers, quotes_timeline, reposters
 
 

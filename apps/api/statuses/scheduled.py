@@ -10,9 +10,9 @@ from apps.api.accounts.follows import CURSOR_PARAMETERS, paged
 from apps.api.entities.status import ScheduledStatusJson, scheduled_json
 from apps.api.inputs.status import ScheduleInput
 from apps.api.openapi import NOTHING, Entity, problems
-from apps.scopes import scopes
 from apps.paging import Cursor
 from apps.posts.scheduled import cancel, reschedule, scheduled_post, scheduled_posts
+from apps.scopes import scopes
 
 
 @scopes(GET="read:statuses")

@@ -40,14 +40,14 @@ from apps.filters.models import FilterContext
 from apps.http import requests
 from apps.http.requests import viewer_id_of
 from apps.http.verification import may_act_as_staff
-from apps.posts.uploads import uploaded_pictures
-from apps.scopes import scopes
 from apps.posts.content import Picture
 from apps.posts.drafts import Draft, UnexpectedMentions
 from apps.posts.editing import pin_post, unpin_post
 from apps.posts.models import QuotePolicy
 from apps.posts.muting import mute_thread, unmute_thread
 from apps.posts.scheduled import schedule_post
+from apps.posts.uploads import uploaded_pictures
+from apps.scopes import scopes
 from apps.timeline import publishing
 from apps.timeline.filters import marked, sifted, sifted_thread
 from apps.timeline.pipeline.hydrate import hydrate

@@ -11,8 +11,8 @@ from apps.api.entities.conversation import ConversationJson, conversation_json
 from apps.api.openapi import NOTHING, Entity, problems
 from apps.conversations.actions import mark_read, remove_conversation
 from apps.conversations.queries import conversations_page, one_conversation
-from apps.scopes import scopes
 from apps.paging import Cursor
+from apps.scopes import scopes
 
 
 @scopes(GET="read:statuses")

@@ -19,8 +19,8 @@ from apps.api.openapi import NOTHING, Entity, problems
 from apps.errors import BadRequest
 from apps.lists import actions
 from apps.lists.queries import lists_of, lists_with, members_page, own_list
-from apps.scopes import scopes
 from apps.paging import Cursor
+from apps.scopes import scopes
 from feedcache.ids import parse_id
 
 

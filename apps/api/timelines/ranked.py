@@ -14,9 +14,9 @@ from apps.api.entities.status import status_json
 from apps.api.inputs.ranked import PresetInput
 from apps.api.openapi import Entity, problems
 from apps.filters.models import FilterContext
-from apps.scopes import scopes
 from apps.ranking.inputs import place_in
 from apps.ranking.ordering import choose_preset, preset_of, ranked_page
+from apps.scopes import scopes
 from apps.timeline.filters import sifted
 from feedcache.timing import stage
 

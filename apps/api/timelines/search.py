@@ -18,8 +18,8 @@ from apps.errors import BadRequest
 from apps.filters.models import FilterContext
 from apps.http.requests import client_address
 from apps.http.requests import viewer_of as anybody_of
-from apps.scopes import ANY_TOKEN, scopes
 from apps.paging import Cursor
+from apps.scopes import ANY_TOKEN, scopes
 from apps.search.people_search import dismiss, people_found, suggested
 from apps.search.post_search import post_at, posts_found
 from apps.search.query import wish

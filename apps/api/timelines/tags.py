@@ -16,8 +16,8 @@ from apps.api.entities.tag import FeaturedTagJson, TagJson, tag_json
 from apps.api.openapi import Entity, problems
 from apps.errors import BadRequest
 from apps.http import requests
-from apps.scopes import ANY_TOKEN, scopes
 from apps.paging import Cursor
+from apps.scopes import ANY_TOKEN, scopes
 from apps.tags import actions
 from apps.tags.models import Tag
 from apps.tags.queries import followed_page, known, tag_named, trending

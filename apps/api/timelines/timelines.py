@@ -15,14 +15,14 @@ from apps.filters.models import FilterContext
 from apps.http import requests
 from apps.http.requests import viewer_id_of
 from apps.lists.queries import own_list
-from apps.scopes import scopes
 from apps.paging import Cursor, Page
+from apps.scopes import scopes
 from apps.tags.names import normal_many
 from apps.tags.queries import tag_named
 from apps.timeline.bookmarks import bookmarks_timeline, favourites_timeline
+from apps.timeline.filters import sifted, sifted_page
 from apps.timeline.home import home_timeline
 from apps.timeline.list import list_timeline
-from apps.timeline.filters import sifted, sifted_page
 from apps.timeline.pipeline.items import FeedItem
 from apps.timeline.profile import Wanted, pinned_posts, profile_timeline
 from apps.timeline.public import public_timeline

@@ -7,7 +7,7 @@ from rich.table import Table
 
 from apps.operations.queries import Fleet, Standing
 from apps.operations.wording import said
-from feedcache.memcached.topology import Topology, problems, warnings
+from feedcache.topology import Topology, problems, warnings
 
 MEGABYTE = 1024 * 1024
 

@@ -4,7 +4,7 @@ from django import template
 from django.utils.formats import number_format
 from django.utils.translation import gettext as _
 
-from feedcache.memcached.topology import State
+from feedcache.topology import State
 
 register = template.Library()
 

@@ -11,9 +11,9 @@ from typing import Any, TypeVar
 from apps.events import leases
 from apps.events.actions import ring
 from apps.graph.queries import follower_ids_between
+from apps.timeline import policy
 from apps.timeline.cache import HOME
 from apps.timeline.fanout import ledger, switch
-from apps.timeline import policy
 from apps.timeline.models import HandOver, HandOverChunk
 
 NOW = timedelta()

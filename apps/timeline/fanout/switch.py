@@ -19,8 +19,8 @@ from apps.accounts.models import User, UserCounts
 from apps.events import leases
 from apps.events.actions import ring
 from apps.posts.models import OPEN, Post
-from apps.timeline.cache import HOME
 from apps.timeline import policy as policies
+from apps.timeline.cache import HOME
 from apps.timeline.models import (
     AuthorPolicy,
     HandOver,

@@ -14,10 +14,10 @@ from django.utils.translation import gettext_lazy as _
 
 from apps.accounts.models import User
 from apps.errors import Refusal
-from apps.posts.uploads import describe_picture, upload_picture, uploaded_pictures
 from apps.posts.content import Picture
 from apps.posts.drafts import MAX_PICTURES, Focus, PictureChange
 from apps.posts.models import Attachment
+from apps.posts.uploads import describe_picture, upload_picture, uploaded_pictures
 from feedcache.ids import parse_id
 
 # What must stay in sight where a picture is cropped; with a pointer any point can be chosen.

@@ -15,12 +15,12 @@ from django_htmx.http import HttpResponseClientRedirect, reswap, retarget, trigg
 from apps.errors import NotFound, Refusal, TooMany
 from apps.graph.circle_queries import circles_to_post_to
 from apps.http.requests import MemberVisit, SeeOther, next_address, signed_in_only
-from apps.posts.uploads import uploaded_picture, withdraw_picture
 from apps.paging import Cursor
 from apps.posts.idempotency import Request, made_before
 from apps.posts.models import Post, ScheduledPost
 from apps.posts.scheduled import schedule_post
 from apps.posts.text import RAW_MAX_CHARACTERS
+from apps.posts.uploads import uploaded_picture, withdraw_picture
 from apps.timeline import publishing
 from apps.timeline.pipeline.folding import Row
 from apps.timeline.pipeline.items import FeedItem

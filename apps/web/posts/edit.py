@@ -11,8 +11,8 @@ from django_htmx.http import HttpResponseClientRedirect
 from apps.errors import NotFound, Refusal
 from apps.http.requests import MemberVisit, SeeOther, page, return_address, signed_in_only
 from apps.http.verification import ask_for_second_factor, may_act_as_staff
-from apps.posts.uploads import uploaded_pictures
 from apps.posts.actions import require_deleter
+from apps.posts.uploads import uploaded_pictures
 from apps.timeline import publishing
 from apps.timeline.pipeline.items import FeedItem
 from apps.timeline.thread import one_item

@@ -11,7 +11,6 @@ from django.views.decorators.http import require_POST, require_safe
 from apps.errors import Invalid
 from apps.graph.circle_queries import circles_to_post_to
 from apps.http.requests import MemberVisit, SeeOther, signed_in_only
-from apps.posts.uploads import uploaded_pictures
 from apps.paging import Cursor
 from apps.posts.content import Picture
 from apps.posts.drafts import Draft
@@ -26,6 +25,7 @@ from apps.posts.scheduled import (
     try_again,
     why_not,
 )
+from apps.posts.uploads import uploaded_pictures
 from apps.web.forms.pictures import Settled
 from apps.web.forms.posts import ComposeForm, MomentForm
 from apps.web.posts.compose import composer, form_of, item_of

@@ -1,7 +1,6 @@
 """Numbers and times in few characters, in the reader's language."""
 
 from datetime import datetime
-from functools import cache
 
 from django import template
 from django.utils import timezone
@@ -10,11 +9,10 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import get_language, pgettext
 
-from apps.dates import full_time
+from apps.dates import age, full_time
 
 register = template.Library()
 
-MINUTE, HOUR, DAY = 60, 3600, 86400
 BADGE_MOST = 100
 _UNITS = {
     "en": ((10**9, "B"), (10**6, "M"), (10**3, "K")),
@@ -50,32 +48,6 @@ def badge(number: int) -> str:
 def ago(moment: datetime) -> str:
     """now, 4m, 1h, yesterday, 18 Nov, 18 Nov 2025. The browser counts on with the same rules (app.js)."""
     return age(moment, now=timezone.now(), language=get_language())
-
-
-def age(moment: datetime, *, now: datetime, language: str | None) -> str:
-    """The same for many at one moment, in the language that is active."""
-    seconds = max(int((now - moment).total_seconds()), 0)
-    if seconds < 2 * DAY:
-        unit = MINUTE if seconds < HOUR else HOUR if seconds < DAY else DAY
-        return _recent(seconds // unit * unit, language)
-    this_year = moment.year == now.year
-    # Translators: Django date formats of a day of this year and of another year.
-    return date_format(
-        moment,
-        pgettext("date format", "j M") if this_year else pgettext("date format", "j M Y"),
-    )
-
-
-@cache
-def _recent(seconds: int, _language: str | None) -> str:
-    """The age of what is younger than two days, in whole minutes, hours or days."""
-    if seconds < MINUTE:
-        return pgettext("age of a post", "now")
-    if seconds < HOUR:
-        return pgettext("age of a post", "%(count)dm") % {"count": seconds // MINUTE}
-    if seconds < DAY:
-        return pgettext("age of a post", "%(count)dh") % {"count": seconds // HOUR}
-    return pgettext("age of a post", "yesterday")
 
 
 register.filter(full_time)

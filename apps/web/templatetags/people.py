@@ -1,6 +1,6 @@
 """How people look: avatars and banners drawn from the handle, the language of a name."""
 
-from typing import NamedTuple, Protocol
+from typing import Protocol
 from zlib import crc32
 
 import regex
@@ -9,7 +9,6 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
 
 from apps.accounts.languages import html_language, language_by_script
-from apps.accounts.models import User
 from apps.accounts.palette import PALETTE
 
 register = template.Library()
@@ -22,20 +21,6 @@ SHAPES = (
 )
 SIDES = {"xs": 24, "sm": 36, "": 44, "xl": 96}
 _GRAPHEME = regex.compile(r"\X")
-
-
-class Looks(NamedTuple):
-    """What pages show of an account, and nothing else of it."""
-
-    handle: str
-    name: str
-    url: str
-    avatar_url: str
-
-    @classmethod
-    def of(cls, user: User) -> "Looks":
-        """How an account looks now."""
-        return cls(user.handle, user.name, user.url, user.avatar_url)
 
 
 class Named(Protocol):

@@ -19,9 +19,9 @@ from apps.lists.queries import own_list
 from apps.paging import Cursor, Page
 from apps.tags.queries import known, tag_named
 from apps.timeline.bookmarks import bookmarks_timeline, favourites_timeline
+from apps.timeline.filters import sifted, sifted_page, sifted_thread
 from apps.timeline.home import home_timeline
 from apps.timeline.list import list_timeline
-from apps.timeline.filters import sifted, sifted_page, sifted_thread
 from apps.timeline.pipeline.folding import rows_of
 from apps.timeline.pipeline.items import FeedItem
 from apps.timeline.profile import Wanted, pinned_posts, profile_timeline

@@ -11,8 +11,8 @@ from time import time
 from typing import NamedTuple, Protocol, cast
 
 from feedcache.batch import Later, Together
-from feedcache.redis_servers.clients import call
 from feedcache.connections import RedisError, counters
+from feedcache.redis_servers.clients import call
 from feedcache.structures.counters.buckets import begin_heat, end_heat
 from feedcache.structures.counters.building import expect_build
 from feedcache.structures.counters.layout import Span

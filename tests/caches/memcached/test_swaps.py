@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from feedcache.memcached.tiers import tiers, use_topology
-from feedcache.memcached.topology import Topology
+from feedcache.topology import Topology
 from tests.caches.pools import MAIN
 from tests.flows.processes import wait_for
 from tests.memory import contents, forget

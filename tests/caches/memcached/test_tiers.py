@@ -9,8 +9,8 @@ import pytest
 from feedcache.memcached.layer import make
 from feedcache.memcached.protocol import Kind
 from feedcache.memcached.reads import MAX_KEYS_PER_CALL
-from feedcache.memcached.topology import State, Topology
 from feedcache.memcached.writes import TOMBSTONE_SECONDS
+from feedcache.topology import State, Topology
 from tests.caches.pools import BACKUP, MAIN, all_of
 from tests.memory import contents, plant, told
 from tests.threads import together

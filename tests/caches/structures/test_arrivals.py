@@ -2,8 +2,8 @@
 
 import time
 
-from feedcache.ids import MAX_ID
 from feedcache.connections import timelines
+from feedcache.ids import MAX_ID
 from feedcache.structures.arrivals import late_arrivals
 from feedcache.structures.home_window import Windows, bury
 from feedcache.structures.home_window_scripts import LATE_MOST

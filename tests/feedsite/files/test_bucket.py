@@ -10,9 +10,9 @@ from django.test import Client
 from moto.moto_server.threaded_moto_server import ThreadedMotoServer
 
 from apps.accounts.models import User
-from apps.posts.uploads import upload_picture
 from apps.posts.actions import delete_post
 from apps.posts.models import Attachment
+from apps.posts.uploads import upload_picture
 from apps.privacy.export import request_export, run_due
 from feedsite.files.storage import storages_of
 from tests.factories import publish

@@ -10,7 +10,7 @@ from pymemcache.client.hash import HashClient
 from pymemcache.exceptions import MemcacheError
 
 from feedcache.memcached.tiers import tiers, use_topology
-from feedcache.memcached.topology import Node, Topology
+from feedcache.topology import Node, Topology
 from runner.services.memcached import Memcached
 from tools.bench.measure import Spread
 from tools.bench.report import Line

@@ -10,8 +10,8 @@ from threading import Barrier
 from django.test import override_settings
 
 from feedcache.memcached.tiers import tiers, use_topology
-from feedcache.memcached.topology import Node, Topology
 from feedcache.read_through import ReadThrough
+from feedcache.topology import Node, Topology
 from tools.bench.measure import Spread
 from tools.bench.report import Line
 from tools.bench.servers import memcached_nodes

@@ -13,9 +13,9 @@ from apps.events import actions as events
 from apps.posts.models import Post, Visibility
 from apps.timeline.fanout import dispatch
 from feedcache import stats
-from feedcache.memcached.tiers import use_topology
-from feedcache.memcached.topology import Node, Topology
 from feedcache.connections import configured_topology
+from feedcache.memcached.tiers import use_topology
+from feedcache.topology import Node, Topology
 from tools.bench.measure import Spread
 from tools.bench.report import Line
 from tools.bench.servers import memcached_nodes

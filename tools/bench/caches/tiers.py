@@ -6,7 +6,7 @@ from pymemcache.client.base import PooledClient
 from pymemcache.client.hash import HashClient
 
 from feedcache.memcached.tiers import tiers, use_topology
-from feedcache.memcached.topology import Node, Topology
+from feedcache.topology import Node, Topology
 from tools.bench.measure import compare, ratio
 from tools.bench.report import Line
 from tools.bench.servers import memcached_nodes

@@ -16,8 +16,8 @@ from apps.posts.drafts import Draft
 from apps.posts.models import Post
 from apps.timeline.cache import HOME
 from apps.timeline.models import FanoutChunk, FanoutJob
-from feedcache.ids import MAX_ID
 from feedcache.connections import timelines
+from feedcache.ids import MAX_ID
 from runner.programs import QUEUES
 from tools.bench.measure import Spread
 from tools.bench.report import Line

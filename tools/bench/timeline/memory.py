@@ -4,8 +4,8 @@ from pathlib import Path
 from typing import Any
 
 from apps.timeline.cache import HOME
-from feedcache.ids import compose, second_of
 from feedcache.connections import timelines
+from feedcache.ids import compose, second_of
 from tools.bench.measure import Spread
 from tools.bench.report import Line
 

@@ -9,8 +9,8 @@ from apps.accounts.bulk import make_accounts
 from apps.accounts.models import User, UserCounts
 from apps.accounts.queries import user_by_handle
 from apps.timeline.cache import HOME
-from feedcache.ids import compose
 from feedcache.connections import timelines
+from feedcache.ids import compose
 
 CROWD, SMALL, LIVE = 100_000, 10, 0.2
 BEGIN, SECONDS_APART = 1_700_000_000, 37

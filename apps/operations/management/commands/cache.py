@@ -15,7 +15,7 @@ from apps.operations.actions import Author
 from apps.operations.management import cache_tables
 from apps.operations.models import TopologyVersion
 from apps.operations.queries import fleet, standings, topology_in_force
-from feedcache.memcached.topology import CLASSES, Place, Pool, megabytes
+from feedcache.topology import CLASSES, Place, Pool, megabytes
 
 EXAMPLES = """
 A place is main:SLOT, backup:SLOT or l1:GROUP:SLOT; all count from 0. A group of L1 is l1:GROUP.

@@ -18,8 +18,6 @@ from dataclasses import dataclass, field
 from typing import Any, cast
 
 from feedcache import stats, totals
-from feedcache.memcached.topology import Topology, TopologyError, problems
-from feedcache.redis_servers.clients import trip
 from feedcache.connections import (
     Redis,
     RedisError,
@@ -29,6 +27,8 @@ from feedcache.connections import (
     timelines,
     timelines_apart,
 )
+from feedcache.redis_servers.clients import trip
+from feedcache.topology import Topology, TopologyError, problems
 
 logger = logging.getLogger(__name__)
 

@@ -11,9 +11,9 @@ from contextlib import suppress
 from functools import cache
 from typing import TypeVar
 
+from feedcache.connections import Redis, RedisError, graph, graph_replicas
 from feedcache.redis_servers.breaker import Breaker
 from feedcache.redis_servers.clients import trip
-from feedcache.connections import Redis, RedisError, graph, graph_replicas
 
 SLIDE_EVERY = 16  # one read of a replica in so many moves the times to live at the primary
 
