@@ -6,7 +6,6 @@ from django.urls import include, path
 from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerSplitView
 
 from apps.api import urls as api
-from apps.web import urls as web
 from feedsite import health, instance, operations, static_pages
 from feedsite.files import media
 
@@ -31,7 +30,7 @@ urlpatterns = [
     path("admin/", admin.site.urls),
     path("", include(api.protocol)),
     path("", include(static_pages.pages)),
-    path("", include(web.pages)),
+    path("", include("apps.web.urls")),
     path(".well-known/nodeinfo", instance.nodeinfo_links),
     path("nodeinfo/2.0", instance.nodeinfo),
     path("api/schema", SpectacularAPIView.as_view(), name="schema"),

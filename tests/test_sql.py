@@ -27,6 +27,7 @@ def test_an_account_has_every_field_and_its_counts(alice, carol, django_assert_n
     ):
         with django_assert_num_queries(1):
             found = read()
+            assert found is not None
             assert_same(found.counts, exact.counts)
         assert_same(found, exact)
         assert found.lines == [["Home", "Bath 100% 'x'"]]

@@ -20,7 +20,7 @@ from apps.web.posts import compose, edit, post_lists, reactions, scheduled
 from apps.web.syndication import discovery, feeds, previews, sitemaps
 from apps.web.timelines import explain, pages, ranked, search, streaming, tags
 
-pages: list[URLPattern] = [
+urlpatterns: list[URLPattern] = [
     # syndication
     *[path(f"@<str:handle>.{form}", feeds.account, {"form": form}) for form in FORMS],
     *[path(f"tags/<str:name>.{form}", feeds.tag, {"form": form}) for form in FORMS],

@@ -9,7 +9,7 @@ from feedcache import connections
 from feedcache.structures.counters import building, maintenance
 from runner.services import redis
 from runner.services.redis import Redis
-from tests.caches.structures.counters.rows import make_service, post_id
+from tests.feedcache.structures.counters.rows import make_service, post_id
 from tests.services import running
 
 IDS = [post_id(seconds * 60) for seconds in range(30)]

@@ -7,8 +7,8 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 
 import pytest
 
-from tests.caches.relay import Relay
 from tests.factories import publish
+from tests.feedcache.relay import Relay
 from tests.flows.processes import environment, start_web, stop, wait_for
 from tests.services import running
 

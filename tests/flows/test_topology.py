@@ -20,8 +20,8 @@ from feedcache import topology_listener
 from feedcache.health import node_health
 from tests.factories import publish
 from tests.flows.processes import start_web, start_worker, stop, wait_for
+from tests.operations.conftest import settled, spare
 from tests.staff import make_staff
-from tests.topology.conftest import settled, spare
 
 __all__ = ["settled", "spare"]  # fixtures
 

@@ -10,7 +10,7 @@ from django.db import connection
 from apps.accounts.models import UserCounts
 from apps.graph.queries import Relations, exact_relations, relations
 from feedcache.connections import graph
-from tests.caches.servers_of_both_kinds import calls
+from tests.feedcache.servers_of_both_kinds import calls
 
 
 @dataclass

@@ -80,7 +80,7 @@ def processes(number, topology, seconds):
     command = [
         sys.executable,
         "-P",
-        str(ROOT / "tests/caches/holder.py"),
+        str(ROOT / "tests/feedcache/holder.py"),
         topology.to_json(),
         "hot",
         seconds,

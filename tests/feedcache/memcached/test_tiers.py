@@ -11,7 +11,7 @@ from feedcache.memcached.protocol import Kind
 from feedcache.memcached.reads import MAX_KEYS_PER_CALL
 from feedcache.memcached.writes import TOMBSTONE_SECONDS
 from feedcache.topology import State, Topology
-from tests.caches.pools import BACKUP, MAIN, all_of
+from tests.feedcache.pools import BACKUP, MAIN, all_of
 from tests.memory import contents, plant, told
 from tests.threads import together
 

@@ -9,7 +9,14 @@ from feedcache.structures.counters import buckets, building, maintenance
 from feedcache.structures.counters.building import distrust
 from feedcache.structures.counters.layout import TimeBuckets
 from feedcache.structures.counters.schema import Row
-from tests.caches.structures.counters.rows import DAY, NOW, Rows, make_service, make_whole, post_id
+from tests.feedcache.structures.counters.rows import (
+    DAY,
+    NOW,
+    Rows,
+    make_service,
+    make_whole,
+    post_id,
+)
 
 COLD = 30 * DAY
 

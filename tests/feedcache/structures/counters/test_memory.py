@@ -10,7 +10,7 @@ from feedcache.structures.counters.buckets import sizes_of
 from feedcache.structures.counters.layout import TimeBuckets
 from feedcache.structures.counters.schema import Field, Row, Schema
 from feedcache.structures.counters.store import read_together
-from tests.caches.structures.counters.rows import NOW, make_service, make_whole, post_id
+from tests.feedcache.structures.counters.rows import NOW, make_service, make_whole, post_id
 
 FOUR = Schema("test", tuple(map(Field, ("replies", "reposts", "likes", "bookmarks"))))
 RECORDS = 20_000

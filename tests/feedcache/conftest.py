@@ -5,8 +5,8 @@ import pytest
 from feedcache.memcached import generations
 from feedcache.redis_servers import breaker
 from tests import clusters
-from tests.caches.pools import LABELS, Chosen, Pools, started
-from tests.caches.servers_of_both_kinds import KINDS, own, use, valkey
+from tests.feedcache.pools import LABELS, Chosen, Pools, started
+from tests.feedcache.servers_of_both_kinds import KINDS, own, use, valkey
 
 
 @pytest.fixture(scope="session")

@@ -10,8 +10,8 @@ from feedcache.structures.counters.buckets import begin_heat
 from feedcache.structures.counters.building import begin_build, distrust, end_build
 from feedcache.structures.counters.schema import Row, Schema
 from feedcache.structures.counters.service import get_together
-from tests.caches.structures.counters.rows import DAY, make_service, make_whole, post_id
 from tests.faults import dead_redis
+from tests.feedcache.structures.counters.rows import DAY, make_service, make_whole, post_id
 from tests.threads import together
 
 COLD = 30 * DAY

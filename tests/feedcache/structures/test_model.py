@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from feedcache.memcached.layer import make
 from feedcache.memcached.protocol import Kind
-from tests.caches.pools import LABELS, a_second_passes
+from tests.feedcache.pools import LABELS, a_second_passes
 
 KEYS = ["key:0", "key:4"]  # one in each slot of Main
 TTL = 300

@@ -4,7 +4,7 @@ import pytest
 
 from feedcache.memcached.tiers import tiers
 from feedcache.read_through import ReadThrough
-from tests.caches.pools import all_of
+from tests.feedcache.pools import all_of
 from tests.memory import forget, plant, told
 
 NUMBERS = ReadThrough("number", 1, 60, str, lambda value: b"%d" % value, int)

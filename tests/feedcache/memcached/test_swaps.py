@@ -9,7 +9,7 @@ import pytest
 
 from feedcache.memcached.tiers import tiers, use_topology
 from feedcache.topology import Topology
-from tests.caches.pools import MAIN
+from tests.feedcache.pools import MAIN
 from tests.flows.processes import wait_for
 from tests.memory import contents, forget
 from tests.threads import together

@@ -22,7 +22,7 @@ from apps.privacy.archive import BATCH, write_archive
 from apps.privacy.archive_parts import PARTS
 from apps.privacy.models import Export
 from tests.factories import make_user, publish
-from tests.personal.conftest import CANARY
+from tests.privacy.conftest import CANARY
 
 pytestmark = pytest.mark.django_db
 PAGE = "/settings/export"

@@ -1,6 +1,6 @@
 import pytest
 
-from tests.caches.structures.counters.rows import make_service, make_whole
+from tests.feedcache.structures.counters.rows import make_service, make_whole
 
 
 @pytest.fixture

@@ -26,8 +26,8 @@ from apps.privacy.erasure import delete_account
 from apps.privacy.models import Erasure
 from feedcache.connections import timelines
 from tests.factories import PASSWORD, deliver, make_user, moderator, publish
-from tests.personal.conftest import CANARY
-from tests.personal.test_export import made
+from tests.privacy.conftest import CANARY
+from tests.privacy.test_export import made
 
 pytestmark = pytest.mark.django_db
 PAGE = "/settings/delete"
