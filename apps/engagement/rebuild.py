@@ -33,19 +33,26 @@ LOOK_BACK_SECONDS = 120  # longer than a transaction of a mark lives
 LONGEST_GAP_SECONDS = 6 * 3600  # a store that was away for longer is rebuilt
 WAIT_SECONDS, POLL_SECONDS = 2, 0.05
 
-# Every transaction that marked before has a smaller number: it inserted its row first. A snapshot's own upper end would
-# not do, since it is one past the last transaction that ENDED. Numbers are the whole server's: other databases do not matter.
+# Every transaction that marked before has a smaller number: it inserted its row first. Running are those that the snapshot
+# names, and all from its upper end (one past the last transaction that ENDED) to the barrier.
+# Numbers are the whole server's: other databases do not matter.
 _BARRIER = "SELECT pg_current_xact_id()::text"
 _STILL_RUNNING = """
-SELECT (pg_snapshot_xmax(now.seen) < %(barrier)s::xid8)
-    OR EXISTS (
-        SELECT FROM pg_snapshot_xip(now.seen) AS running
-        WHERE running < %(barrier)s::xid8 AND NOT EXISTS (
-            SELECT FROM pg_stat_activity other
-            WHERE other.backend_xid = running::xid AND other.datname <> current_database()
-        )
+WITH now AS (SELECT pg_current_snapshot() AS seen),
+running AS (
+    SELECT pg_snapshot_xip(seen) AS number FROM now
+    UNION ALL
+    SELECT generate_series(
+        pg_snapshot_xmax(seen)::text::bigint, %(barrier)s::bigint - 1
+    )::text::xid8 FROM now
+)
+SELECT EXISTS (
+    SELECT FROM running
+    WHERE number < %(barrier)s::xid8 AND NOT EXISTS (
+        SELECT FROM pg_stat_activity other
+        WHERE other.backend_xid = number::xid AND other.datname <> current_database()
     )
-FROM (SELECT pg_current_snapshot() AS seen) AS now
+)
 """
 _LOOK_ANEW = (
     "SELECT pg_stat_clear_snapshot()"  # else a transaction sees for ever what its first look saw

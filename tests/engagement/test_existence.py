@@ -4,6 +4,7 @@ import threading
 import time
 from datetime import timedelta
 
+import psycopg
 import pytest
 from django.core.management import CommandError, call_command
 from django.db import connection, connections, transaction
@@ -313,6 +314,14 @@ def disturb(stop):
             rebuild.rebuild(marks, seconds=2, anew=True)
         existence().flushdb()
         rebuild.rebuild(LIKES, seconds=2)
+
+
+def test_a_rebuild_does_not_wait_for_another_database():
+    """The number of its transaction is the last before the builder's: past the upper end of what a snapshot sees."""
+    connection.ensure_connection()
+    with psycopg.connect(connection.connection.info.dsn, dbname="postgres") as other:
+        other.execute("SELECT pg_current_xact_id()")
+        assert rebuild.rebuild(LIKES, seconds=1, anew=True) is Outcome.DONE
 
 
 def test_likes_during_rebuilds_and_flushes_are_never_denied(transactional_db):

@@ -48,7 +48,7 @@ def test_a_cursor_needs_no_post_behind_it(alice, bob):
 @pytest.mark.parametrize("per_second", [1, 16])
 @pytest.mark.parametrize("upwards", [False, True])
 def test_no_cursor_names_a_post_that_was_left_out(alice, bob, upwards, per_second):
-    """Not even where a page ends within many of them: whoever reads them in the address knows that they are there."""
+    """Not even where a page ends within many of them: their ids in an address would tell that they are there."""
     muted = make_user()
     follow_user(bob, muted)
     mute_user(bob, muted)

@@ -19,9 +19,7 @@ Source = Callable[[Cursor, int], Sequence[int]]
 # Whether an item that the viewer may see belongs on this page.
 Rule = Callable[[FeedItem, Relations], bool]
 
-MAX_ROUNDS = (
-    8  # then a short page is given; its cursor goes on where the last candidate was looked at
-)
+MAX_ROUNDS = 8  # then a short page is given, with a cursor to go on from
 
 
 def fill_page(
