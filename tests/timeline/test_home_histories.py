@@ -23,6 +23,7 @@ from apps.posts.editing import edit_post
 from apps.timeline.cache import HOME, INBOX
 from apps.timeline.home import home_timeline
 from tests.factories import deliver, make_user, publish
+from tests.timeline.short_caches import shorten
 
 pytestmark = pytest.mark.django_db
 
@@ -328,9 +329,7 @@ def walk_up(viewer, limit):
 
 @pytest.mark.parametrize("seed", range(5))
 def test_pages_in_both_directions_are_what_the_rules_say(seed, monkeypatch):
-    for module in ("home", "rebuild", "delivery.fanout"):
-        monkeypatch.setattr(f"apps.timeline.{module}.HOME", short_home())
-        monkeypatch.setattr(f"apps.timeline.{module}.INBOX", short_inbox())
+    shorten(monkeypatch, HOME=short_home(), INBOX=short_inbox())
     history = History(seed)
     compared = history.look()
     for _round in range(ROUNDS):

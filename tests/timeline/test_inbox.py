@@ -32,6 +32,7 @@ from feedcache.connections import RedisError, timelines
 from feedcache.redis_servers import clients
 from feedcache.structures import home_window
 from tests.factories import deliver, make_user, publish
+from tests.timeline.short_caches import shorten
 
 pytestmark = pytest.mark.django_db
 
@@ -213,8 +214,7 @@ class TestChanges:
     @pytest.mark.parametrize("number", [2, 3, 4, 7])
     def test_a_join_keeps_the_inbox_contiguous(self, cast, monkeypatch, number):
         short = replace(INBOX, length=4)
-        for module in ("home", "rebuild", "delivery.fanout"):
-            monkeypatch.setattr(f"apps.timeline.{module}.INBOX", short)
+        shorten(monkeypatch, INBOX=short)
         bob = cast["bob"]
         before = say(cast, "followers")
         online(bob)
@@ -376,9 +376,11 @@ class TestReading:
 
     @pytest.mark.parametrize(("home_length", "inbox_length"), [(3, 9), (9, 3), (3, 3), (4, 1)])
     def test_walks_are_exact_below_both_ends(self, cast, monkeypatch, home_length, inbox_length):
-        for module in ("home", "rebuild", "delivery.fanout"):
-            monkeypatch.setattr(f"apps.timeline.{module}.HOME", replace(HOME, length=home_length))
-            monkeypatch.setattr(f"apps.timeline.{module}.INBOX", replace(INBOX, length=inbox_length))  # fmt: skip
+        shorten(
+            monkeypatch,
+            HOME=replace(HOME, length=home_length),
+            INBOX=replace(INBOX, length=inbox_length),
+        )
         timelines().flushdb()
         online(cast["bob"])
         pattern = "public followers followers public public public mentioned followers public"
@@ -407,7 +409,7 @@ class TestReading:
 
         INBOX.drop(cast["bob"].pk)
         with monkeypatch.context() as patch:
-            patch.setattr("apps.timeline.sources.rebuild.pull.restricted_home_ids", broken)
+            patch.setattr("apps.timeline.sources.rebuild.sql.restricted_home_ids", broken)
             with pytest.raises(DatabaseError):
                 home_timeline(cast["bob"], Cursor())
         assert rebuild_inbox(cast["bob"].pk)

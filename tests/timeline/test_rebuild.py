@@ -138,7 +138,7 @@ def test_a_rebuild_that_fails_gives_the_lock_back(alice, bob, monkeypatch):
 
     with monkeypatch.context() as patch:
         patch.setattr("apps.timeline.sources.rebuild.outbox.newest_of_followees", broken)
-        patch.setattr("apps.timeline.sources.rebuild.pull.restricted_home_ids", broken)
+        patch.setattr("apps.timeline.sources.rebuild.sql.restricted_home_ids", broken)
         for rebuild_window in (rebuild_home, rebuild_inbox):
             with pytest.raises(DatabaseError):
                 rebuild_window(bob.pk)

@@ -20,6 +20,7 @@ from feedcache.structures.home_window import bury
 from tests.factories import deliver, make_user, publish
 from tests.faults import dead_redis
 from tests.threads import together
+from tests.timeline.short_caches import shorten
 
 pytestmark = pytest.mark.django_db
 
@@ -196,8 +197,7 @@ def test_a_new_followees_deleted_post_does_not_keep_the_others_out(alice, carol)
 
 def test_a_follow_of_many_posts_keeps_the_window_contiguous(alice, carol, monkeypatch):
     short = type(HOME)("home:t", length=4, ttl_seconds=60)
-    for module in ("delivery.fanout", "home", "rebuild"):
-        monkeypatch.setattr(f"apps.timeline.{module}.HOME", short)
+    shorten(monkeypatch, HOME=short)
     own = [publish(carol).pk for _ in range(2)]
     home_timeline(carol, Cursor())
     theirs = [publish(alice).pk for _ in range(6)]
