@@ -35,10 +35,10 @@ def budget(seconds: float) -> Iterator[Budget]:
         _current.reset(token)
 
 
-def seconds_left(most: float) -> float:
+def seconds_left(maximum: float) -> float:
     """How long a source may take: `most`, or what is left of the request's time if that is less; never below 0."""
     mine = _current.get()
-    return most if mine is None else max(min(most, mine.deadline - time.monotonic()), 0.0)
+    return maximum if mine is None else max(min(maximum, mine.deadline - time.monotonic()), 0.0)
 
 
 def go_without(source: str) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 
-class Refusal(Exception):  # noqa: N818 -- a refusal is an answer, not an error of ours
+class DomainError(Exception):
     """A request that cannot be granted; `message` is shown to people, `errors` maps fields to messages."""
 
     code = "refused"
@@ -23,37 +23,37 @@ class Refusal(Exception):  # noqa: N818 -- a refusal is an answer, not an error 
         self.extensions: dict[str, Any] = {}  # further members of the answer to programs (RFC 9457)
 
 
-class BadRequest(Refusal):
+class BadRequest(DomainError):
     """The request itself is malformed: a cursor that is no cursor, a NUL byte."""
 
     code, status = "bad_request", 400
 
 
-class NotAllowed(Refusal):
+class NotAllowed(DomainError):
     """The viewer may see the thing but not do this to it."""
 
     code, status = "not_allowed", 403
 
 
-class NotFound(Refusal):
+class NotFound(DomainError):
     """It does not exist, or the viewer may not know that it does: the same answer for both."""
 
     code, status = "not_found", 404
 
 
-class Conflict(Refusal):
+class Conflict(DomainError):
     """It was done already in a way that cannot be repeated."""
 
     code, status = "conflict", 409
 
 
-class Invalid(Refusal):
+class Invalid(DomainError):
     """The content breaks a rule: too long, empty, unknown value."""
 
     code, status = "validation_failed", 422
 
 
-class TooMany(Refusal):
+class TooMany(DomainError):
     """A limit is used up; `retry_after` says in how many seconds to come back."""
 
     code, status = "too_many_requests", 429
@@ -63,7 +63,7 @@ class TooMany(Refusal):
         self.retry_after = retry_after
 
 
-class Unavailable(Refusal):
+class Unavailable(DomainError):
     """It cannot be served now: a dependency is down, or there are too many requests; `retry_after` is in seconds."""
 
     code, status = "unavailable", 503

@@ -31,7 +31,7 @@ class Cursor:
 
     @classmethod
     def from_query(
-        cls, query: Mapping[str, str], *, default: int = DEFAULT_LIMIT, most: int = MAX_LIMIT
+        cls, query: Mapping[str, str], *, default: int = DEFAULT_LIMIT, maximum: int = MAX_LIMIT
     ) -> "Cursor":
         """Read a cursor from request parameters; the limit is clamped to 1..`most`.
 
@@ -41,7 +41,7 @@ class Cursor:
             max_id=_bound(query, "max_id"),
             since_id=_bound(query, "since_id"),
             min_id=_bound(query, "min_id"),
-            limit=_limit(query.get("limit"), default=default, most=most),
+            limit=_limit(query.get("limit"), default=default, maximum=maximum),
         )
 
     @property
@@ -122,9 +122,9 @@ def _bound(query: Mapping[str, str], name: str) -> int | None:
         raise BadRequest(f"{name} is not a valid cursor.", code="bad_cursor") from None
 
 
-def _limit(text: str | None, *, default: int, most: int) -> int:
+def _limit(text: str | None, *, default: int, maximum: int) -> int:
     if text is None or text == "":
         return default
     if not _DIGITS.issuperset(text) or len(text) > 9:
         raise BadRequest("limit is not a number.", code="bad_limit")
-    return max(1, min(int(text), most))
+    return max(1, min(int(text), maximum))

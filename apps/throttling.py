@@ -48,7 +48,7 @@ class Origin:
 
 
 @dataclass(frozen=True, slots=True)
-class Guess:
+class GuessLimit:
     """A guess that was counted, and let through."""
 
     counted: Sequence[Limit]
@@ -58,7 +58,7 @@ class Guess:
         count_each(self.counted, cost=-1)
 
 
-def begin_guess(subject: str, origin: Origin) -> Guess:
+def begin_guess(subject: str, origin: Origin) -> GuessLimit:
     """Count a guess of a secret of `subject` before anything costly is done for it; TooMany when a limit is used up.
 
     `subject` is the name as it was typed, not the account that it is found to be: else the limit of a handle would tell
@@ -73,7 +73,7 @@ def begin_guess(subject: str, origin: Origin) -> Guess:
         own = [pair, rate_limit("guess_account", subject), *everywhere]
     counted = own + everywhere if origin.device else own
     results = count_each(counted)[: len(own)]
-    guess = Guess(counted)
+    guess = GuessLimit(counted)
     if not all(result.allowed for result in results):
         guess.give_back()  # what is refused is no guess: it must not use up the other limits
     require_allowed(results)

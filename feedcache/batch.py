@@ -12,8 +12,8 @@ from typing import Any, TypeVar
 from feedcache.connections import Redis, RedisError
 from feedcache.memcached.reads import Read
 from feedcache.memcached.tiers import TieredCache, tiers
-from feedcache.read_through import Filling, ReadThrough
-from feedcache.redis_servers.clients import Command, Departure, server_of, unless_refused
+from feedcache.read_through import ReadThrough, ReadThroughCall
+from feedcache.redis_servers.clients import Command, PendingCommands, server_of, unless_refused
 from feedcache.timing import spend
 
 K = TypeVar("K", bound=Hashable)
@@ -52,7 +52,7 @@ class _Commands:
         return self.answers if self.refusals else unless_refused(self.answers)
 
 
-class Together:
+class Batch:
     """One round trip. Ask for everything, then `go`, then call what asking returned."""
 
     def __init__(self) -> None:
@@ -60,7 +60,7 @@ class Together:
         self.read: Read | None = None
         self._entries: list[_Entries] = []
         self._servers: dict[str, tuple[Redis, list[_Commands]]] = {}
-        self._departures: list[tuple[Departure, list[_Commands]]] = []
+        self._departures: list[tuple[PendingCommands, list[_Commands]]] = []
         self._landing: Callable[[], Read]
         self._began = 0.0
 
@@ -91,19 +91,19 @@ class Together:
 
     def go(self) -> None:
         """Send everything, wait for all answers, and load what Memcached did not have."""
-        self.depart()
-        self.land()
+        self.send()
+        self.collect()
 
-    def depart(self) -> None:
+    def send(self) -> None:
         """Send everything. `land` must follow."""
         self._began = perf_counter()
         self._departures = [
-            (Departure(client, [command for one in asked for command in one.commands]), asked)
+            (PendingCommands(client, [command for one in asked for command in one.commands]), asked)
             for client, asked in self._servers.values()
         ]
         self._landing = self.cache.ask([name for one in self._entries for name in one.names])
 
-    def land(self) -> None:
+    def collect(self) -> None:
         """Wait for all answers, and load what Memcached did not have."""
         try:
             read = self.read = self._landing()
@@ -115,12 +115,12 @@ class Together:
             for departure, _asked in self._departures:
                 departure.discard()
         for one in self._entries:
-            filling = Filling(one.kind, self.cache, read, one.names, one.load, one.accept)
+            filling = ReadThroughCall(one.kind, self.cache, read, one.names, one.load, one.accept)
             one.found = filling.run(refill=one is self._entries[-1])
 
-    def _take(self, departure: Departure, asked: Sequence[_Commands]) -> None:
+    def _take(self, departure: PendingCommands, asked: Sequence[_Commands]) -> None:
         try:
-            answers = departure.land()
+            answers = departure.collect()
         except RedisError as error:
             for one in asked:
                 one.error = error

@@ -20,7 +20,7 @@ logger = logging.getLogger(__name__)
 T = TypeVar("T")
 
 
-class Refused(Exception):  # noqa: N818 -- an answer, not an error
+class Refused(Exception):
     """The source is not to be had now."""
 
 

@@ -132,7 +132,7 @@ def _redis(url: str, *, pool: type[redis.BlockingConnectionPool] | None = None) 
     return redis.Redis(connection_pool=connections)
 
 
-def trust_again() -> None:
+def mark_ready_again() -> None:
     """Forget that servers did not answer; for who has just brought them back."""
     for breaker in _breakers([*_for_pages(), existence(), limits(), sessions(), broadcasts()]):
         breaker.succeed()
@@ -173,7 +173,7 @@ def run_script(client: redis.Redis, request: Request) -> Any:
     return script(client, request.source)(keys=request.keys, args=request.args)
 
 
-def run_together(client: redis.Redis, requests: Sequence[Request]) -> list[Any]:
+def run_batch(client: redis.Redis, requests: Sequence[Request]) -> list[Any]:
     """What several scripts answer, in one round trip."""
     return trip(client, [call(*request) for request in requests])
 

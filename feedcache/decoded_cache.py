@@ -17,8 +17,8 @@ class Decoded(Generic[V]):
     decoder's, and are not kept.
     """
 
-    def __init__(self, decode: Callable[[bytes], V], *, most: int, longest: int = 4096) -> None:
-        self._decode, self._most, self._longest = decode, most, longest
+    def __init__(self, decode: Callable[[bytes], V], *, maximum: int, longest: int = 4096) -> None:
+        self._decode, self._most, self._longest = decode, maximum, longest
         self._young: dict[bytes, V] = {}
         self._old: dict[bytes, V] = {}
 

@@ -20,10 +20,10 @@ from feedcache.connections import (
 )
 
 PROBE_TTL_SECONDS = 10
-AT_ONCE = 16  # nodes asked in parallel: a page waits for the slowest, not for the sum
+MAX_PARALLEL = 16  # nodes asked in parallel: a page waits for the slowest, not for the sum
 
 # What is lost when it is evicted, and must be rebuilt at a cost: these servers have to refuse writes instead.
-KEPT = ("counters", "existence")
+PERSISTENT_CLASSES = ("counters", "existence")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class NodeHealth:
     hits: int = 0
     misses: int = 0
     bytes_used: int = 0
-    bytes_most: int = 0
+    max_bytes: int = 0
     evictions: int = 0
     items: int = 0
     uptime_seconds: int = 0
@@ -59,14 +59,16 @@ class RedisHealth:
     address: str
     error: str = ""
     bytes_used: int = 0
-    bytes_most: int = 0
+    max_bytes: int = 0
     evictions: int = 0
     policy: str = ""
 
     @property
     def may_lose(self) -> bool:
         """Whether it may evict data that has to be kept."""
-        return self.name in KEPT and self.bytes_most > 0 and self.policy != "noeviction"
+        return (
+            self.name in PERSISTENT_CLASSES and self.max_bytes > 0 and self.policy != "noeviction"
+        )
 
 
 def share(hits: int, misses: int) -> float | None:
@@ -107,7 +109,7 @@ def node_health(url: str) -> NodeHealth:
         hits=_figure(figures, b"get_hits"),
         misses=_figure(figures, b"get_misses"),
         bytes_used=_figure(figures, b"bytes"),
-        bytes_most=_figure(figures, b"limit_maxbytes"),
+        max_bytes=_figure(figures, b"limit_maxbytes"),
         evictions=_figure(figures, b"evictions"),
         items=_figure(figures, b"curr_items"),
         uptime_seconds=_figure(figures, b"uptime"),
@@ -119,7 +121,7 @@ def health_of(urls: Iterable[str]) -> dict[str, NodeHealth]:
     wanted = list(dict.fromkeys(urls))
     if not wanted:
         return {}
-    with ThreadPoolExecutor(min(AT_ONCE, len(wanted))) as pool:
+    with ThreadPoolExecutor(min(MAX_PARALLEL, len(wanted))) as pool:
         return dict(zip(wanted, pool.map(node_health, wanted), strict=True))
 
 
@@ -148,7 +150,7 @@ def _redis_health(name: str, client: Redis) -> RedisHealth:
         name,
         address,
         bytes_used=int(answer.get("used_memory", 0)),
-        bytes_most=int(answer.get("maxmemory", 0)),
+        max_bytes=int(answer.get("maxmemory", 0)),
         evictions=int(answer.get("evicted_keys", 0)),
         policy=str(answer.get("maxmemory_policy", "")),
     )

@@ -15,11 +15,11 @@ K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
 
 WAIT_SECONDS = 1.0  # for another thread's loading; then one loads for oneself
-MOST_COUNTED = 4096  # keys whose calls are counted at a time
+MAX_COUNTED = 4096  # keys whose calls are counted at a time
 
 
 @dataclass
-class _Flight(Generic[V]):
+class _PendingLoad(Generic[V]):
     """A loading under way."""
 
     done: threading.Event = field(default_factory=threading.Event)
@@ -30,12 +30,12 @@ class LocalCache(Generic[K, V]):
     """The most recently used values of a process; safe for threads. Values are shared: nobody may change one."""
 
     def __init__(
-        self, *, most: int, ttl_seconds: float, clock: Callable[[], float] = time.monotonic
+        self, *, maximum: int, ttl_seconds: float, clock: Callable[[], float] = time.monotonic
     ) -> None:
-        self._most, self._ttl, self._clock = most, ttl_seconds, clock
+        self._most, self._ttl, self._clock = maximum, ttl_seconds, clock
         self._lock = threading.Lock()
         self._entries: OrderedDict[K, tuple[float, V]] = OrderedDict()
-        self._flights: dict[K, _Flight[V]] = {}
+        self._flights: dict[K, _PendingLoad[V]] = {}
 
     def get(
         self,
@@ -50,7 +50,7 @@ class LocalCache(Generic[K, V]):
             if found is not None and found[0] > self._clock() and fits(found[1]):
                 self._entries.move_to_end(key)
                 return found[1]
-            own: _Flight[V] = _Flight()
+            own: _PendingLoad[V] = _PendingLoad()
             flight = self._flights.setdefault(key, own)
         if flight is own:
             return self._fly(key, own, load)
@@ -73,7 +73,7 @@ class LocalCache(Generic[K, V]):
     def __len__(self) -> int:
         return len(self._entries)
 
-    def _fly(self, key: K, own: _Flight[V], load: Callable[[], V | None]) -> V | None:
+    def _fly(self, key: K, own: _PendingLoad[V], load: Callable[[], V | None]) -> V | None:
         until = self._clock() + self._ttl
         try:
             own.value = load()
@@ -112,6 +112,6 @@ class Rate(Generic[K]):
                 often = [one for one, calls in self._counts.items() if calls >= self._threshold]
                 self._often = frozenset(often if second == self._second + 1 else ())
                 self._second, self._counts = second, {}
-            if key in self._counts or len(self._counts) < MOST_COUNTED:
+            if key in self._counts or len(self._counts) < MAX_COUNTED:
                 self._counts[key] = self._counts.get(key, 0) + 1
             return key in self._often or self._counts.get(key, 0) >= self._threshold

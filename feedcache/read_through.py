@@ -11,7 +11,7 @@ from feedcache.memcached.layer import Items, make
 from feedcache.memcached.protocol import Kind
 from feedcache.memcached.reads import ABSENT, Read
 from feedcache.memcached.tiers import CAS_TRIES, TieredCache, tiers
-from feedcache.single_flight import fly
+from feedcache.single_flight import load_once
 
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
@@ -62,7 +62,7 @@ class ReadThrough(Generic[K, V]):
         names = self.names(keys, cache)
         if not names:
             return {}
-        return Filling(self, cache, cache.read(names), names, load, accept).run()
+        return ReadThroughCall(self, cache, cache.read(names), names, load, accept).run()
 
     def set_many(self, values: dict[K, V]) -> bool:
         """Store values known to be committed; whether all are in Main or Backup."""
@@ -145,7 +145,7 @@ class ReadThrough(Generic[K, V]):
 
 
 @dataclass
-class Filling(Generic[K, V]):
+class ReadThroughCall(Generic[K, V]):
     """One call of `get_many`: of what was read, what is of this kind."""
 
     kind: ReadThrough[K, V]
@@ -162,36 +162,36 @@ class Filling(Generic[K, V]):
         self.keys = {raw: self.names[name] for raw, name in names if name in self.names}
         self.of_no_use: dict[bytes, str] = {}  # what was wrong with the first entry of a key
         self.absent: set[bytes] = set()
-        missing = self._take_all()
+        missing = self._accept_all()
         self._count(missing)
         if len(self.keys) < len(self.names):
             known = set(self.read.names.values())
             unfit = [key for name, key in self.names.items() if name not in known]
             self.found |= self.load(unfit)  # Memcached takes no such key
         if missing and self.kind.single_flight:
-            fly(self.cache, self.read, missing, load=self._load, accept=self._take)
+            load_once(self.cache, self.read, missing, load=self._load, accept=self._take)
         elif missing:
             self.cache.fill(self.read, self._load(missing))
         if refill:
             self.cache.refill(self.read)
         return self.found
 
-    def _take_all(self) -> list[bytes]:
+    def _accept_all(self) -> list[bytes]:
         """Take what was read, looking further down where that is of no use; the keys for which there is nothing."""
         missing: list[bytes] = []
         pending: Collection[bytes] = self.keys
         while pending:
             missing += [raw for raw in pending if raw not in self.read.items]
-            pending = self._take_many([raw for raw in pending if raw in self.read.items])
+            pending = self._decode_many([raw for raw in pending if raw in self.read.items])
             if pending:
                 self.cache.read_below(self.read, pending)
         return missing
 
-    def _take_many(self, raws: list[bytes]) -> list[bytes]:
+    def _decode_many(self, raws: list[bytes]) -> list[bytes]:
         """Take what was read for keys; those for which it is of no use."""
         decode_many, items = self.kind.decode_many, self.read.items
         if decode_many is None and self.accept is None:
-            return self._take_plain(raws)
+            return self._decode_plain(raws)
         if decode_many is None:
             return [raw for raw in raws if not self._take(raw)]
         values = decode_many([items[raw].data for raw in raws])
@@ -201,7 +201,7 @@ class Filling(Generic[K, V]):
             if not (items[raw].flags & ABSENT and self._take(raw)) and not self._keep(raw, value)
         ]
 
-    def _take_plain(self, raws: list[bytes]) -> list[bytes]:
+    def _decode_plain(self, raws: list[bytes]) -> list[bytes]:
         """As `_take` does it for each: where nothing is asked of a value, all there is to do is to decode it."""
         decode, items, keys, found = self.kind.decode, self.read.items, self.keys, self.found
         refused = []

@@ -10,17 +10,17 @@ import json
 from functools import lru_cache
 
 from feedcache import topology_listener
-from feedcache.batch import Later, Together
+from feedcache.batch import Batch, Later
 from feedcache.connections import RedisError, configured_topology, timelines
 from feedcache.memcached import generations
 
 
-def ask_fence(trip: Together) -> Later[bool]:
+def ask_revisions(trip: Batch) -> Later[bool]:
     """Whether Memcached may be believed, this trip's own entries included; False without it, or without Redis."""
     commands = [("HGETALL", generations.KEY), ("GET", topology_listener.KEY)]
     answers = trip.answers(timelines(), commands)
 
-    def believed() -> bool:
+    def is_fresh() -> bool:
         try:
             lowest, text = answers()
         except RedisError:
@@ -31,7 +31,7 @@ def ask_fence(trip: Together) -> Later[bool]:
         same = trip.cache.topology.version == _version_of(text)
         return same and trip.cache.is_configured and trip.is_current
 
-    return believed
+    return is_fresh
 
 
 @lru_cache(maxsize=4)

@@ -22,7 +22,7 @@ WAIT_SECONDS = 4.0
 Load = Callable[[list[bytes]], Items]  # loads these keys, and says what is to be stored
 
 
-def fly(
+def load_once(
     cache: TieredCache,
     read: Read,
     missing: Collection[bytes],

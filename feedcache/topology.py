@@ -226,8 +226,8 @@ def warnings(topology: Topology) -> list[Finding]:
     for number, group in enumerate(topology.l1):
         size = megabytes(group)
         if not main <= size * L1_SHARES[1] <= main * L1_SHARES[1] / L1_SHARES[0]:
-            least, most = -(-main // L1_SHARES[1]), main // L1_SHARES[0]
-            found.append(Finding("l1_size", {"group": number, "megabytes": size, "least": least, "most": most}))  # fmt: skip
+            minimum, maximum = -(-main // L1_SHARES[1]), main // L1_SHARES[0]
+            found.append(Finding("l1_size", {"group": number, "megabytes": size, "least": minimum, "most": maximum}))  # fmt: skip
     if backup * BACKUP_SHARE > main:
         found.append(Finding("backup_size", {"megabytes": backup, "most": main // BACKUP_SHARE}))
     return found

@@ -7,14 +7,14 @@ from rest_framework import exceptions as drf
 from rest_framework.response import Response
 from rest_framework.views import exception_handler, set_rollback
 
-from apps.errors import Invalid, Refusal, TooMany, Unavailable
+from apps.errors import DomainError, Invalid, TooMany, Unavailable
 from feedsite.errors import CODES, problem, wait_text
 
 
 def api_exception(exception: Exception, context: dict[str, Any]) -> Response | None:
     """DRF's exception handler."""
     request = context["request"]._request  # noqa: SLF001 -- DRF has no public name for it
-    if isinstance(exception, Refusal):
+    if isinstance(exception, DomainError):
         set_rollback()
         message = (
             wait_text(exception.retry_after)

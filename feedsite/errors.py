@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from apps.api.entities.base import ProblemJson, problem_json
-from apps.errors import Invalid, Refusal, TooMany, Unavailable
+from apps.errors import DomainError, Invalid, TooMany, Unavailable
 from feedsite.middleware.request_id import current_request_id
 
 logger = logging.getLogger(__name__)
@@ -26,7 +26,7 @@ CODES = {400: "bad_request", 401: "unauthorized", 403: "not_allowed", 404: "not_
 FOR_PROGRAMS = ("/api/", "/oauth/token", "/oauth/revoke", "/.well-known/", "/nodeinfo/")
 
 
-def refusal_response(request: HttpRequest, refusal: Refusal) -> HttpResponse:
+def error_response(request: HttpRequest, refusal: DomainError) -> HttpResponse:
     """The answer to a refused request, as a page or as JSON."""
     message = wait_text(refusal.retry_after) if isinstance(refusal, TooMany) else refusal.message
     if request.path.startswith(FOR_PROGRAMS):

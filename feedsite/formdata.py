@@ -15,7 +15,7 @@ from rest_framework.parsers import FormParser, MultiPartParser
 
 from feedsite.middleware.text_validation import is_malformed
 
-MOST_DEEP = 5
+MAX_DEPTH = 5
 _NAME = re.compile(r"([^\[\]]+)((?:\[[^\[\]]*\])*)")
 
 
@@ -63,7 +63,7 @@ def _steps(name: str) -> list[str]:
     if match is None:
         return [name]
     steps = [match[1], *re.findall(r"\[([^\[\]]*)\]", match[2])]
-    if len(steps) > MOST_DEEP:
+    if len(steps) > MAX_DEPTH:
         raise ParseError("The form is nested too deeply.")
     return steps
 

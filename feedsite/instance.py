@@ -27,9 +27,9 @@ from feedsite.entities import (
 )
 
 SIZES_SECONDS = 60.0
-COUNTED_MOST = 10_000
+MAX_COUNTED = 10_000
 
-_sizes: LocalCache[str, dict[str, int]] = LocalCache(most=1, ttl_seconds=SIZES_SECONDS)
+_sizes: LocalCache[str, dict[str, int]] = LocalCache(maximum=1, ttl_seconds=SIZES_SECONDS)
 
 
 @scopes(GET=ANY_TOKEN)
@@ -138,6 +138,6 @@ def _rows(model: type[Model]) -> int:
             "SELECT reltuples::bigint FROM pg_class WHERE oid = to_regclass(%s)", [table]
         )
         estimate = int(cursor.fetchone()[0])
-    if estimate >= COUNTED_MOST:
+    if estimate >= MAX_COUNTED:
         return estimate
-    return model._default_manager.all()[:COUNTED_MOST].count()  # noqa: SLF001 -- Django's documented name
+    return model._default_manager.all()[:MAX_COUNTED].count()  # noqa: SLF001 -- Django's documented name

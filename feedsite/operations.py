@@ -12,7 +12,7 @@ from rest_framework.response import Response
 
 from apps.api.accounts.accounts import staff_of
 from apps.api.openapi import Entity, problems
-from apps.operations.queries import Rate, Standing, fleet, rates, standings, topology_in_force
+from apps.operations.queries import NodeStatus, Rate, fleet, rates, standings, topology_in_force
 from apps.scopes import scopes
 from feedcache.topology_listener import Report
 
@@ -30,7 +30,7 @@ class CacheNodeJson(TypedDict):
     hits: int
     misses: int
     bytes_used: int
-    bytes_most: int
+    max_bytes: int
     evictions: int
     items: int
     uptime_seconds: int
@@ -62,7 +62,7 @@ class CacheTopologyJson(TypedDict):
     processes: list[ProcessJson] | None
 
 
-def cache_node_json(one: Standing) -> CacheNodeJson:
+def cache_node_json(one: NodeStatus) -> CacheNodeJson:
     node, health = one.node, one.health
     return {
         "place": str(one.place),
@@ -75,7 +75,7 @@ def cache_node_json(one: Standing) -> CacheNodeJson:
         "hits": health.hits,
         "misses": health.misses,
         "bytes_used": health.bytes_used,
-        "bytes_most": health.bytes_most,
+        "max_bytes": health.max_bytes,
         "evictions": health.evictions,
         "items": health.items,
         "uptime_seconds": health.uptime_seconds,

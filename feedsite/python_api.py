@@ -20,7 +20,7 @@ from apps.paging import MAX_LIMIT, Cursor
 from apps.posts.drafts import Draft
 from apps.posts.models import Visibility
 from apps.timeline import publishing, unread
-from apps.timeline.profile import Wanted, profile_timeline
+from apps.timeline.profile import ProfileFilter, profile_timeline
 from apps.timeline.unread import Activity
 
 __all__ = ["Activity", "add_activity", "follow", "get_activity", "unfollow"]
@@ -92,7 +92,7 @@ def get_activity(
         raise Invalid("The kind is home or personal.", errors={"kind": "unknown"})
     writer = viewer if owner is None else _person(owner)
     above = unread.Place.parse(last_id).newest_id if last_id else None
-    page = profile_timeline(writer, viewer.pk, Cursor(min_id=above, limit=limit), Wanted())
+    page = profile_timeline(writer, viewer.pk, Cursor(min_id=above, limit=limit), ProfileFilter())
     newest = max((item.id for item in page.items), default=above or 0)
     more = above is not None and len(page.items) == limit
     return Activity(page.items, str(newest), more=more)

@@ -8,4 +8,6 @@ from feedsite.server.adapter import WSGI, RSGIAdapter
 from feedsite.wsgi import application as django
 
 # More threads than the requests a process works on and lets wait: one is always free to refuse the excess.
-application = RSGIAdapter(cast("WSGI", django), threads=settings.WEB_SEATS + settings.WEB_QUEUE + 4)
+application = RSGIAdapter(
+    cast("WSGI", django), threads=settings.WEB_CONCURRENCY + settings.WEB_QUEUE + 4
+)

@@ -101,7 +101,7 @@ MIDDLEWARE = [
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
     "feedsite.middleware.cache_headers.CacheHeadersMiddleware",
-    "feedsite.middleware.errors.RefusalMiddleware",
+    "feedsite.middleware.errors.ErrorTypeMiddleware",
 ]
 
 ROOT_URLCONF = "feedsite.urls"
@@ -129,8 +129,8 @@ TEMPLATES: list[dict[str, Any]] = [
 REQUEST_BUDGET_SECONDS = env.float(
     "REQUEST_BUDGET_SECONDS", 0.8
 )  # sources that take longer are left out
-WEB_SEATS = env.int(
-    "WEB_SEATS", 4
+WEB_CONCURRENCY = env.int(
+    "WEB_CONCURRENCY", 4
 )  # requests worked on at once; the pool of connections has room for more
 # Requests that wait for a seat; one more is refused at once. A pause of 0.2 s at 100 requests/s is nobody's 503.
 WEB_QUEUE = env.int("WEB_QUEUE", 24)
@@ -236,8 +236,8 @@ COUNTERS_USERS_PER_BUCKET = env.int("COUNTERS_USERS_PER_BUCKET", 128)
 COUNTERS_HOT_DAYS = env.int(
     "COUNTERS_HOT_DAYS", 60
 )  # older posts' counts are loaded when they are read
-COUNTERS_HEAT_SECONDS = env.int(
-    "COUNTERS_HEAT_SECONDS", 3600
+COUNTERS_LOAD_SECONDS = env.int(
+    "COUNTERS_LOAD_SECONDS", 3600
 )  # and kept this long after the last read
 COUNTERS_RECONCILE_DAYS = env.int(
     "COUNTERS_RECONCILE_DAYS", 7
@@ -299,7 +299,7 @@ GRAPH_TTL_SECONDS = env.int("GRAPH_TTL_SECONDS", 7 * 24 * 3600)
 GRAPH_LIST_FROM = env.int("GRAPH_LIST_FROM", 500)  # longer lists of people have their head in Redis
 GRAPH_LIST_LENGTH = env.int("GRAPH_LIST_LENGTH", 1000)  # and so many entries of it
 # Who follows an account is kept as a set up to so many; about more, "followed by" asks PostgreSQL.
-GRAPH_FOLLOWERS_MOST = env.int("GRAPH_FOLLOWERS_MOST", 20_000)
+GRAPH_MAX_FOLLOWERS = env.int("GRAPH_MAX_FOLLOWERS", 20_000)
 
 # --- limits: (how many, in how many seconds) ------------------------------------------------------
 RATE_LIMITS = {
@@ -333,8 +333,8 @@ CARD_FONT = env.str(
 )  # a file, for pictures of posts; else one that knows Chinese, where it is found
 PICTURE_MAX_BYTES = 16 * 1024 * 1024  # of an uploaded picture
 EXPORT_KEEP_DAYS = env.int("EXPORT_KEEP_DAYS", 7)  # an archive of one's own data
-EXPORT_MEGABYTES_MOST = env.int("EXPORT_MEGABYTES_MOST", 4096)  # of pictures in it
-EXPORTS_AT_ONCE = env.int("EXPORTS_AT_ONCE", 2)  # workers that make archives
+EXPORT_MAX_MEGABYTES = env.int("EXPORT_MAX_MEGABYTES", 4096)  # of pictures in it
+EXPORT_CONCURRENCY = env.int("EXPORT_CONCURRENCY", 2)  # workers that make archives
 PINNED_POSTS_MAX = 5  # of one author
 SCHEDULED_POSTS_MAX = env.int("SCHEDULED_POSTS_MAX", 300)  # waiting, of one author
 
@@ -357,10 +357,10 @@ CELERY_TASK_ANNOTATIONS = {
         "apps.events.tasks.sweep",
         "apps.privacy.tasks.erase",
         "apps.timeline.tasks.publish_due",
-        "apps.timeline.tasks.cut_hand_over",
-        "apps.timeline.tasks.cut_job",
+        "apps.timeline.tasks.split_backfill",
+        "apps.timeline.tasks.split_job",
         "apps.timeline.tasks.deliver_chunk",
-        "apps.timeline.tasks.deliver_hand_over",
+        "apps.timeline.tasks.deliver_backfill",
         "apps.timeline.tasks.sweep",
     )
 }
@@ -394,9 +394,9 @@ CELERY_TASK_ROUTES = {
     "apps.timeline.tasks.publish_due": {"queue": "sweep"},
     "apps.timeline.tasks.sweep": {"queue": "sweep"},
     "apps.privacy.tasks.sweep": {"queue": "sweep"},
-    "apps.timeline.tasks.cut_job": {"queue": "fanout_bulk"},
-    "apps.timeline.tasks.cut_hand_over": {"queue": "fanout_bulk"},
-    "apps.timeline.tasks.deliver_hand_over": {"queue": "fanout_bulk"},
+    "apps.timeline.tasks.split_job": {"queue": "fanout_bulk"},
+    "apps.timeline.tasks.split_backfill": {"queue": "fanout_bulk"},
+    "apps.timeline.tasks.deliver_backfill": {"queue": "fanout_bulk"},
 }
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_BEAT_SCHEDULE = {
@@ -407,7 +407,7 @@ CELERY_BEAT_SCHEDULE = {
         "options": {"expires": 5},
     },
     "tend-policies": {
-        "task": "apps.timeline.tasks.tend_policies",
+        "task": "apps.timeline.tasks.maintain_policies",
         "schedule": 5.0,
         "options": {"expires": 5},
     },
@@ -432,22 +432,22 @@ CELERY_BEAT_SCHEDULE = {
         "options": {"expires": 600},
     },
     "tend-second-level": {
-        "task": "apps.timeline.tasks.tend_second_level",
+        "task": "apps.timeline.tasks.maintain_second_level",
         "schedule": 60.0,
         "options": {"expires": 60},
     },
     "tend-existence-filters": {
-        "task": "apps.engagement.tasks.tend_filters",
+        "task": "apps.engagement.tasks.maintain_filters",
         "schedule": 15.0,
         "options": {"expires": 15},
     },
     "tend-post-counts": {
-        "task": "apps.posts.tasks.tend_counts",
+        "task": "apps.posts.tasks.maintain_counts",
         "schedule": 5.0,
         "options": {"expires": 5},
     },
     "tend-user-counts": {
-        "task": "apps.accounts.tasks.tend_counts",
+        "task": "apps.accounts.tasks.maintain_counts",
         "schedule": 5.0,
         "options": {"expires": 5},
     },
@@ -467,7 +467,7 @@ CELERY_BEAT_SCHEDULE = {
         "options": {"expires": 10},
     },
     "cool-post-counts": {
-        "task": "apps.posts.tasks.cool_counts",
+        "task": "apps.posts.tasks.evict_counts",
         "schedule": 300.0,
         "options": {"expires": 300},
     },
@@ -578,7 +578,7 @@ PASSWORD_RESET_TIMEOUT = 2 * 3600  # how long a link to a new password works
 EMAIL_CONFIG = env.email("EMAIL_URL", default="consolemail://")
 vars().update(EMAIL_CONFIG)
 EMAIL_TIMEOUT = env.int("EMAIL_TIMEOUT", 10)  # seconds, of each step with the mail server
-EMAIL_TASKS_AT_ONCE = env.int("EMAIL_TASKS_AT_ONCE", 2)  # workers that a hanging server can hold
+EMAIL_CONCURRENCY = env.int("EMAIL_CONCURRENCY", 2)  # workers that a hanging server can hold
 # An address counts, for logging in and for a new password, when its owner has confirmed it (0062).
 EMAIL_CONFIRMATION_REQUIRED = env.bool("EMAIL_CONFIRMATION_REQUIRED", PRODUCTION)
 DEFAULT_FROM_EMAIL = env.str("DEFAULT_FROM_EMAIL", "no-reply@localhost")

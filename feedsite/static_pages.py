@@ -13,7 +13,7 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.cache import cache_control
 from django.views.decorators.http import require_safe
 
-from apps.http.requests import Visit
+from apps.http.requests import SiteRequest
 from apps.moderation.rules import rules_json
 from feedsite.health import state_of_all
 
@@ -70,7 +70,7 @@ def status(request: HttpRequest) -> HttpResponse:
 
 
 @require_safe
-def shortcuts(request: Visit) -> HttpResponse:
+def shortcuts(request: SiteRequest) -> HttpResponse:
     """The keys that do something; for the dialog only the list."""
     template = "_shortcuts.html" if request.htmx else "shortcuts.html"
     return render(request, template, {"here": "about"})

@@ -10,7 +10,7 @@ from runner.checkout import DEFAULT_DATA_DIR
 from runner.site import ServeOptions
 
 DEMO_SIZES = ("small", "medium", "large", "none")
-MOST_WORKERS = 64
+MAX_WORKERS = 64
 VERBS = (
     "serve",
     "stop",
@@ -171,10 +171,10 @@ def _port(text: str) -> int:
 
 
 def _workers(text: str) -> int:
-    return _number(text, 1, MOST_WORKERS)
+    return _number(text, 1, MAX_WORKERS)
 
 
-def _number(text: str, least: int, most: int) -> int:
-    if not text.isascii() or not text.isdigit() or not least <= int(text) <= most:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number from {least} to {most}")
+def _number(text: str, minimum: int, maximum: int) -> int:
+    if not text.isascii() or not text.isdigit() or not minimum <= int(text) <= maximum:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number from {minimum} to {maximum}")
     return int(text)

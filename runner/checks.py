@@ -26,7 +26,7 @@ SERVER_SETTINGS = (
 )  # fmt: skip
 
 MATRIX, MATRIX_TESTS = "--matrix", "tests/security/test_matrix.py"
-MOST_PROCESSES = 4  # of the tests; one PostgreSQL serves them all
+MAX_PROCESSES = 4  # of the tests; one PostgreSQL serves them all
 # The Dockerfile's Python runs a part of the tests: what threads share, pages, the API, a login by code.
 IMAGE_PYTHON = "3.13"
 IMAGE_TESTS = (
@@ -132,7 +132,7 @@ def _in_parallel() -> list[str]:
     cores = (
         len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     )
-    return ["--numprocesses", str(min(cores, MOST_PROCESSES))] if cores > 1 else []
+    return ["--numprocesses", str(min(cores, MAX_PROCESSES))] if cores > 1 else []
 
 
 def _static_checks() -> list[tuple[str, list[str]]]:

@@ -23,7 +23,7 @@ LINUX_CAPABILITY_VERSION_3 = 0x20080522
 CAP_DAC_OVERRIDE = 1
 CAP_DAC_READ_SEARCH = 2
 NAMESPACE_TRIES, NAMESPACE_PAUSE_SECONDS = 50, 0.01
-KEPT = (CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH)
+KEPT_CAPABILITIES = (CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH)
 
 libc = ctypes.CDLL(None, use_errno=True)
 
@@ -77,10 +77,10 @@ def become_nobody() -> None:
     os.setgroups([])
     os.setresgid(account.pw_gid, account.pw_gid, account.pw_gid)
     os.setresuid(account.pw_uid, account.pw_uid, account.pw_uid)
-    mask = sum(1 << capability for capability in KEPT)
+    mask = sum(1 << capability for capability in KEPT_CAPABILITIES)
     header = (ctypes.c_uint32 * 2)(LINUX_CAPABILITY_VERSION_3, 0)
     # effective, permitted, inheritable: the low words first, then the high ones
     wanted = (ctypes.c_uint32 * 6)(mask, mask, mask, 0, 0, 0)
     libc.capset(header, wanted)
-    for capability in KEPT:
+    for capability in KEPT_CAPABILITIES:
         libc.prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, capability, 0, 0)

@@ -13,11 +13,11 @@ from runner.processes import Child
 from runner.says import complain
 
 QUICK_SECONDS = 10.0  # a process that ended sooner than this after its start ended quickly
-MOST_QUICK_DEATHS = 5
+MAX_QUICK_DEATHS = 5
 FIRST_PAUSE_SECONDS = 0.5
-LONGEST_PAUSE_SECONDS = 8.0
+MAX_PAUSE_SECONDS = 8.0
 FIRST_REST_SECONDS = 30.0  # of what never stays
-LONGEST_REST_SECONDS = 600.0
+MAX_REST_SECONDS = 600.0
 LOOK_EVERY_SECONDS = 0.2
 
 
@@ -87,7 +87,7 @@ class Supervisor:
         unit.child = None
         unit.quick_deaths = unit.quick_deaths + 1 if lived < QUICK_SECONDS else 1
         reason = f"{unit.name} {_how_it_ended(status)}"
-        if unit.quick_deaths >= MOST_QUICK_DEATHS:
+        if unit.quick_deaths >= MAX_QUICK_DEATHS:
             reason = (
                 f"{unit.name} ended {unit.quick_deaths} times within seconds of its start."
                 f" Last words: {child.last_words() or 'none'} (log: {child.log})"
@@ -102,14 +102,14 @@ class Supervisor:
             self._postpone(unit, str(error))
 
     def _postpone(self, unit: Unit, reason: str) -> None:
-        too_many = unit.quick_deaths - MOST_QUICK_DEATHS
+        too_many = unit.quick_deaths - MAX_QUICK_DEATHS
         if too_many < 0:
-            pause = min(FIRST_PAUSE_SECONDS * 2 ** (unit.quick_deaths - 1), LONGEST_PAUSE_SECONDS)
+            pause = min(FIRST_PAUSE_SECONDS * 2 ** (unit.quick_deaths - 1), MAX_PAUSE_SECONDS)
             complain(f"{reason}; starting it again in {pause:g} s")
         elif unit.is_vital:
             raise LaunchError(f"{reason}; giving up")
         else:
-            pause = min(FIRST_REST_SECONDS * 2**too_many, LONGEST_REST_SECONDS)
+            pause = min(FIRST_REST_SECONDS * 2**too_many, MAX_REST_SECONDS)
             complain(f"{reason}; the site goes on without it; next attempt in {pause:g} s")
         unit.due = time.monotonic() + pause
 

@@ -15,7 +15,7 @@ from apps.scopes import ALL
 from apps.tags.queries import TALK
 from apps.timeline import policy
 from feedcache import rate_limit
-from feedcache.connections import counters, graph, limits, timelines, trust_again
+from feedcache.connections import counters, graph, limits, mark_ready_again, timelines
 from feedcache.structures.counters.building import begin_build, end_build
 from feedcache.topology_listener import listener
 from feedsite import health
@@ -79,7 +79,7 @@ def replicated(pair, settings):
 
 @pytest.fixture(autouse=True)
 def _empty_redis():
-    trust_again()  # whatever the test before did to them
+    mark_ready_again()  # whatever the test before did to them
     timelines().flushdb()
     limits().flushdb()
     counters().flushdb()

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from feedcache.connections import trust_again
+from feedcache.connections import mark_ready_again
 from runner.services.shape import Service
 from tests.memory import forget
 from tests.services import running
@@ -23,7 +23,7 @@ def dead_redis() -> Iterator[None]:
         yield
     finally:
         server.start()
-        trust_again()
+        mark_ready_again()
 
 
 @contextmanager
@@ -53,7 +53,7 @@ def frozen(server: Service | None) -> Iterator[None]:
         yield
     finally:
         server.child.popen.send_signal(signal.SIGCONT)
-        trust_again()
+        mark_ready_again()
 
 
 @contextmanager
@@ -64,4 +64,4 @@ def stopped(server: Service) -> Iterator[None]:
         yield
     finally:
         server.start()
-        trust_again()
+        mark_ready_again()

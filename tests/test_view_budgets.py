@@ -9,7 +9,7 @@ from typing import NamedTuple
 import pytest
 
 from apps.engagement.cache import BOOKMARKS, LIKES
-from apps.engagement.tasks import tend_filters
+from apps.engagement.tasks import maintain_filters
 from feedcache.memcached.tiers import tiers
 from feedcache.structures.bloom import generations
 from tests.factories import deliver, publish
@@ -49,7 +49,7 @@ def _needs_memcached():
 
 
 def _built():
-    tend_filters()
+    maintain_filters()
     return all(generations.read(marks.name).live for marks in (LIKES, BOOKMARKS))
 
 

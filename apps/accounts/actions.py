@@ -33,7 +33,7 @@ from apps.accounts.models import (
     access_revoked,
 )
 from apps.accounts.profile import clean_name, clean_profile
-from apps.accounts.signals import tell_visibility
+from apps.accounts.signals import announce_visibility
 from apps.accounts.staff import CHANGE_USERS, log_action, require_permission
 from apps.errors import Invalid, NotAllowed
 from apps.events.actions import record
@@ -200,7 +200,7 @@ def suspend_user(user: User, *, by: User, reason: str) -> None:
     user.suspended_at, user.suspension_reason, user.is_active = timezone.now(), reason, False
     _save_card(user, "suspended_at", "suspension_reason", "is_active")
     access_revoked.send(User, user_id=user.pk)
-    tell_visibility(user.pk)
+    announce_visibility(user.pk)
     log_action(by, user, f"Suspended: {reason}")
 
 
@@ -212,7 +212,7 @@ def restore_user(user: User, *, by: User, reason: str) -> None:
         raise NotAllowed(_("Its owner has deleted this account."))
     user.suspended_at, user.suspension_reason, user.is_active = None, "", True
     _save_card(user, "suspended_at", "suspension_reason", "is_active")
-    tell_visibility(user.pk)
+    announce_visibility(user.pk)
     log_action(by, user, f"Restored: {reason}")
 
 
@@ -232,7 +232,7 @@ def _insert(user: User) -> None:
     user.save(force_insert=True)
     UserCounts.objects.create(user=user)
     if user.pending_email:
-        mail.enqueue(MailKind.CONFIRM_EMAIL, user=user)
+        mail.enqueue_mail(MailKind.CONFIRM_EMAIL, user=user)
 
 
 def _handle_errors(handle: str) -> dict[str, str]:

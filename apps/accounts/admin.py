@@ -26,7 +26,7 @@ from apps.accounts.logins import remember_login
 from apps.accounts.models import User, UserCounts
 from apps.accounts.profile import clean_name
 from apps.accounts.second_factor import is_on, reset_second_factor
-from apps.errors import NotAllowed, Refusal
+from apps.errors import DomainError, NotAllowed
 from apps.events.admin import StaffList, reason_of
 from apps.http.requests import next_address
 from apps.http.verification import CODE_PAGE, SET_UP_PAGE, may_act_as_staff
@@ -136,7 +136,7 @@ class ProfileForm(forms.ModelForm):
         """The rules of the settings page hold here too."""
         try:
             return clean_name(self.cleaned_data["display_name"])
-        except Refusal as refusal:
+        except DomainError as refusal:
             raise forms.ValidationError(refusal.message) from None
 
     def clean_email(self) -> str | None:

@@ -18,7 +18,7 @@ from django.db import DEFAULT_DB_ALIAS, transaction
 from apps.accounts.cache import USER_COUNTS
 from apps.accounts.models import User, UserCounts
 from apps.events.actions import record
-from feedcache.batch import Later, Together
+from feedcache.batch import Batch, Later
 from feedcache.decoded_cache import Decoded
 from feedcache.memcached.envelope import pack, unpack
 from feedcache.read_through import ReadThrough
@@ -27,7 +27,7 @@ logger = logging.getLogger(__name__)
 
 MAX_BYTES = 16 * 1024  # a bio of 500 characters takes 2 KB at most, the lines 8 KB
 BATCH = 1000
-DECODED_MOST = 4096  # cards, of about 2 KB each with all that was derived from them
+MAX_DECODED = 4096  # cards, of about 2 KB each with all that was derived from them
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +103,7 @@ CARDS: ReadThrough[int, Card] = ReadThrough(
     ttl_seconds=24 * 3600,
     key_of=str,
     encode=_encode,
-    decode=Decoded(_decode, most=DECODED_MOST),
+    decode=Decoded(_decode, maximum=MAX_DECODED),
     family="content",
     negative_ttl_seconds=0,  # ids of accounts come from ids of posts: they exist
 )
@@ -115,7 +115,7 @@ def load_cards(user_ids: Collection[int]) -> dict[int, Card]:
     return {user.pk: _card_of(user) for user in users}
 
 
-def ask_users(trip: Together, user_ids: Collection[int]) -> Later[dict[int, User]]:
+def ask_users(trip: Batch, user_ids: Collection[int]) -> Later[dict[int, User]]:
     """The accounts with these ids that are not suspended, with their counts, as a part of a trip."""
     cards = trip.entries(CARDS, user_ids, load_cards, stage="people")
     counted = USER_COUNTS.ask(trip, user_ids, stage="counts")

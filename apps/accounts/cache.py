@@ -12,7 +12,9 @@ from feedcache.structures.counters.store import CounterStore
 _FIELDS = (Field("followers"), Field("following"), Field("posts"))  # new ones at the end
 
 USER_COUNTS_TABLE = CountsTable(
-    UserCounts, tuple(field.name for field in _FIELDS), rebuild="apps.accounts.tasks.tend_counts"
+    UserCounts,
+    tuple(field.name for field in _FIELDS),
+    rebuild="apps.accounts.tasks.maintain_counts",
 )
 USER_COUNTS = CounterService(
     CounterStore(Schema("users", _FIELDS, rules=2), IdBuckets(settings.COUNTERS_USERS_PER_BUCKET)),

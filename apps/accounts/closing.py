@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 from apps.accounts.author_cache import card_changed
 from apps.accounts.models import AccessToken, FormerHandle, Mail, User, UserCounts, access_revoked
 from apps.accounts.passwords import check_own_password
-from apps.accounts.signals import tell_visibility
+from apps.accounts.signals import announce_visibility
 from apps.errors import Invalid, NotAllowed
 from apps.throttling import Origin
 
@@ -58,7 +58,7 @@ def _make_nameless(user: User) -> None:
     if user.email:
         Mail.objects.filter(address=user.email).delete()
     card_changed(user.pk)
-    tell_visibility(user.pk)
+    announce_visibility(user.pk)
 
 
 def _nameless(number: int) -> str:

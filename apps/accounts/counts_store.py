@@ -13,16 +13,16 @@ from typing import Any
 
 from django.db import connection, models, transaction
 
-from apps.events.actions import record, ring
+from apps.events.actions import enqueue, record
 from feedcache.connections import RedisError
-from feedcache.structures.counters.building import distrust
+from feedcache.structures.counters.building import invalidate
 from feedcache.structures.counters.layout import Span
 from feedcache.structures.counters.schema import Row
 from feedcache.structures.counters.service import CounterService
 
 logger = logging.getLogger(__name__)
 
-RING_SECONDS = 5.0  # between two rings of one process that its store was lost
+ENQUEUE_SECONDS = 5.0  # between two rings of one process that its store was lost
 
 _rung: dict[str, float] = {}
 
@@ -101,9 +101,9 @@ class CountsTable:
 
     def lost(self) -> None:
         """Ring for the task that rebuilds, now and then: it looks by itself as well."""
-        if monotonic() - _rung.get(self.rebuild, -RING_SECONDS) >= RING_SECONDS:
+        if monotonic() - _rung.get(self.rebuild, -ENQUEUE_SECONDS) >= ENQUEUE_SECONDS:
             _rung[self.rebuild] = monotonic()
-            ring(self.rebuild)
+            enqueue(self.rebuild)
 
     def _update(self, field: str, value: str, where: str, values: Mapping[int, int]) -> int:
         # in the order of ids, as everybody who writes several of these rows
@@ -164,12 +164,12 @@ def put_or_record(service: CounterService, rows: Collection[Row]) -> None:
 
 def rebuild_after_commit(service: CounterService) -> None:
     """For loaders that change more rows than are worth naming: counts come from PostgreSQL until all are put again."""
-    transaction.on_commit(partial(_distrust, service))
+    transaction.on_commit(partial(_invalidate, service))
 
 
-def _distrust(service: CounterService) -> None:
+def _invalidate(service: CounterService) -> None:
     try:
-        distrust(service.store)
+        invalidate(service.store)
     except RedisError as error:
         logger.warning("counts of %s are left to the reconciliation: %s", service.name, error)
     else:

@@ -71,7 +71,7 @@ def change_email(user: User, *, email: str, password: str, origin: Origin | None
         )
         _save_email(user)
     if before and address != before:
-        mail.enqueue(MailKind.EMAIL_CHANGED, user=user, address=before)
+        mail.enqueue_mail(MailKind.EMAIL_CHANGED, user=user, address=before)
     return user
 
 
@@ -80,7 +80,7 @@ def send_confirmation(user: User) -> None:
     if not user.pending_email:
         raise NotAllowed(_("There is no address to confirm."))
     check_rate_limit("mail", user.pending_email)
-    mail.enqueue(MailKind.CONFIRM_EMAIL, user=user)
+    mail.enqueue_mail(MailKind.CONFIRM_EMAIL, user=user)
 
 
 def user_to_confirm(token: str) -> User:
@@ -117,7 +117,7 @@ def confirm_email(token: str) -> User:
 def _save_email(user: User) -> None:
     user.save(update_fields=["email", "pending_email", "pending_email_at"])
     if user.pending_email:
-        mail.enqueue(MailKind.CONFIRM_EMAIL, user=user)
+        mail.enqueue_mail(MailKind.CONFIRM_EMAIL, user=user)
 
 
 def _is_taken(address: str) -> bool:

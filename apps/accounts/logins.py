@@ -15,7 +15,7 @@ from django.utils.translation import gettext as _
 from apps.accounts.models import Login, User
 from apps.events.live import announce
 
-SHOWN_MOST = 50
+MAX_SHOWN = 50
 # The first that fits: browsers claim to be their rivals, and tablets to be computers.
 _BROWSERS = (("Edg", "Edge"), ("OPR", "Opera"), ("Firefox", "Firefox"), ("Chrome", "Chrome"), ("Safari", "Safari"))  # fmt: skip
 _SYSTEMS = (("Android", "Android"), ("iPhone", "iPhone"), ("iPad", "iPad"), ("Windows", "Windows"), ("Mac OS", "macOS"),
@@ -47,7 +47,7 @@ def follow_session(old_key: str, new_key: str) -> None:
 
 def sessions_of(user: User, *, current_key: str | None) -> list[LivingSession]:
     """The newest 50 logins of a user that still live, in two queries."""
-    logins = list(Login.objects.filter(user=user).order_by("-pk")[:SHOWN_MOST])
+    logins = list(Login.objects.filter(user=user).order_by("-pk")[:MAX_SHOWN])
     alive = Session.objects.filter(
         session_key__in=[login.session_key for login in logins], expire_date__gt=timezone.now()
     ).values_list("session_key", flat=True)

@@ -25,7 +25,7 @@ from django.utils.translation import get_language, override
 from apps.accounts.models import Mail, MailKind, User
 from apps.errors import TooMany
 from apps.events import leases
-from apps.events.actions import ring
+from apps.events.actions import enqueue
 from apps.events.leases import LEASE, State
 from apps.throttling import SITE, check_rate_limit
 
@@ -36,13 +36,13 @@ CONSOLE = "django.core.mail.backends.console.EmailBackend"
 CONFIRMATION_SALT = "apps.accounts.confirmation"
 SENT_KEEP = timedelta(days=1)
 DEAD_KEEP = timedelta(days=7)
-SWEPT_AT_ONCE = 20
+SWEEP_BATCH_SIZE = 20
 
 
-def enqueue(kind: MailKind, *, user: User | None = None, address: str = "") -> None:
+def enqueue_mail(kind: MailKind, *, user: User | None = None, address: str = "") -> None:
     """Send a mail after the commit, in the language of whoever asks unless its reader has chosen one."""
     row = Mail.objects.create(kind=kind, user=user, address=address, language=get_language() or "")
-    transaction.on_commit(partial(ring, TASK, row.pk))
+    transaction.on_commit(partial(enqueue, TASK, row.pk))
 
 
 def run_due(*, limit: int, only: list[int] | None = None) -> int:
@@ -51,14 +51,14 @@ def run_due(*, limit: int, only: list[int] | None = None) -> int:
     A mail server that hangs must not hold the workers that deliver posts.
     """
     under_way = Mail.objects.filter(state=State.PENDING, started_at__gt=timezone.now() - LEASE)
-    free = settings.EMAIL_TASKS_AT_ONCE - under_way.count()
+    free = settings.EMAIL_CONCURRENCY - under_way.count()
     return leases.work_off(Mail, _send, limit=min(limit, free), only=only) if free > 0 else 0
 
 
 def due() -> list[int]:
     """Mails that no message has reached, or that are to be tried again."""
     waiting = Mail.objects.filter(state=State.PENDING, due_at__lte=timezone.now())
-    return list(waiting.order_by("due_at").values_list("pk", flat=True)[:SWEPT_AT_ONCE])
+    return list(waiting.order_by("due_at").values_list("pk", flat=True)[:SWEEP_BATCH_SIZE])
 
 
 def purge() -> None:
@@ -75,7 +75,7 @@ def confirmation_token(user: User) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class _Letter:
+class _Message:
     """A mail as it goes out: what its templates are called, to whom, and what they are told."""
 
     template: str
@@ -97,7 +97,7 @@ def _send(row: Mail) -> None:
         Mail.objects.filter(pk=row.pk).update(started_at=None)
 
 
-def _post(letter: _Letter) -> None:
+def _post(letter: _Message) -> None:
     if settings.PRODUCTION and settings.EMAIL_BACKEND == CONSOLE:
         raise ImproperlyConfigured("EMAIL_URL is consolemail://: links would stand in the log")
     context = {
@@ -110,7 +110,7 @@ def _post(letter: _Letter) -> None:
     send_mail(" ".join(subject.split()), body, None, [letter.address])
 
 
-def _password_reset(row: Mail) -> _Letter | None:
+def _password_reset(row: Mail) -> _Message | None:
     user = User.objects.filter(email=row.address, is_active=True, suspended_at=None).first()
     if user is None or user.email is None:
         _count_unknown()
@@ -118,23 +118,23 @@ def _password_reset(row: Mail) -> _Letter | None:
     uid = urlsafe_base64_encode(force_bytes(user.pk))
     token = default_token_generator.make_token(user)
     link = reverse("password_reset_confirm", kwargs={"uidb64": uid, "token": token})
-    return _Letter("password_reset", user.email, user, settings.SITE_URL + link)
+    return _Message("password_reset", user.email, user, settings.SITE_URL + link)
 
 
-def _confirm_email(row: Mail) -> _Letter | None:
+def _confirm_email(row: Mail) -> _Message | None:
     user = row.user
     if user is None or not user.pending_email:  # confirmed meanwhile, or taken back
         return None
     owner = User.objects.filter(email=user.pending_email).exclude(pk=user.pk).first()
     if owner is not None:
         link = settings.SITE_URL + reverse("password_reset")
-        return _Letter("email_taken", user.pending_email, owner, link, asker=user)
+        return _Message("email_taken", user.pending_email, owner, link, asker=user)
     link = reverse("email_confirm", kwargs={"token": confirmation_token(user)})
-    return _Letter("confirm_email", user.pending_email, user, settings.SITE_URL + link)
+    return _Message("confirm_email", user.pending_email, user, settings.SITE_URL + link)
 
 
-def _email_changed(row: Mail) -> _Letter | None:
-    return _Letter("email_changed", row.address, row.user) if row.user else None
+def _email_changed(row: Mail) -> _Message | None:
+    return _Message("email_changed", row.address, row.user) if row.user else None
 
 
 def _count_unknown() -> None:
@@ -144,7 +144,7 @@ def _count_unknown() -> None:
         logger.warning("many new passwords are asked for addresses that no account has")
 
 
-_LETTERS: dict[MailKind, Callable[[Mail], _Letter | None]] = {
+_LETTERS: dict[MailKind, Callable[[Mail], _Message | None]] = {
     MailKind.PASSWORD_RESET: _password_reset,
     MailKind.CONFIRM_EMAIL: _confirm_email,
     MailKind.EMAIL_CHANGED: _email_changed,

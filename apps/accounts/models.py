@@ -32,7 +32,7 @@ RESERVED_HANDLES = frozenset(
 )  # fmt: skip
 BIO_MAX_CHARACTERS = 500
 NAME_MAX_CHARACTERS = 50
-LINES_MOST = 4
+MAX_LINES = 4
 LINE_MAX_CHARACTERS = 255  # of a name, and of a value
 
 

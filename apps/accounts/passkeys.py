@@ -25,7 +25,7 @@ from webauthn.helpers.structs import (
 )
 
 from apps.accounts.models import User
-from apps.accounts.second_factor import PASSKEYS_MOST, added
+from apps.accounts.second_factor import MAX_PASSKEYS, added
 from apps.errors import Invalid
 
 ANSWER_MAX_CHARACTERS = 20_000
@@ -70,8 +70,8 @@ def work_here(request: HttpRequest) -> bool:
 
 def begin_adding(request: HttpRequest, user: User) -> dict[str, Any]:
     """What the browser is asked for a new passkey. Invalid when there are enough."""
-    if WebAuthnCredential.objects.filter(user=user).count() >= PASSKEYS_MOST:
-        raise Invalid(_("At most %(count)d passkeys.") % {"count": PASSKEYS_MOST})
+    if WebAuthnCredential.objects.filter(user=user).count() >= MAX_PASSKEYS:
+        raise Invalid(_("At most %(count)d passkeys.") % {"count": MAX_PASSKEYS})
     options, state = Ceremony(request).register_begin(user)
     _keep(request, ADDING, user, state)
     return dict(options)

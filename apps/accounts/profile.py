@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 from apps.accounts.models import (
     BIO_MAX_CHARACTERS,
     LINE_MAX_CHARACTERS,
-    LINES_MOST,
+    MAX_LINES,
     NAME_MAX_CHARACTERS,
 )
 from apps.errors import Invalid
@@ -56,11 +56,11 @@ def _clean_lines(lines: Iterable[tuple[str, str]]) -> list[list[str]]:
     """Names and values in one line each; pairs that say nothing are left out."""
     clean = [[single_line(name), single_line(value)] for name, value in lines]
     clean = [pair for pair in clean if any(pair)]
-    if len(clean) > LINES_MOST:
-        raise _invalid({"fields": _("At most %(count)d lines.") % {"count": LINES_MOST}})
+    if len(clean) > MAX_LINES:
+        raise _invalid({"fields": _("At most %(count)d lines.") % {"count": MAX_LINES}})
     if any(len(text) > LINE_MAX_CHARACTERS for pair in clean for text in pair):
-        most = {"count": LINE_MAX_CHARACTERS}
-        raise _invalid({"fields": _("At most %(count)d characters.") % most})
+        maximum = {"count": LINE_MAX_CHARACTERS}
+        raise _invalid({"fields": _("At most %(count)d characters.") % maximum})
     return clean
 
 

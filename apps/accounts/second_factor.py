@@ -31,9 +31,9 @@ from apps.throttling import Origin
 
 RECOVERY_CODES = 10
 RECOVERY_CHARACTERS = 12  # of 32: 60 bits
-PASSKEYS_MOST = 10
+MAX_PASSKEYS = 10
 # Every wrong code doubles the wait until the next one is looked at; 2^11 s are half an hour.
-FAILURES_MOST = 12
+MAX_FAILURES = 12
 _APP_CODE = re.compile("[0-9]{6}")
 
 logger = logging.getLogger(__name__)
@@ -193,7 +193,7 @@ def _verified(model: Any, user: User, clean: str, **which: Any) -> Any | None:
         device = model.objects.select_for_update().filter(user=user, **which).first()
         if device is None:
             return None
-        device.throttling_failure_count = min(device.throttling_failure_count, FAILURES_MOST)
+        device.throttling_failure_count = min(device.throttling_failure_count, MAX_FAILURES)
         allowed, why = device.verify_is_allowed()
         if not allowed:
             raise _too_soon(why["locked_until"] - timezone.now())

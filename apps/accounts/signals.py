@@ -6,7 +6,7 @@ from django.dispatch import Signal
 visibility_changed = Signal()  # user_id: an account was suspended, restored or deleted by its owner
 
 
-def tell_visibility(user_id: int) -> None:
+def announce_visibility(user_id: int) -> None:
     """Send `visibility_changed` when the caller's transaction commits."""
     transaction.on_commit(
         lambda: visibility_changed.send_robust(sender=None, user_id=user_id), robust=True

@@ -4,16 +4,16 @@ from celery import shared_task
 
 from apps.accounts import mail
 from apps.accounts.cache import USER_COUNTS
-from apps.events.actions import ring
+from apps.events.actions import enqueue
 from feedcache.structures.counters import maintenance
 
 TURN_SECONDS = 20.0
 
 
 @shared_task
-def tend_counts() -> None:
+def maintain_counts() -> None:
     """Rebuild the counters of accounts as far as a turn goes, if they need it."""
-    maintenance.tend(USER_COUNTS, seconds=TURN_SECONDS)
+    maintenance.maintain(USER_COUNTS, seconds=TURN_SECONDS)
 
 
 @shared_task
@@ -26,7 +26,7 @@ def send_mail(mail_id: int) -> None:
 def sweep_mail() -> None:
     """Ring again for mails that are due: the mail server may take too long for a sweeper."""
     for mail_id in mail.due():
-        ring(mail.TASK, mail_id)
+        enqueue(mail.TASK, mail_id)
 
 
 @shared_task

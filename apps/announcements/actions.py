@@ -13,7 +13,7 @@ from apps.announcements.models import (
 )
 from apps.errors import Invalid
 
-MOST_EMOJI = 8  # different ones below one announcement
+MAX_EMOJI = 8  # different ones below one announcement
 # One grapheme that is a picture; a digit or a letter is none, though Unicode calls digits emoji.
 _EMOJI = regex.compile(r"(?=.*(?:\p{Extended_Pictographic}|\p{Regional_Indicator}|\u20e3))\X")
 
@@ -31,8 +31,8 @@ def react(viewer: User, announcement: Announcement, emoji: str) -> None:
     Announcement.objects.select_for_update().get(pk=announcement.pk)
     there = AnnouncementReaction.objects.filter(announcement=announcement)
     names = set(there.order_by().values_list("emoji", flat=True).distinct())
-    if emoji not in names and len(names) >= MOST_EMOJI:
-        message = _("At most %(count)d different ones.") % {"count": MOST_EMOJI}
+    if emoji not in names and len(names) >= MAX_EMOJI:
+        message = _("At most %(count)d different ones.") % {"count": MAX_EMOJI}
         raise Invalid(message, errors={"name": message})
     there.get_or_create(announcement=announcement, user=viewer, emoji=emoji)
 

@@ -13,7 +13,7 @@ from apps.accounts.models import User
 from apps.announcements.models import Announcement, AnnouncementReaction, AnnouncementRead
 from apps.errors import NotFound
 
-MOST_SHOWN = 20
+MAX_SHOWN = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,7 @@ class Reaction:
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class VisibleAnnouncement:
     """An announcement as a viewer sees it."""
 
     announcement: Announcement
@@ -34,13 +34,13 @@ class Shown:
     reactions: list[Reaction] = field(default_factory=list)
 
 
-def announcements_for(viewer: User, *, with_read: bool = False) -> list[Shown]:
+def announcements_for(viewer: User, *, with_read: bool = False) -> list[VisibleAnnouncement]:
     """What holds now, the oldest first, at most the newest 20; in three queries, in one when there is nothing."""
     now = timezone.now()
     rows = _current(now)
     if not with_read:
         rows = rows.exclude(reads__in=AnnouncementRead.objects.filter(user=viewer))
-    newest = list(rows.order_by("-published_at", "-pk")[:MOST_SHOWN])
+    newest = list(rows.order_by("-published_at", "-pk")[:MAX_SHOWN])
     return _shown(viewer, newest[::-1])
 
 
@@ -57,7 +57,7 @@ def _current(now: datetime) -> QuerySet[Announcement]:
     return Announcement.objects.filter(held, published_at__lte=now)
 
 
-def _shown(viewer: User, rows: Sequence[Announcement]) -> list[Shown]:
+def _shown(viewer: User, rows: Sequence[Announcement]) -> list[VisibleAnnouncement]:
     if not rows:
         return []
     reads = AnnouncementRead.objects.filter(user=viewer, announcement__in=rows)
@@ -71,4 +71,4 @@ def _shown(viewer: User, rows: Sequence[Announcement]) -> list[Shown]:
     reactions: dict[int, list[Reaction]] = defaultdict(list)
     for number, emoji, count, mine in counted:
         reactions[number].append(Reaction(emoji, count, bool(mine)))
-    return [Shown(row, row.pk in read, reactions[row.pk]) for row in rows]
+    return [VisibleAnnouncement(row, row.pk in read, reactions[row.pk]) for row in rows]

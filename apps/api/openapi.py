@@ -30,7 +30,7 @@ from rest_framework.serializers import Serializer
 from apps.api.entities.base import Format, Object, ProblemJson
 from apps.scopes import needed_scopes
 
-NOTHING = OpenApiResponse(OpenApiTypes.OBJECT, description="An empty object.")
+EMPTY_OBJECT = OpenApiResponse(OpenApiTypes.OBJECT, description="An empty object.")
 BASIC: dict[Any, Object] = {
     Any: {},
     str: {"type": "string"},

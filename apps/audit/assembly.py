@@ -13,7 +13,7 @@ from django.db.models import TextChoices
 from django.utils.translation import gettext_lazy as _
 
 from apps.accounts.models import User
-from apps.audit.explain import Explanation, Way, explained
+from apps.audit.explain import Explanation, Source, explained
 from apps.deadline import missing
 from apps.filters.models import FilterContext
 from apps.paging import Cursor, Page
@@ -25,7 +25,7 @@ from apps.timeline.pipeline.hydrate import hydrate
 from apps.timeline.pipeline.items import FeedItem
 from feedcache.timing import stage, traced
 
-CANDIDATES_MOST = 200  # looked at for what was dropped
+MAX_CANDIDATES = 200  # looked at for what was dropped
 WIDTH = 1000  # of the bar, in units of its own
 
 # Stages in the order in which a page is made, in words. Others keep their names.
@@ -105,7 +105,7 @@ class Assembly:
         return len({row.item.author.pk for row in self.rows})
 
     @property
-    def ways(self) -> list[Way]:
+    def ways(self) -> list[Source]:
         """How those came that are there, each way once."""
         return list(dict.fromkeys(row.explanation.way for row in self.rows if row.kept))
 
@@ -144,7 +144,7 @@ def assembly(viewer: User, cursor: Cursor) -> Assembly:
 def _dropped(viewer: User, cursor: Cursor, page: Page[FeedItem]) -> tuple[list[FeedItem], int]:
     """What lay among the posts of a page and is not on it: those the rules took, and how many nobody is told of."""
     last = page.older if page.older is not None else 0
-    ids = [one for one in candidates_of(viewer)(cursor, CANDIDATES_MOST) if one >= last]
+    ids = [one for one in candidates_of(viewer)(cursor, MAX_CANDIDATES) if one >= last]
     there = {item.id for item in page.items}
     wanted = [one for one in ids if one not in there]
     found = hydrate(viewer.pk, wanted).items

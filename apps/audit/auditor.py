@@ -16,8 +16,8 @@ from apps.accounts.queries import users_by_id
 from apps.audit import ledger, repairs, suspicions
 from apps.audit.models import AuditFinding, AuditRun, Kind
 from apps.audit.reads import Difference, Sample, differences
-from apps.audit.suspicions import Suspicion
-from apps.audit.turns import Turn
+from apps.audit.suspicions import Suspect
+from apps.audit.turns import AuditPass
 from apps.audit.windows import lacking, some_readers
 from apps.paging import Cursor
 from apps.timeline.home import home_timeline
@@ -32,7 +32,7 @@ TURN_SECONDS = 8.0
 
 def run_once() -> AuditRun:
     """One turn; its report, which is saved. What cannot be looked at now is left to the next turn."""
-    turn, began = Turn(), time.monotonic()
+    turn, began = AuditPass(), time.monotonic()
     for part in PARTS:
         if time.monotonic() - began < TURN_SECONDS:
             try:
@@ -55,13 +55,13 @@ def purge() -> int:
     return deleted
 
 
-def look_at_pages(turn: Turn) -> None:
+def look_at_pages(turn: AuditPass) -> None:
     """Compare pages that were shown."""
     for taken in take_homes(PAGES):
         look_at_page(turn, Sample(**taken))
 
 
-def look_at_page(turn: Turn, sample: Sample) -> None:
+def look_at_page(turn: AuditPass, sample: Sample) -> None:
     """Compare one page; what differs without proof is looked at again later."""
     turn.run.pages += 1
     doubtful = []
@@ -76,17 +76,17 @@ def look_at_page(turn: Turn, sample: Sample) -> None:
         suspicions.keep(suspicions.of_sample(sample, doubtful))
 
 
-def look_at_windows(turn: Turn) -> None:
+def look_at_windows(turn: AuditPass) -> None:
     """Compare windows of some who are online with the tables."""
     for reader_id in some_readers(WINDOWS):
         turn.run.windows += 1
         missing, late = lacking(reader_id)
         turn.run.late += late
         if missing:
-            suspicions.keep(Suspicion(reader_id, missing))
+            suspicions.keep(Suspect(reader_id, missing))
 
 
-def look_again(turn: Turn) -> None:
+def look_again(turn: AuditPass) -> None:
     """Look once more at what differed before; what differs three times is a violation."""
     for suspicion in suspicions.take_due(SECOND_LOOKS):
         wrong = _still_wrong(suspicion)
@@ -103,7 +103,7 @@ def look_again(turn: Turn) -> None:
                 _window_is_wrong(turn, suspicion.viewer, one.post_id)
 
 
-def _still_wrong(suspicion: Suspicion) -> dict[int, Difference]:
+def _still_wrong(suspicion: Suspect) -> dict[int, Difference]:
     if suspicion.sample is None:
         missing, _late = lacking(suspicion.viewer)
         return {one: Difference(Kind.WINDOW, one) for one in missing if one in set(suspicion.posts)}
@@ -122,14 +122,14 @@ def _read_again(sample: Sample) -> list[Difference]:
     return [one for one in found if not one.late]
 
 
-def page_is_wrong(turn: Turn, sample: Sample, one: Difference) -> None:
+def page_is_wrong(turn: AuditPass, sample: Sample, one: Difference) -> None:
     """A violation on a page: note it, renew what the page is made from, and read the page again."""
 
     def repair() -> bool:
         if one.kind == Kind.MISSING:
             repairs.deliver_again(one.post_id)
         elif one.kind == Kind.EXTRA:
-            repairs.bury_if_gone(one.post_id)
+            repairs.mark_deleted_if_gone(one.post_id)
         repairs.renew_reader(sample.viewer)
         return one.post_id not in {left.post_id for left in _read_again(sample)}
 
@@ -137,7 +137,7 @@ def page_is_wrong(turn: Turn, sample: Sample, one: Difference) -> None:
     turn.found(one.kind, repair, viewer_id=sample.viewer, post_id=one.post_id, details=details)
 
 
-def _window_is_wrong(turn: Turn, reader_id: int, post_id: int) -> None:
+def _window_is_wrong(turn: AuditPass, reader_id: int, post_id: int) -> None:
     def repair() -> bool:
         repairs.renew_reader(reader_id)
         viewer = users_by_id([reader_id]).get(reader_id)

@@ -8,7 +8,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from apps.accounts.models import User
-from apps.audit.explain import Explanation, Way, explain
+from apps.audit.explain import Explanation, Source, explain
 from apps.errors import NotFound
 from apps.filters.models import FilterContext
 from apps.timeline.filters import is_hidden, marked
@@ -16,7 +16,7 @@ from apps.timeline.home import newer_count
 from apps.timeline.pipeline.items import FeedItem
 from feedcache.ids import parse_id
 
-COUNTED_MOST = 99
+MAX_COUNTED = 99
 _NUMBER = re.compile(r"([0-9]{1,20})/?(?:[?#].*)?\Z", re.ASCII)
 
 
@@ -75,21 +75,23 @@ def checklist(viewer: User, post_id: int) -> Checklist:
     return Checklist(item, [*checks, Check(_position(viewer, found), Mark.YES)])
 
 
-def _questions() -> list[tuple[str, tuple[Way, ...]]]:
+def _questions() -> list[tuple[str, tuple[Source, ...]]]:
     """Each question, and the findings that mean no."""
     return [
         (_("Is there such a post, and may you see it?"), ()),
-        (_("Do you follow its author or one of its tags?"), (Way.NOT_FOLLOWED,)),
-        (_("Is its author read on your home page, and not in a list by themselves?"), (Way.LISTED,)),
-        (_("Are its author and whom it shares not muted?"), (Way.MUTED,)),
-        (_("Do you want reposts of this account?"), (Way.UNSHARED,)),
-        (_("Is it in a language that you read of this account?"), (Way.LANGUAGE,)),
-        (_("Was it delivered to your home page?"), (Way.FAILED, Way.WAITING, Way.LOST)),
+        (_("Do you follow its author or one of its tags?"), (Source.NOT_FOLLOWED,)),
+        (_("Is its author read on your home page, and not in a list by themselves?"), (Source.LISTED,)),
+        (_("Are its author and whom it shares not muted?"), (Source.MUTED,)),
+        (_("Do you want reposts of this account?"), (Source.UNSHARED,)),
+        (_("Is it in a language that you read of this account?"), (Source.LANGUAGE,)),
+        (_("Was it delivered to your home page?"), (Source.FAILED, Source.WAITING, Source.LOST)),
         (_("Do none of your filters hide it?"), ()),
     ]  # fmt: skip
 
 
-def _answered(questions: list[tuple[str, tuple[Way, ...]]], failed: int, text: str) -> list[Check]:
+def _answered(
+    questions: list[tuple[str, tuple[Source, ...]]], failed: int, text: str
+) -> list[Check]:
     checks = []
     for number, (question, _ways) in enumerate(questions):
         mark = Mark.YES if number < failed else Mark.NO if number == failed else Mark.NOT_ASKED
@@ -98,8 +100,8 @@ def _answered(questions: list[tuple[str, tuple[Way, ...]]], failed: int, text: s
 
 
 def _position(viewer: User, found: Explanation) -> str:
-    above = newer_count(viewer, found.item.id, most=COUNTED_MOST)
-    if above >= COUNTED_MOST:
+    above = newer_count(viewer, found.item.id, maximum=MAX_COUNTED)
+    if above >= MAX_COUNTED:
         return _("It is on your home page, below %(count)d other posts or more.") % {"count": above}
     text = ngettext(
         "It is on your home page, below %(count)d other post.",

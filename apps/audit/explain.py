@@ -38,7 +38,7 @@ WHERE p.id = ANY(%(posts)s)
 """
 
 
-class Way(TextChoices):
+class Source(TextChoices):
     """How a post came to a page, or what kept it away."""
 
     OWN = "own", gettext_lazy("You wrote it.")
@@ -83,14 +83,14 @@ class Way(TextChoices):
 
 
 _SHORT = {
-    Way.OWN: gettext_lazy("yours"),
-    Way.CIRCLE: gettext_lazy("circle"),
-    Way.PUSH: gettext_lazy("delivered"),
-    Way.BACKFILL: gettext_lazy("brought when you followed"),
-    Way.REBUILT: gettext_lazy("put together on return"),
-    Way.PULL: gettext_lazy("fetched on opening"),
-    Way.STORAGE: gettext_lazy("from storage"),
-    Way.TAG: gettext_lazy("tag"),
+    Source.OWN: gettext_lazy("yours"),
+    Source.CIRCLE: gettext_lazy("circle"),
+    Source.PUSH: gettext_lazy("delivered"),
+    Source.BACKFILL: gettext_lazy("brought when you followed"),
+    Source.REBUILT: gettext_lazy("put together on return"),
+    Source.PULL: gettext_lazy("fetched on opening"),
+    Source.STORAGE: gettext_lazy("from storage"),
+    Source.TAG: gettext_lazy("tag"),
 }
 
 
@@ -100,7 +100,7 @@ class Explanation:
 
     item: FeedItem
     on_home: bool
-    way: Way
+    way: Source
     who: str = ""  # the handle it is about
     when: datetime | None = None
     policy: str = ""  # how the post was delivered: push, online, pull
@@ -166,25 +166,25 @@ def _came(
     item: FeedItem, viewer_id: int, delivery: Row, kept: Collection[int], tag: str
 ) -> Explanation:
     if item.author.pk == viewer_id:
-        way = Way.OWN
+        way = Source.OWN
     elif item.post.visibility == Visibility.CIRCLE:
-        way = Way.CIRCLE
+        way = Source.CIRCLE
     elif tag:
-        return _explanation(item, Way.TAG, tag, delivery, on_home=True, when=None)
+        return _explanation(item, Source.TAG, tag, delivery, on_home=True, when=None)
     elif delivery["mode"] == "pull":
-        way = Way.PULL
+        way = Source.PULL
     elif item.id not in kept:
-        way = Way.STORAGE
+        way = Source.STORAGE
     else:
         way = _into_window(delivery)
-    when = delivery["finished_at"] if way in {Way.PUSH, Way.CIRCLE} else None
+    when = delivery["finished_at"] if way in {Source.PUSH, Source.CIRCLE} else None
     return _explanation(item, way, item.author.handle, delivery, on_home=True, when=when)
 
 
-def _into_window(delivery: Row) -> Way:
+def _into_window(delivery: Row) -> Source:
     if delivery["chunk"] is None and delivery["job"] == "done":
-        return Way.BACKFILL  # the list of followers was cut before this one came
-    return Way.PUSH if delivery["state"] == "done" and delivery["delivered"] else Way.REBUILT
+        return Source.BACKFILL  # the list of followers was cut before this one came
+    return Source.PUSH if delivery["state"] == "done" and delivery["delivered"] else Source.REBUILT
 
 
 def _stayed_away(item: FeedItem, viewer: User, delivery: Row, relations: Relations) -> Explanation:
@@ -192,26 +192,26 @@ def _stayed_away(item: FeedItem, viewer: User, delivery: Row, relations: Relatio
     muted = [one for one in (author, item.shown.author) if one.pk in relations.muting]
     who, when = author.handle, None
     if author.pk not in relations.following and author.pk != viewer.pk and not circled:
-        way = Way.NOT_FOLLOWED
+        way = Source.NOT_FOLLOWED
     elif author.pk in kept_off_home(viewer):
-        way = Way.LISTED
+        way = Source.LISTED
     elif muted:
-        way, who = Way.MUTED, muted[0].handle
+        way, who = Source.MUTED, muted[0].handle
     elif item.is_repost and author.pk in relations.hiding_reposts:
-        way = Way.UNSHARED
+        way = Source.UNSHARED
     elif is_unread(item, chosen_languages(viewer)):
-        way = Way.LANGUAGE
+        way = Source.LANGUAGE
     elif "dead" in (delivery["state"], delivery["job"]):
-        way = Way.FAILED
+        way = Source.FAILED
     elif delivery["job"] != "done" or delivery["state"] == "pending":
-        way, when = Way.WAITING, delivery["due_at"]
+        way, when = Source.WAITING, delivery["due_at"]
     else:
-        way = Way.LOST
+        way = Source.LOST
     return _explanation(item, way, who, delivery, on_home=False, when=when)
 
 
 def _explanation(
-    item: FeedItem, way: Way, who: str, delivery: Row, *, on_home: bool, when: datetime | None
+    item: FeedItem, way: Source, who: str, delivery: Row, *, on_home: bool, when: datetime | None
 ) -> Explanation:
     return Explanation(
         item=item,

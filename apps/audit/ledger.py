@@ -6,7 +6,7 @@ from functools import partial
 from apps.audit import repairs
 from apps.audit.models import AuditFinding, Kind
 from apps.audit.oracle import Row, rows
-from apps.audit.turns import Turn
+from apps.audit.turns import AuditPass
 from apps.engagement import reconcile
 from apps.engagement.truth import SUBJECTS
 
@@ -49,7 +49,7 @@ SELECT coalesce((SELECT min(id) FROM graph_followee), 0) AS first_followee,
 """
 
 
-def look_at_deliveries(turn: Turn) -> None:
+def look_at_deliveries(turn: AuditPass) -> None:
     """What the ledger owes and nobody pays: never begun, standing still, given up."""
     turn.run.deliveries += DELIVERIES
     values = {"subscriber": DELIVERY, "most": DELIVERIES, "stuck": STUCK_SECONDS}
@@ -86,7 +86,7 @@ def _go_on(row: Row) -> bool:
     return True
 
 
-def look_at_follows(turn: Turn) -> None:
+def look_at_follows(turn: AuditPass) -> None:
     """A slice of the follows: each is in the list of whom somebody reads and in the list of who reads somebody."""
     ends = rows(_ENDS)[0]
     starts = {
@@ -109,7 +109,7 @@ def _mend(follower_id: int, followee_id: int) -> bool:
     return True
 
 
-def look_at_counts(turn: Turn) -> None:
+def look_at_counts(turn: AuditPass) -> None:
     """Some counts, from a place at random; what has drifted is put right by the reconciliation."""
     for subject in SUBJECTS:
         report = reconcile.Report()

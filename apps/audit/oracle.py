@@ -13,7 +13,7 @@ from typing import Any, Self
 from django.db import connection, transaction
 
 MAX_ID = 2**63 - 1
-MOST_POSTS = 5_000  # that an oracle of one viewer reads
+MAX_POSTS = 5_000  # that an oracle of one viewer reads
 OPEN = frozenset({"public", "unlisted"})
 
 Row = dict[str, Any]
@@ -85,7 +85,7 @@ class Oracle:
         above: int = 0,
         below: int = MAX_ID,
         also: Collection[int] = (),
-        most: int = MOST_POSTS,
+        maximum: int = MAX_POSTS,
     ) -> Self:
         """Only what one viewer's home between two ids (exclusive) depends on: at most `most` posts, newest first.
 
@@ -93,10 +93,10 @@ class Oracle:
         was read less one. Knows no counts, likes and bookmarks.
         """
         self = cls.__new__(cls)
-        bounds = {"viewer": viewer_id, "above": above, "below": below, "most": most}
+        bounds = {"viewer": viewer_id, "above": above, "below": below, "most": maximum}
         with snapshot():
             found = [row["id"] for row in rows(PULL, bounds)]
-            self.answers_above = found[-1] - 1 if len(found) == most else above
+            self.answers_above = found[-1] - 1 if len(found) == maximum else above
             self._read_posts({*found, *also}, viewer_id)
         self.answers_below = below
         return self

@@ -5,7 +5,7 @@ from django.db.models import F
 from django.utils import timezone
 
 from apps.accounts.models import UserCounts
-from apps.events.actions import ring
+from apps.events.actions import enqueue
 from apps.events.leases import State
 from apps.graph.cache import RELATIONS, load_sets
 from apps.graph.models import Followee, Follower
@@ -13,7 +13,7 @@ from apps.posts.models import Post
 from apps.timeline.cache import HOME, INBOX
 from apps.timeline.fanout import dispatch
 from apps.timeline.models import FanoutChunk
-from feedcache.structures.home_window import bury
+from feedcache.structures.home_window import mark_deleted
 
 CHUNKS_NOW = 3
 
@@ -39,17 +39,17 @@ def deliver_again(post_id: int) -> None:
     hurry(chunk_ids[CHUNKS_NOW:])
 
 
-def bury_if_gone(post_id: int) -> None:
+def mark_deleted_if_gone(post_id: int) -> None:
     """Leave a tombstone for a post that is deleted, so that no late delivery brings it."""
     if not Post.objects.filter(pk=post_id, deleted_at=None).exists():
-        bury(post_id)
+        mark_deleted(post_id)
 
 
 def hurry(chunk_ids: list[int]) -> None:
     """Ring for chunks that nobody takes."""
     FanoutChunk.objects.filter(pk__in=chunk_ids, state=State.PENDING).update(due_at=timezone.now())
     for chunk_id in chunk_ids:
-        ring("apps.timeline.tasks.deliver_chunk", chunk_id)
+        enqueue("apps.timeline.tasks.deliver_chunk", chunk_id)
 
 
 @transaction.atomic

@@ -11,12 +11,12 @@ from apps.audit.reads import Sample
 from feedcache.connections import RedisError, timelines
 
 KEY = "audit:again"
-MOST = 500
+MAX_SUSPECTS = 500
 LOOKS = 3  # so often it has to look wrong, a grace apart
 
 
 @dataclass(frozen=True, slots=True)
-class Suspicion:
+class Suspect:
     """A page (`sample`), or a reader's window, and the posts that were wrong at every look so far."""
 
     viewer: int
@@ -26,27 +26,27 @@ class Suspicion:
     sample: dict[str, Any] | None = None
 
 
-def of_sample(sample: Sample, posts: list[int]) -> Suspicion:
+def of_sample(sample: Sample, posts: list[int]) -> Suspect:
     """A page that may be wrong."""
-    return Suspicion(sample.viewer, posts, sample=asdict(sample))
+    return Suspect(sample.viewer, posts, sample=asdict(sample))
 
 
-def keep(suspicion: Suspicion) -> None:
+def keep(suspicion: Suspect) -> None:
     """Look at this again, after a grace."""
     try:
         timelines().rpush(KEY, json.dumps(asdict(suspicion)))
-        timelines().ltrim(KEY, -MOST, -1)
+        timelines().ltrim(KEY, -MAX_SUSPECTS, -1)
     except RedisError:
         return
 
 
-def take_due(most: int) -> list[Suspicion]:
+def take_due(maximum: int) -> list[Suspect]:
     """Up to `most` that are due; nobody else will get them."""
     try:
-        taken: Any = timelines().lpop(KEY, most) or ()
+        taken: Any = timelines().lpop(KEY, maximum) or ()
     except RedisError:
         return []
-    found = [Suspicion(**json.loads(text)) for text in taken]
+    found = [Suspect(**json.loads(text)) for text in taken]
     for early in (one for one in found if one.due > time.time()):
         timelines().rpush(KEY, json.dumps(asdict(early)))
     return [one for one in found if one.due <= time.time()]

@@ -11,11 +11,11 @@ from apps.audit.models import AuditFinding, AuditRun, Kind
 
 logger = logging.getLogger(__name__)
 
-FINDINGS_MOST = 200  # of a turn: who finds more has one cause to look for, not thousands
+MAX_FINDINGS = 200  # of a turn: who finds more has one cause to look for, not thousands
 
 
 @dataclass
-class Turn:
+class AuditPass:
     """One turn while it runs."""
 
     run: AuditRun = field(default_factory=AuditRun)
@@ -26,7 +26,7 @@ class Turn:
         self.run.violations += 1
         fixed = _attempt(repair)
         self.run.repaired += fixed
-        if len(self.findings) < FINDINGS_MOST:
+        if len(self.findings) < MAX_FINDINGS:
             when = timezone.now() if fixed else None
             self.findings.append(AuditFinding(kind=kind, repaired_at=when, **about))
         logger.error("audit: %s %s, %s", kind, about, "repaired" if fixed else "not repaired")

@@ -14,18 +14,18 @@ KEY = "audit:scan"  # how far the walk through all windows has come
 KEYS_LOOKED_AT = 500
 
 
-def some_readers(most: int) -> list[int]:
+def some_readers(maximum: int) -> list[int]:
     """The next few readers with a home window, so that everybody's turn comes; none in a cluster."""
     after = int(timelines().get(KEY) or 0)
     go_on, readers = HOME.some_owners(after, KEYS_LOOKED_AT)
     timelines().set(KEY, go_on, ex=3600)
-    return readers[:most]
+    return readers[:maximum]
 
 
 def lacking(reader_id: int) -> tuple[list[int], int]:
     """Posts that the windows of a reader lack although they reach down to them; and how many are only late."""
     now, missing, known = time.time(), set(), policy.refresh()
-    for windows in (INBOX,) if known.merges_all else (HOME, INBOX):
+    for windows in (INBOX,) if known.pulls_all else (HOME, INBOX):
         window = windows.whole(reader_id)
         if window is not None:
             missing |= _lacking(reader_id, window, is_open=windows is HOME)

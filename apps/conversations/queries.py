@@ -17,7 +17,7 @@ MAX_ROUNDS = 20  # of conversations that are all hidden; then the list ends
 
 
 @dataclass(frozen=True, slots=True)
-class Talk:
+class ConversationItem:
     """A conversation with what was said last, and with whom."""
 
     id: int
@@ -26,13 +26,13 @@ class Talk:
     is_unread: bool
 
 
-def conversations_page(viewer: User, cursor: Cursor) -> Page[Talk]:
+def conversations_page(viewer: User, cursor: Cursor) -> Page[ConversationItem]:
     """A page of a viewer's conversations, the newest said first; the cursor is the id of what was said last."""
-    found: list[Talk] = []
+    found: list[ConversationItem] = []
     walk = cursor
     for _round in range(MAX_ROUNDS):
         rows = _rows(viewer, walk)
-        found += _talks(viewer, rows)
+        found += _conversation_items(viewer, rows)
         if len(found) > cursor.limit or len(rows) <= cursor.limit:
             break
         walk = cursor.beyond(rows[-1].last_post_id)
@@ -40,17 +40,19 @@ def conversations_page(viewer: User, cursor: Cursor) -> Page[Talk]:
     return cut(found, cursor, id_of=lambda talk: talk.item.id)
 
 
-def one_conversation(viewer: User, number: int) -> Talk:
+def one_conversation(viewer: User, number: int) -> ConversationItem:
     """One of a viewer's conversations, as it would be listed. NotFound."""
-    for talk in _talks(viewer, list(Conversation.objects.filter(user=viewer, pk=number))):
+    for talk in _conversation_items(
+        viewer, list(Conversation.objects.filter(user=viewer, pk=number))
+    ):
         return talk
     raise NotFound(_("There is no such conversation."))
 
 
-def conversation_about(viewer: User, post_id: int) -> Talk | None:
+def conversation_about(viewer: User, post_id: int) -> ConversationItem | None:
     """The conversation of a viewer's in which a post was said last, as it would be listed."""
     rows = Conversation.objects.filter(user=viewer, last_post=post_id)
-    return next(iter(_talks(viewer, list(rows))), None)
+    return next(iter(_conversation_items(viewer, list(rows))), None)
 
 
 def _rows(viewer: User, walk: Cursor) -> list[Conversation]:
@@ -62,13 +64,13 @@ def _rows(viewer: User, walk: Cursor) -> list[Conversation]:
     return list(rows.order_by(order)[: walk.limit + 1])
 
 
-def _talks(viewer: User, rows: Sequence[Conversation]) -> list[Talk]:
+def _conversation_items(viewer: User, rows: Sequence[Conversation]) -> list[ConversationItem]:
     found = hydrate(viewer.pk, [row.last_post_id for row in rows]).items
     items = {item.id: item for item in found}
     named = {item.id: _others(viewer, item) for item in found}
     users = users_by_id({one for ids in named.values() for one in ids})
     return [
-        Talk(
+        ConversationItem(
             row.pk,
             items[row.last_post_id],
             [users[one] for one in named[row.last_post_id] if one in users],

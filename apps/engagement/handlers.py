@@ -1,7 +1,7 @@
 """What engagement does when a change is reported."""
 
 from apps.engagement.cache import KINDS
-from apps.engagement.rebuild import distrust
+from apps.engagement.rebuild import invalidate
 from apps.engagement.recount import recount
 from apps.events.registry import Payload, handles
 from feedcache.connections import RedisError
@@ -15,14 +15,14 @@ def mark_again(payload: Payload) -> None:
     try:
         mark_many(marks, [(payload["user_id"], payload["post_id"])])
     except RedisError:
-        distrust(marks)
+        invalidate(marks)
         raise
 
 
 @handles("filter_outdated")
-def stop_believing(payload: Payload) -> None:
+def invalidate_filters(payload: Payload) -> None:
     """Rows were written past a filter while its store did not answer."""
-    distrust(KINDS[payload["kind"]])
+    invalidate(KINDS[payload["kind"]])
 
 
 @handles("poll_ended")

@@ -11,7 +11,7 @@ from apps.engagement.cache import BOOKMARKS, LIKES, READS
 from apps.engagement.models import Bookmark, Like
 from apps.paging import Cursor, Page, page_of_rows
 from apps.sql import rows_of
-from feedcache.batch import Later, Together
+from feedcache.batch import Batch, Later
 from feedcache.structures.bloom.existence import Answer, ask_many, check_many
 from feedcache.structures.bloom.segments import Marks
 
@@ -49,7 +49,7 @@ def engaged(viewer_id: int | None, post_ids: Collection[int]) -> Engaged:
     return confirmed(viewer_id, [check_many(viewer_id, dict.fromkeys(KINDS_SHOWN, post_ids))])
 
 
-def ask_filters(trip: Together, viewer_id: int | None, post_ids: Collection[int]) -> Later[Filters]:
+def ask_filters(trip: Batch, viewer_id: int | None, post_ids: Collection[int]) -> Later[Filters]:
     """What the filters say of a viewer and posts, as a part of a trip; `confirmed` makes facts of it."""
     if viewer_id is None or not post_ids:
         return dict

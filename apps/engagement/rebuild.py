@@ -30,7 +30,7 @@ ROWS_PER_QUERY = 5000
 PAIRS_PER_TRIP = 500  # few enough that a layer hardly passes its design load before it is noticed
 RECENT_PER_QUERY = 200
 LOOK_BACK_SECONDS = 120  # longer than a transaction of a mark lives
-LONGEST_GAP_SECONDS = 6 * 3600  # a store that was away for longer is rebuilt
+MAX_GAP_SECONDS = 6 * 3600  # a store that was away for longer is rebuilt
 WAIT_SECONDS, POLL_SECONDS = 2, 0.05
 
 # Every transaction that marked before has a smaller number: it inserted its row first. Running are those that the snapshot
@@ -71,7 +71,7 @@ class Outcome(Enum):
     LOST = "lost"  # the store lost the filter; the next piece begins anew
 
 
-def tend(marks: Marks, *, seconds: float) -> Outcome:
+def maintain(marks: Marks, *, seconds: float) -> Outcome:
     """What has to be done now and then: rebuild a filter that is missing, else mark again what is new."""
     generations.clear_garbage(marks.name)
     state = generations.read(marks.name)
@@ -146,7 +146,7 @@ def _fill(
             break
         if time.monotonic() > deadline:
             return Outcome.UNFINISHED
-    generations.set_whole_until(marks.name, int(began))
+    generations.set_complete_until(marks.name, int(began))
     done, old = generations.finish(marks.name, generation, builder)
     free(marks, [old] if old else [])
     return Outcome.DONE if done else Outcome.LOST
@@ -154,18 +154,18 @@ def _fill(
 
 def catch_up(marks: Marks) -> Outcome:
     """Mark again what was done since the filter was last known to be whole; RedisError is the caller's."""
-    now, whole_until = int(time.time()), generations.whole_until(marks.name)
-    if now - whole_until > LONGEST_GAP_SECONDS:
-        distrust(marks)
+    now, complete_until = int(time.time()), generations.complete_until(marks.name)
+    if now - complete_until > MAX_GAP_SECONDS:
+        invalidate(marks)
         return Outcome.LOST
-    since = datetime.fromtimestamp(min(whole_until, now) - LOOK_BACK_SECONDS, UTC)
+    since = datetime.fromtimestamp(min(complete_until, now) - LOOK_BACK_SECONDS, UTC)
     for pairs in _recent(marks, since):
         _mark(marks, pairs)
-    generations.set_whole_until(marks.name, now)
+    generations.set_complete_until(marks.name, now)
     return Outcome.DONE
 
 
-def distrust(marks: Marks) -> None:
+def invalidate(marks: Marks) -> None:
     """Believe nothing of a kind until it is rebuilt: for rows that were written past the filter.
 
     Called in the transaction of those rows, after their insertion: a rebuild that begins later waits for it.
@@ -177,7 +177,7 @@ def written_past() -> None:
     """Likes and bookmarks were written in bulk, in this transaction: no filter is believed until it is rebuilt."""
     for marks in MODELS:
         try:
-            distrust(marks)
+            invalidate(marks)
         except RedisError:
             record("filter_outdated", kind=marks.kind)
 

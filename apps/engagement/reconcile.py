@@ -79,7 +79,7 @@ def first_of(subject: Subject, days: float | None) -> int:
     return first_id_at(max(round(time.time() - days * DAY), EPOCH)) - 1
 
 
-def walk_on(*, days: float, seconds: float) -> Report:
+def reconcile_next(*, days: float, seconds: float) -> Report:
     """Go on where the last walk stopped, for some seconds a subject, and repair what is found."""
     report = Report()
     for subject in SUBJECTS:

@@ -6,7 +6,7 @@ from celery import shared_task
 from django.conf import settings
 
 from apps.engagement import rebuild, reconcile, recount
-from apps.events.actions import ring
+from apps.events.actions import enqueue
 from feedcache.connections import RedisError
 
 logger = logging.getLogger(__name__)
@@ -18,7 +18,7 @@ TURN_SECONDS = 2.0  # of a reconciliation
 @shared_task
 def reconcile_counts() -> None:
     """Compare some more counts with the rows they count, and repair them."""
-    reconcile.walk_on(days=settings.COUNTERS_RECONCILE_DAYS, seconds=TURN_SECONDS)
+    reconcile.reconcile_next(days=settings.COUNTERS_RECONCILE_DAYS, seconds=TURN_SECONDS)
 
 
 @shared_task
@@ -28,15 +28,15 @@ def recount_polls() -> None:
 
 
 @shared_task
-def tend_filters() -> None:
+def maintain_filters() -> None:
     """Keep the existence filters whole; a long rebuild goes on in the next message."""
     unfinished = False
     for marks in rebuild.MODELS:
         try:
-            outcome = rebuild.tend(marks, seconds=PIECE_SECONDS)
+            outcome = rebuild.maintain(marks, seconds=PIECE_SECONDS)
         except RedisError as error:
             logger.warning("the existence filter of %s is left as it is: %s", marks.kind, error)
         else:
             unfinished |= outcome is rebuild.Outcome.UNFINISHED
     if unfinished:
-        ring("apps.engagement.tasks.tend_filters")
+        enqueue("apps.engagement.tasks.maintain_filters")

@@ -42,10 +42,10 @@ def record(name: str, **payload: Any) -> None:
             "subscribers": names,
         }
         ids = [event_id for (event_id,) in rows_of(_RECORD, params)]
-        transaction.on_commit(partial(ring, "apps.events.tasks.dispatch", ids))
+        transaction.on_commit(partial(enqueue, "apps.events.tasks.dispatch", ids))
 
 
-def ring(
+def enqueue(
     task_name: str, *args: Any, queue: str | None = None, expires: float | None = None
 ) -> None:
     """Send a Celery task, by name because tasks lie above actions, that says "look now"; else to the queue of its route.
@@ -71,7 +71,7 @@ def retry_dead(event_ids: list[int]) -> int:
     """Give dead letters five more tries, now; how many."""
     dead = leases.revive_dead(Event, pk__in=event_ids)
     if dead:
-        ring("apps.events.tasks.dispatch", dead)
+        enqueue("apps.events.tasks.dispatch", dead)
     return len(dead)
 
 

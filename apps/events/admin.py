@@ -14,14 +14,14 @@ from django.utils.functional import cached_property
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
-from apps.errors import Refusal
+from apps.errors import DomainError
 from apps.events import actions
 from apps.events.leases import State
 from apps.events.models import Event
 
 PER_PAGE = 50
-MOST_COUNTED = 10_000  # rows; counting a table of millions would take longer than the page
-MOST_AT_ONCE = 100  # objects one action changes
+MAX_COUNTED = 10_000  # rows; counting a table of millions would take longer than the page
+MAX_AT_A_TIME = 100  # objects one action changes
 REASON_MAX_CHARACTERS = 500
 
 admin.site.site_header = admin.site.site_title = settings.SITE_NAME
@@ -42,8 +42,8 @@ class BoundedPaginator(Paginator):
     def count(self) -> int:
         """How many rows there are, up to the bound."""
         rows: QuerySet[Any] = self.object_list  # type: ignore[assignment]  # the admin pages QuerySets only
-        number = rows.order_by()[: MOST_COUNTED + 1].count()
-        return number if number <= MOST_COUNTED else AtLeast(MOST_COUNTED)
+        number = rows.order_by()[: MAX_COUNTED + 1].count()
+        return number if number <= MAX_COUNTED else AtLeast(MAX_COUNTED)
 
 
 class StaffList(admin.ModelAdmin):
@@ -77,10 +77,10 @@ class StaffList(admin.ModelAdmin):
 
     def chosen(self, request: HttpRequest, queryset: QuerySet[Any]) -> list[Any]:
         """The rows of an action; none, with a message, when they are more than one action may change."""
-        rows = list(queryset[: MOST_AT_ONCE + 1])
-        if len(rows) <= MOST_AT_ONCE:
+        rows = list(queryset[: MAX_AT_A_TIME + 1])
+        if len(rows) <= MAX_AT_A_TIME:
             return rows
-        message = _("At most %(count)d at once.") % {"count": MOST_AT_ONCE}
+        message = _("At most %(count)d at once.") % {"count": MAX_AT_A_TIME}
         self.message_user(request, message, messages.ERROR)
         return []
 
@@ -127,7 +127,7 @@ class StaffList(admin.ModelAdmin):
         for row in rows:
             try:
                 act(row)
-            except Refusal as refusal:
+            except DomainError as refusal:
                 self.message_user(request, f"{row}: {refusal.message}", messages.ERROR)
             else:
                 self.log_each(request, [row] if note else [], note)

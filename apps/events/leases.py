@@ -47,7 +47,7 @@ RETURNING r.*
 """
 
 
-class Later(Exception):  # noqa: N818 -- a request, not an error
+class Later(Exception):
     """Raised by work that cannot be done just now, and is not to be blamed for it."""
 
 

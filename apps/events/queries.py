@@ -8,7 +8,7 @@ from apps.events.leases import State
 from apps.events.models import Event
 
 
-def outstanding(names: Collection[str], subscriber: str) -> QuerySet[Event]:
+def pending_events(names: Collection[str], subscriber: str) -> QuerySet[Event]:
     """The events of these names that a subscriber has not done yet, or has given up."""
     # the states are those of the index `event_open`
     waiting = Q(state__in=[State.PENDING, State.DEAD])

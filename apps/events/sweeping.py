@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable
 from datetime import timedelta
 
-from apps.events.actions import ring
+from apps.events.actions import enqueue
 
 # What is due for so long was not rung for, or waits in a long queue; the rest is somebody's already.
 UNHEARD = timedelta(seconds=1)
@@ -24,7 +24,7 @@ def sweep(
     while done := run_due():
         if done >= limit:
             for _helper in range(helpers):
-                ring(task, 0, expires=seconds)
+                enqueue(task, 0, expires=seconds)
             helpers = 0
         if time.monotonic() > until:
             return

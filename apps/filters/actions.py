@@ -24,10 +24,10 @@ from apps.filters.models import (
 from apps.filters.queries import own_filter, own_filter_post, own_keyword
 from apps.posts.queries import visible_posts
 
-MOST_FILTERS = 50  # of one owner
-MOST_KEYWORDS = 100  # of one filter
-MOST_POSTS = 100  # that one filter names
-MOST_SECONDS = 10 * 366 * 24 * 3600  # until a filter expires
+MAX_FILTERS = 50  # of one owner
+MAX_KEYWORDS = 100  # of one filter
+MAX_POSTS = 100  # that one filter names
+MAX_SECONDS = 10 * 366 * 24 * 3600  # until a filter expires
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +55,8 @@ class FilterChange:
 def create_filter(owner: User, wanted: FilterChange) -> Filter:
     """Make a filter. Invalid without title or places, for unknown ones, and beyond 50 filters of 100 keywords."""
     _lock(owner)
-    if Filter.objects.filter(owner=owner).count() >= MOST_FILTERS:
-        raise _invalid("title", _("At most %(count)d filters.") % {"count": MOST_FILTERS})
+    if Filter.objects.filter(owner=owner).count() >= MAX_FILTERS:
+        raise _invalid("title", _("At most %(count)d filters.") % {"count": MAX_FILTERS})
     made = Filter(owner=owner)
     complete = FilterChange(
         wanted.title or "", wanted.places or [], wanted.act, wanted.expires_in, wanted.keywords
@@ -135,8 +135,8 @@ def add_post(owner: User, filter_id: int, post_id: int) -> FilterPost:
     found = own_filter(owner, filter_id)
     if post_id not in visible_posts(owner.pk, [post_id]).posts:
         raise NotFound(_("This post isn't here."))
-    if found.posts.exclude(post_id=post_id).count() >= MOST_POSTS:
-        raise _invalid("status_id", _("At most %(count)d posts.") % {"count": MOST_POSTS})
+    if found.posts.exclude(post_id=post_id).count() >= MAX_POSTS:
+        raise _invalid("status_id", _("At most %(count)d posts.") % {"count": MAX_POSTS})
     row, _made = FilterPost.objects.get_or_create(filter=found, post_id=post_id)
     return row
 
@@ -152,7 +152,7 @@ def _written(owner: User, found: Filter, wanted: FilterChange) -> Filter:
     found.places = found.places if wanted.places is None else _clean_places(wanted.places)
     found.act = found.act if wanted.act is None else _clean_act(wanted.act)
     if wanted.expires_in is not None:
-        seconds = min(wanted.expires_in, MOST_SECONDS)
+        seconds = min(wanted.expires_in, MAX_SECONDS)
         found.expires_at = timezone.now() + timedelta(seconds=seconds) if seconds > 0 else None
     found.save()
     for change in wanted.keywords:
@@ -170,8 +170,8 @@ def _change_keyword(found: Filter, change: KeywordChange) -> None:
         if change.id is not None:
             row.delete()
         return
-    if change.id is None and rows.count() >= MOST_KEYWORDS:
-        raise _invalid("keyword", _("At most %(count)d keywords.") % {"count": MOST_KEYWORDS})
+    if change.id is None and rows.count() >= MAX_KEYWORDS:
+        raise _invalid("keyword", _("At most %(count)d keywords.") % {"count": MAX_KEYWORDS})
     if change.keyword is not None or change.id is None:
         row.keyword = _clean_keyword(change.keyword or "")
     row.whole_word = row.whole_word if change.whole_word is None else change.whole_word
@@ -199,12 +199,12 @@ def _clean_keyword(text: str) -> str:
     return keyword
 
 
-def _clean(name: str, text: str, most: int, empty: str) -> str:
+def _clean(name: str, text: str, maximum: int, empty: str) -> str:
     line = single_line(text)
     if not line:
         raise _invalid(name, empty)
-    if len(line) > most:
-        raise _invalid(name, _("At most %(count)d characters.") % {"count": most})
+    if len(line) > maximum:
+        raise _invalid(name, _("At most %(count)d characters.") % {"count": maximum})
     return line
 
 

@@ -34,7 +34,7 @@ class Keyword:
 
 
 @dataclass(frozen=True, slots=True)
-class Sieve:
+class ActiveFilter:
     """A filter that acts now. `posts` maps posts that it finds to the rows that say so."""
 
     id: int
@@ -47,19 +47,21 @@ class Sieve:
 
 
 @dataclass(frozen=True, slots=True)
-class Caught:
+class FilterMatch:
     """What a filter has found in a post: the keywords, and whether it names the post."""
 
-    sieve: Sieve
+    sieve: ActiveFilter
     keywords: tuple[str, ...] = ()
     names_post: bool = False
 
 
-def caught(sieves: Iterable[Sieve], post_id: int, texts: Iterable[str]) -> tuple[Caught, ...]:
+def filter_matches(
+    sieves: Iterable[ActiveFilter], post_id: int, texts: Iterable[str]
+) -> tuple[FilterMatch, ...]:
     """What filters find in a post with these texts, wherever they act."""
     folded = fold("\n".join(texts))
     found = (
-        Caught(
+        FilterMatch(
             sieve,
             tuple(one.text for one in sieve.keywords if one.is_in(folded)),
             post_id in sieve.posts,

@@ -6,17 +6,17 @@ from django.utils.translation import gettext as _
 
 from apps.accounts.models import User
 from apps.errors import NotFound
-from apps.filters.matching import Keyword, Sieve
+from apps.filters.matching import ActiveFilter, Keyword
 from apps.filters.models import Act, Filter, FilterKeyword, FilterPost
 
 
-def sieves_of(viewer: User | None) -> list[Sieve]:
+def active_filters_of(viewer: User | None) -> list[ActiveFilter]:
     """The filters of a viewer that act now, in three queries; none for those who have no filter."""
     if viewer is None or not viewer.counts.filters:
         return []
     now = timezone.now()
     rows = _whole(Filter.objects.filter(Q(expires_at=None) | Q(expires_at__gt=now), owner=viewer))
-    return [_sieve(row) for row in rows]
+    return [_active_filter(row) for row in rows]
 
 
 def filters_of(owner: User) -> list[Filter]:
@@ -54,8 +54,8 @@ def _whole(rows: QuerySet[Filter]) -> QuerySet[Filter]:
     return rows.order_by("pk").prefetch_related(keywords, posts)
 
 
-def _sieve(row: Filter) -> Sieve:
-    return Sieve(
+def _active_filter(row: Filter) -> ActiveFilter:
+    return ActiveFilter(
         id=row.pk,
         title=row.title,
         places=frozenset(row.places),

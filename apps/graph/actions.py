@@ -19,7 +19,7 @@ from apps.graph.models import AccountNote, Block, Endorsement, Followee, FollowR
 from apps.throttling import check_rate_limit
 
 NOTE_MAX_CHARACTERS = 2000
-MUTE_LONGEST = timedelta(days=366)
+MAX_MUTE = timedelta(days=366)
 
 
 @transaction.atomic
@@ -45,8 +45,8 @@ def follow_user(
         raise NotAllowed(_("You can't follow this account."))
     edge = Followee.objects.filter(owner=follower, followee=followee).first()
     if edge is not None:
-        wish = Options.of(edge)._replace(**wanted)
-        edges.move(counts, *edges.change_options(edge, wish))
+        parse_query = Options.of(edge)._replace(**wanted)
+        edges.move(counts, *edges.change_options(edge, parse_query))
     elif User.objects.filter(pk=followee.pk, is_locked=True).exists():
         _ask(follower, followee, wanted)
     else:
@@ -198,7 +198,7 @@ def _unmute(owner: User, other: User) -> None:
 def _end_of_mute(seconds: int | None) -> datetime | None:
     if not seconds:
         return None
-    if not 0 < seconds <= MUTE_LONGEST.total_seconds():
+    if not 0 < seconds <= MAX_MUTE.total_seconds():
         message = _("Choose a time of at most a year.")
         raise Invalid(message, errors={"duration": message})
     return timezone.now() + timedelta(seconds=seconds)

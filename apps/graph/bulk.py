@@ -18,7 +18,7 @@ from apps.accounts.cache import USER_COUNTS
 from apps.accounts.counts_store import put_after_commit
 from apps.errors import Conflict
 from apps.events.actions import record
-from apps.graph.cache import forget_standing
+from apps.graph.cache import forget_graph_revisions
 from apps.graph.models import GraphImport
 from feedcache.structures.counters.schema import Row
 
@@ -139,7 +139,7 @@ def load_edges(digest: str, edges: Sequence[Edge], *, after: int, upto: int) -> 
         follower_ids
     ):  # one event a batch: one per edge would be more events than a site sees in a month
         record("graph_loaded", user_ids=follower_ids)
-        transaction.on_commit(lambda: forget_standing(follower_ids), robust=True)
+        transaction.on_commit(lambda: forget_graph_revisions(follower_ids), robust=True)
     put_after_commit(USER_COUNTS, [Row(pk, (*numbers,), at) for pk, *numbers, at in counts])
     return Loaded(accounts, made, blocked)
 

@@ -39,7 +39,7 @@ FOLLOWERS = LongSets(
     PREFIX,
     (FOLLOWED,),
     ttl_seconds=settings.GRAPH_TTL_SECONDS,
-    most=settings.GRAPH_FOLLOWERS_MOST,
+    maximum=settings.GRAPH_MAX_FOLLOWERS,
 )
 FOLLOWING_LIST = ListHeads(
     PREFIX, "following_list", settings.GRAPH_LIST_LENGTH, settings.GRAPH_TTL_SECONDS
@@ -50,8 +50,8 @@ FOLLOWERS_LIST = ListHeads(
 
 # The revision that fences the sets above, of every account that reads: so that a reader needs no row to know it. Written
 # after each commit; should that fail, it is unreadable rather than old (`caches.fence`), and loaded anew.
-STANDING: ReadThrough[int, int] = ReadThrough(
-    name="standing",
+GRAPH_REVISION: ReadThrough[int, int] = ReadThrough(
+    name="graph_revision",
     version=1,
     ttl_seconds=24 * 3600,
     key_of=str,
@@ -62,24 +62,28 @@ STANDING: ReadThrough[int, int] = ReadThrough(
 )
 
 
-def load_standing(user_ids: Collection[int]) -> dict[int, int]:
+def load_graph_revisions(user_ids: Collection[int]) -> dict[int, int]:
     """The graph revisions of accounts."""
     rows = UserCounts.objects.filter(pk__in=user_ids)
     return dict(rows.values_list("pk", "graph_revision"))
 
 
-def renew_standing(revisions: Mapping[int, int]) -> None:
+def renew_graph_revisions(revisions: Mapping[int, int]) -> None:
     """After a commit: the graph revisions of these accounts have grown to this."""
     for user_id, revision in revisions.items():
-        if not STANDING.renew(user_id, revision, is_older=partial(gt, revision)):
-            logger.warning("the standing of %s may be old until the event is handled", user_id)
+        if not GRAPH_REVISION.renew(user_id, revision, is_older=partial(gt, revision)):
+            logger.warning(
+                "the graph revision of %s may be old until the event is handled", user_id
+            )
 
 
-def forget_standing(user_ids: Sequence[int]) -> None:
+def forget_graph_revisions(user_ids: Sequence[int]) -> None:
     """After a commit: the graph revisions of many have grown."""
     for start in range(0, len(user_ids), BATCH):
-        if not STANDING.forget(user_ids[start : start + BATCH]):
-            logger.warning("the standing of many may be old until the event is handled")
+        if not GRAPH_REVISION.forget(user_ids[start : start + BATCH]):
+            logger.warning(
+                "the graph revisions of many accounts may be old until the event is handled"
+            )
 
 
 # One statement each, so that the revision and what it stands for come from the same moment. Of a set that is too large to
@@ -129,7 +133,7 @@ def load_sets(sets: LongSets, owner_id: int) -> dict[str, list[int]]:
     A set that is longer than `sets.most` is cut.
     """
     with connection.cursor() as sql:
-        sql.execute(_LOAD_SETS[sets.names], {"owner": owner_id, "enough": sets.most + 1})
+        sql.execute(_LOAD_SETS[sets.names], {"owner": owner_id, "enough": sets.maximum + 1})
         row = sql.fetchone()
     if row is None:
         return {}

@@ -18,9 +18,9 @@ from apps.events.actions import record
 from apps.graph.circle_queries import own_circle
 from apps.graph.models import Circle, CircleMember, Follower
 
-MOST_CIRCLES = 100  # of one owner
-MOST_MEMBERS = 1000  # of one circle; their inboxes are one script's work
-MOST_ADDED = 50  # at once: their counts rows are locked together
+MAX_CIRCLES = 100  # of one owner
+MAX_MEMBERS = 1000  # of one circle; their inboxes are one script's work
+MAX_ADDED = 50  # at once: their counts rows are locked together
 NAME_MAX_CHARACTERS = 60
 
 
@@ -29,8 +29,8 @@ def create_circle(owner: User, *, name: str, is_shared: bool = False) -> Circle:
     """Make an empty circle. Invalid when the name is empty, too long or taken, or when there are 100 already."""
     _lock([owner])
     clean = _clean_name(owner, name)
-    if Circle.objects.filter(owner=owner, deleted_at=None).count() >= MOST_CIRCLES:
-        raise _invalid("name", _("At most %(count)d circles.") % {"count": MOST_CIRCLES})
+    if Circle.objects.filter(owner=owner, deleted_at=None).count() >= MAX_CIRCLES:
+        raise _invalid("name", _("At most %(count)d circles.") % {"count": MAX_CIRCLES})
     _note_circles([owner.pk])
     return Circle.objects.create(owner=owner, name=clean, is_shared=is_shared)
 
@@ -62,15 +62,15 @@ def add_to_circle(owner: User, circle_id: int, people: Collection[User]) -> None
 
     NotFound; NotAllowed when one of them does not follow the owner; Invalid beyond 50 at once or 1,000 in all.
     """
-    if len(people) > MOST_ADDED:
-        raise _invalid("handles", _("At most %(count)d at once.") % {"count": MOST_ADDED})
+    if len(people) > MAX_ADDED:
+        raise _invalid("handles", _("At most %(count)d at once.") % {"count": MAX_ADDED})
     _lock([owner, *people])
     circle = _locked(owner, circle_id)
     _require_followers(owner, people)
     inside = set(CircleMember.objects.filter(circle=circle).values_list("member_id", flat=True))
     fresh = [person.pk for person in people if person.pk not in inside]
-    if len(inside) + len(fresh) > MOST_MEMBERS:
-        raise _invalid("handles", _("At most %(count)d members.") % {"count": MOST_MEMBERS})
+    if len(inside) + len(fresh) > MAX_MEMBERS:
+        raise _invalid("handles", _("At most %(count)d members.") % {"count": MAX_MEMBERS})
     CircleMember.objects.bulk_create(CircleMember(circle=circle, member_id=pk) for pk in fresh)
     _note_circles(fresh)
     _tell(circle_id, fresh)

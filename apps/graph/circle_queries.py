@@ -15,7 +15,7 @@ from apps.errors import NotAllowed, NotFound
 from apps.graph.models import Circle, CircleMember
 from apps.paging import Cursor, Page, page_of_rows
 
-MOST_LISTED = 200  # circles on one page or in one menu
+MAX_LISTED = 200  # circles on one page or in one menu
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +69,7 @@ def circles_to_post_to(user: User) -> list[CircleChoice]:
     both = own.values_list(*columns).union(shared.values_list(*columns))
     found = [
         CircleChoice(circle_id, name, is_shared, owner_id == user.pk)
-        for circle_id, name, is_shared, owner_id in both.order_by("name", "id")[:MOST_LISTED]
+        for circle_id, name, is_shared, owner_id in both.order_by("name", "id")[:MAX_LISTED]
     ]
     return sorted(found, key=lambda circle: not circle.is_own)
 
@@ -84,7 +84,7 @@ def circle_audience(circle_id: int) -> set[int]:
 def circles_of(owner: User) -> list[Circle]:
     """A user's own circles by name, each with its `size`, the number of its members."""
     rows = Circle.objects.filter(owner=owner, deleted_at=None).annotate(size=Count("members"))
-    return list(rows.order_by("name", "pk")[:MOST_LISTED])
+    return list(rows.order_by("name", "pk")[:MAX_LISTED])
 
 
 def circles_with(member: User) -> list[Circle]:
@@ -92,7 +92,7 @@ def circles_with(member: User) -> list[Circle]:
     rows = CircleMember.objects.filter(
         member=member, circle__deleted_at=None, circle__owner__suspended_at=None
     ).select_related("circle__owner")
-    return [row.circle for row in rows.order_by("-pk")[:MOST_LISTED]]
+    return [row.circle for row in rows.order_by("-pk")[:MAX_LISTED]]
 
 
 def own_circle(owner: User, circle_id: int) -> Circle:

@@ -20,7 +20,7 @@ from apps.graph.cache import (
     RELATIONS,
     Moved,
     bring_on,
-    renew_standing,
+    renew_graph_revisions,
 )
 from apps.graph.models import Block, Endorsement, Followee, Follower, FollowRequest
 
@@ -135,7 +135,7 @@ def move(counts: Locked, *moved: Moved) -> None:
         transaction.on_commit(partial(bring_on, counts, moved))
     if standing:
         revisions = {owner_id: counts[owner_id].graph_revision + 1 for owner_id in standing}
-        transaction.on_commit(lambda: renew_standing(revisions), robust=True)
+        transaction.on_commit(lambda: renew_graph_revisions(revisions), robust=True)
 
 
 def _count(follower: User, followee: User, delta: int) -> None:

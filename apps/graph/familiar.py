@@ -83,8 +83,8 @@ def _shared(viewer: User, other: User, found: list[int] | int | None, limit: int
 
 def _from_redis(viewer: User, others: Sequence[User], limit: int) -> dict[int, list[int] | int]:
     """What is in common, or how much, where both sets may be kept; those that are missing are loaded, once."""
-    kept = [other for other in others if other.counts.followers <= FOLLOWERS.most]
-    if not kept or viewer.counts.following > RELATIONS.most:
+    kept = [other for other in others if other.counts.followers <= FOLLOWERS.maximum]
+    if not kept or viewer.counts.following > RELATIONS.maximum:
         return {}
     found = _intersect(viewer, kept, limit)
     if found is None:

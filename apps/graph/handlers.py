@@ -7,50 +7,53 @@ from django.db import transaction
 from apps.accounts.models import User
 from apps.events.actions import record
 from apps.events.registry import Payload, handles
-from apps.graph.cache import forget_standing, load_standing, renew_standing
+from apps.graph.cache import forget_graph_revisions, load_graph_revisions, renew_graph_revisions
 from apps.graph.request_actions import approve_waiting
 
-APPROVED_AT_ONCE = 200  # a few seconds of one lease; the rest is the next event's
+APPROVAL_BATCH_SIZE = 200  # a few seconds of one lease; the rest is the next event's
 
 
 @handles("followed")
 def repair_follower(payload: Payload) -> None:
-    """The standing of who follows somebody new."""
+    """Renew the follower's graph revision."""
     _repair([payload["follower_id"]])
 
 
 @handles("unfollowed")
 def repair_who_left(payload: Payload) -> None:
-    """The standing of who follows somebody no more."""
+    """Renew the former follower's graph revision."""
     _repair([payload["follower_id"]])
 
 
 @handles("blocked")
 def repair_both(payload: Payload) -> None:
-    """The standing on both sides of a block."""
+    """Renew the graph revisions of both sides of a block."""
     _repair([payload["owner_id"], payload["blocked_id"]])
 
 
 @handles("relations_moved")
 def repair_moved(payload: Payload) -> None:
-    """The standing of whoever mutes, or whose block ended."""
+    """Renew the graph revision of who muted, or whose block ended."""
     _repair(payload["user_ids"])
 
 
 @handles("graph_loaded")
 def forget_loaded(payload: Payload) -> None:
-    """The standing of many at once is loaded when they come."""
-    forget_standing(payload["user_ids"])
+    """Forget the graph revisions of many accounts; they are loaded again when needed."""
+    forget_graph_revisions(payload["user_ids"])
 
 
 @handles("account_unlocked")
 def grant_waiting(payload: Payload) -> None:
     """Who asked to follow an account that is not locked any more follows it."""
     owner = User.objects.filter(pk=payload["user_id"]).first()
-    if owner is not None and approve_waiting(owner, most=APPROVED_AT_ONCE) == APPROVED_AT_ONCE:
+    if (
+        owner is not None
+        and approve_waiting(owner, maximum=APPROVAL_BATCH_SIZE) == APPROVAL_BATCH_SIZE
+    ):
         with transaction.atomic():
             record("account_unlocked", user_id=owner.pk)
 
 
 def _repair(user_ids: Sequence[int]) -> None:
-    renew_standing(load_standing(user_ids))
+    renew_graph_revisions(load_graph_revisions(user_ids))

@@ -14,7 +14,7 @@ from apps.graph.cache import FOLLOWERS_LIST, FOLLOWING_LIST, RELATIONS, load_lis
 from apps.graph.models import Followee, Follower
 from apps.paging import Cursor, Page, cut, page_of_rows
 from apps.sql import rows_of
-from feedcache.batch import Later, Together
+from feedcache.batch import Batch, Later
 from feedcache.connections import RedisError
 from feedcache.structures.list_prefix import Entry, ListHeads
 
@@ -138,7 +138,7 @@ def _related(viewer_id: int, others: set[int], read: Later[Contained | None]) ->
     if found is None:
         loaded = load_sets(RELATIONS, viewer_id)
         found = {
-            name: others.intersection(ids) if len(ids) <= RELATIONS.most else None
+            name: others.intersection(ids) if len(ids) <= RELATIONS.maximum else None
             for name, ids in loaded.items()
         }
     kept = {name: ids for name, ids in found.items() if ids is not None}
@@ -148,7 +148,7 @@ def _related(viewer_id: int, others: set[int], read: Later[Contained | None]) ->
 
 
 def ask_relations(
-    trip: Together, viewer_id: int | None, other_ids: Collection[int], revision: int
+    trip: Batch, viewer_id: int | None, other_ids: Collection[int], revision: int
 ) -> Later[Relations]:
     """`relations` as a part of a trip; the revision is known."""
     others = _others(viewer_id, other_ids)
@@ -184,7 +184,7 @@ def _revision_of(user_id: int) -> int:
 
 
 def follower_chunks(
-    owner_id: int, *, size: int, after: int = 0, most: int = 20
+    owner_id: int, *, size: int, after: int = 0, maximum: int = 20
 ) -> list[tuple[int, int, int]]:
     """Cut the next part of a follower list into at most `most` pieces of `size`: (first edge id, last edge id, followers).
 
@@ -192,7 +192,7 @@ def follower_chunks(
     An index-only read of edge ids; the followers themselves are read by whoever delivers the piece.
     """
     with connection.cursor() as sql:
-        sql.execute(_CHUNKS, {"owner": owner_id, "after": after, "size": size, "enough": size * most})  # fmt: skip
+        sql.execute(_CHUNKS, {"owner": owner_id, "after": after, "size": size, "enough": size * maximum})  # fmt: skip
         return [(first, last, number) for first, last, number in sql.fetchall()]
 
 

@@ -128,10 +128,10 @@ def requests_page(owner: User, cursor: Cursor) -> Page[User]:
     return _people(FollowRequest.objects.filter(owner=owner), "requester_id", cursor)
 
 
-def requests_count(owner: User, *, most: int = 100) -> int:
+def requests_count(owner: User, *, maximum: int = 100) -> int:
     """How many ask to follow somebody, at most so many."""
     asking = FollowRequest.objects.filter(owner=owner, requester__suspended_at=None)
-    return len(asking.values_list("pk")[:most])
+    return len(asking.values_list("pk")[:maximum])
 
 
 def _people(rows: QuerySet[Any], name: str, cursor: Cursor) -> Page[User]:

@@ -28,12 +28,12 @@ def reject_request(owner: User, requester: User) -> None:
         raise NotFound(_("There is no such follow request."))
 
 
-def approve_waiting(owner: User, *, most: int) -> int:
+def approve_waiting(owner: User, *, maximum: int) -> int:
     """Approve up to `most` requests to an account that is not locked any more, the oldest first; how many there were."""
     if User.objects.filter(pk=owner.pk, is_locked=True).exists():
         return 0
     waiting = FollowRequest.objects.filter(owner=owner).order_by("pk").select_related("requester")
-    requests = list(waiting[:most])
+    requests = list(waiting[:maximum])
     for request in requests:
         try:
             approve_request(owner, request.requester)

@@ -4,10 +4,10 @@ from celery import shared_task
 
 from apps.graph import actions
 
-MUTES_AT_ONCE = 500  # each is a transaction of its own, of a few milliseconds
+UNMUTE_BATCH_SIZE = 500  # each is a transaction of its own, of a few milliseconds
 
 
 @shared_task
 def end_due_mutes() -> None:
     """End the mutes whose time is over; the next run goes on."""
-    actions.end_due_mutes(limit=MUTES_AT_ONCE)
+    actions.end_due_mutes(limit=UNMUTE_BATCH_SIZE)

@@ -20,14 +20,14 @@ from apps.throttling import Origin
 View = Callable[..., HttpResponseBase]
 
 
-class Visit(HttpRequest):
+class SiteRequest(HttpRequest):
     """A request for a page; for type checkers only."""
 
     htmx: HtmxDetails
 
 
-class MemberVisit(Visit):
-    """A request behind `signed_in_only`; for type checkers only."""
+class AuthenticatedRequest(SiteRequest):
+    """A request behind `login_required`; for type checkers only."""
 
     user: User
 
@@ -53,11 +53,11 @@ def viewer_id_of(request: HttpRequest | Request) -> int | None:
     return viewer.pk if viewer else None
 
 
-def signed_in_only(view: View) -> View:
+def login_required(view: View) -> View:
     """Send visitors to the login page, and from there to where they were; a form's own address is no page."""
 
     @wraps(view)
-    def inner(request: Visit, *args: Any, **kwargs: Any) -> HttpResponseBase:
+    def inner(request: SiteRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
         if request.user.is_authenticated:
             return view(request, *args, **kwargs)
         reading = request.method in {"GET", "HEAD"}

@@ -25,7 +25,7 @@ from rest_framework.request import Request
 from apps.accounts.devices import remember_device
 from apps.accounts.models import Login, User
 from apps.accounts.second_factor import is_on
-from apps.http.requests import MemberVisit, SeeOther, Visit, next_address, viewer_of
+from apps.http.requests import AuthenticatedRequest, SeeOther, SiteRequest, next_address, viewer_of
 
 PENDING, FAILURES = "pending_login", "second_factor_failures"
 PENDING_SECONDS = 300
@@ -43,7 +43,7 @@ class Candidate:
     onward: str
 
 
-def begin_session(request: Visit, user: User, onward: str) -> HttpResponseBase:
+def begin_session(request: SiteRequest, user: User, onward: str) -> HttpResponseBase:
     """After the right password: log in, or go on to the page that asks for the second factor."""
     if not is_on(user):
         login(request, user)
@@ -58,20 +58,20 @@ def begin_session(request: Visit, user: User, onward: str) -> HttpResponseBase:
     return SeeOther(CODE_PAGE)
 
 
-def let_in(request: Visit, user: User, onward: str) -> HttpResponseBase:
+def let_in(request: SiteRequest, user: User, onward: str) -> HttpResponseBase:
     """The answer to who is logged in now: on to where they wanted to go. The account knows this device from here on."""
     response = SeeOther(onward)
     remember_device(request, response, user)
     return response
 
 
-def forget_pending(request: Visit) -> None:
+def forget_pending(request: SiteRequest) -> None:
     """Begin again, perhaps as somebody else."""
     for name in (PENDING, FAILURES):
         request.session.pop(name, None)
 
 
-def candidate_of(request: Visit) -> Candidate | None:
+def candidate_of(request: SiteRequest) -> Candidate | None:
     """Who has shown the password in this session and has to show the second factor; None where there is nobody."""
     viewer = viewer_of(request)
     if viewer is not None:
@@ -88,7 +88,7 @@ def candidate_of(request: Visit) -> Candidate | None:
     return Candidate(user, said["onward"])
 
 
-def has_failed(request: Visit) -> bool:
+def has_failed(request: SiteRequest) -> bool:
     """Count a wrong code; whether that was the last try. Then the session is over: it begins with the password again."""
     failures = request.session.get(FAILURES, 0) + 1
     request.session[FAILURES] = failures
@@ -97,7 +97,7 @@ def has_failed(request: Visit) -> bool:
     return bool(failures >= TRIES)
 
 
-def passed(request: Visit, user: User, device: Any) -> None:
+def passed(request: SiteRequest, user: User, device: Any) -> None:
     """A second factor was shown: log in, or mark the session of who is logged in. The session gets another key."""
     forget_pending(request)
     if viewer_of(request) is None:
@@ -138,7 +138,7 @@ def may_act_as_staff(request: HttpRequest | Request) -> bool:
     return has_second_factor(request) or not (settings.STAFF_SECOND_FACTOR or is_on(viewer))
 
 
-def ask_for_second_factor(request: Visit) -> HttpResponseBase:
+def ask_for_second_factor(request: SiteRequest) -> HttpResponseBase:
     """On to the page where it is shown, or set up by who has none; from there back."""
     viewer = viewer_of(request)
     page = CODE_PAGE if viewer and is_on(viewer) else SET_UP_PAGE
@@ -151,10 +151,10 @@ def ask_for_second_factor(request: Visit) -> HttpResponseBase:
 
 
 def second_factor_shown(view: Callable[..., HttpResponseBase]) -> Callable[..., HttpResponseBase]:
-    """For who has a second factor and has not shown it in this session: first that. Below `signed_in_only`."""
+    """For who has a second factor and has not shown it in this session: first that. Below `login_required`."""
 
     @wraps(view)
-    def inner(request: MemberVisit, *args: Any, **kwargs: Any) -> HttpResponseBase:
+    def inner(request: AuthenticatedRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
         if not has_second_factor(request) and is_on(request.user):
             return ask_for_second_factor(request)
         return view(request, *args, **kwargs)

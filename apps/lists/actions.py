@@ -12,9 +12,9 @@ from apps.graph.models import Followee, FollowRequest
 from apps.lists.models import TITLE_MAX_CHARACTERS, ListMember, RepliesPolicy, UserList
 from apps.lists.queries import own_list
 
-MOST_LISTS = 50  # of one owner
-MOST_MEMBERS = 500  # of one list: its timeline is one bounded scan for each
-MOST_ADDED = 100  # at once
+MAX_LISTS = 50  # of one owner
+MAX_MEMBERS = 500  # of one list: its timeline is one bounded scan for each
+MAX_ADDED = 100  # at once
 
 
 @transaction.atomic
@@ -27,8 +27,8 @@ def create_list(
 ) -> UserList:
     """Make an empty list. Invalid for an empty or long title, an unknown policy, and beyond 50 lists."""
     _lock(owner)
-    if UserList.objects.filter(owner=owner).count() >= MOST_LISTS:
-        raise _invalid("title", _("At most %(count)d lists.") % {"count": MOST_LISTS})
+    if UserList.objects.filter(owner=owner).count() >= MAX_LISTS:
+        raise _invalid("title", _("At most %(count)d lists.") % {"count": MAX_LISTS})
     made = UserList(owner=owner, is_exclusive=is_exclusive)
     made.title, made.replies_policy = _clean_title(title), _clean_policy(replies_policy)
     made.save()
@@ -73,8 +73,8 @@ def add_to_list(owner: User, list_id: int, people: Collection[int]) -> None:
     beyond 100 at once or 500 in all.
     """
     wanted = set(people)
-    if len(wanted) > MOST_ADDED:
-        raise _invalid("account_ids", _("At most %(count)d at once.") % {"count": MOST_ADDED})
+    if len(wanted) > MAX_ADDED:
+        raise _invalid("account_ids", _("At most %(count)d at once.") % {"count": MAX_ADDED})
     _lock(owner)
     found = own_list(owner, list_id)
     followed = Followee.objects.filter(owner=owner, followee__in=wanted)
@@ -86,8 +86,8 @@ def add_to_list(owner: User, list_id: int, people: Collection[int]) -> None:
     if known != wanted:
         raise NotFound(_("Only people you follow can be in a list."))
     inside = set(ListMember.objects.filter(user_list=found).values_list("member_id", flat=True))
-    if len(inside | wanted) > MOST_MEMBERS:
-        message = _("At most %(count)d people in a list.") % {"count": MOST_MEMBERS}
+    if len(inside | wanted) > MAX_MEMBERS:
+        message = _("At most %(count)d people in a list.") % {"count": MAX_MEMBERS}
         raise _invalid("account_ids", message)
     ListMember.objects.bulk_create(
         ListMember(user_list=found, member_id=one) for one in sorted(wanted - inside)

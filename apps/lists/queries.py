@@ -13,7 +13,7 @@ from apps.paging import Cursor, Page, page_of_rows
 
 
 def lists_of(owner: User) -> list[UserList]:
-    """All lists of an account, oldest first, each with its `size`; there are at most `MOST_LISTS`."""
+    """All lists of an account, oldest first, each with its `size`; there are at most `MAX_LISTS`."""
     rows = UserList.objects.filter(owner=owner).annotate(size=Count("members"))
     return list(rows.order_by("pk"))
 

@@ -7,7 +7,7 @@ from apps.media.sandbox import decoded
 
 
 @dataclass(frozen=True, slots=True)
-class Rewritten:
+class ReencodedPicture:
     """A picture fit to be served, as WebP: its bytes, those of its preview, its size in pixels, its BlurHash, whether it moves."""
 
     data: bytes
@@ -18,11 +18,11 @@ class Rewritten:
     moves: bool = False
 
 
-def rewritten(data: bytes) -> Rewritten:
+def rewritten(data: bytes) -> ReencodedPicture:
     """A JPEG, PNG, WebP or GIF written anew: upright, at most 2,048 pixels, without metadata. Invalid when it is unfit."""
     line, _newline, parts = decoded("apps.media.reencode", data, field="file").partition(b"\n")
     facts = json.loads(line)
     (width, height), (length, _rest) = facts["size"], facts["bytes"]
-    return Rewritten(
+    return ReencodedPicture(
         parts[:length], parts[length:], width, height, facts["blurhash"], facts["moves"]
     )

@@ -28,7 +28,7 @@ UNREADABLE = (
 )  # fmt: skip
 
 
-class TooManyPixels(Exception):  # noqa: N818 -- a property of a picture
+class TooManyPixels(Exception):
     """Known from its header, before anything is decoded."""
 
 
@@ -71,8 +71,8 @@ def opened(data: bytes, *, moving: bool = True) -> Image.Image:
     picture = Image.open(BytesIO(data), formats=FORMATS)
     frames = getattr(picture, "n_frames", 1) if moving else 1
     copied = frames > 1 or picture.format == "WEBP"
-    most = MAX_COPIED_PIXELS if copied else MAX_PIXELS
-    if picture.width * picture.height * frames > most or frames > MAX_FRAMES:
+    maximum = MAX_COPIED_PIXELS if copied else MAX_PIXELS
+    if picture.width * picture.height * frames > maximum or frames > MAX_FRAMES:
         raise TooManyPixels
     return picture
 

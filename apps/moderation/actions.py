@@ -15,7 +15,7 @@ from apps.posts.queries import visible_posts
 from apps.throttling import check_rate_limit
 
 CHANGE_REPORTS = "moderation.change_report"  # as the admin asks
-MOST_POSTS = 40  # of one report; further ones are left out
+MAX_POSTS = 40  # of one report; further ones are left out
 
 
 def file_report(
@@ -44,7 +44,7 @@ def file_report(
         message = _("At most %(count)d characters.") % {"count": COMMENT_MAX_CHARACTERS}
         raise _invalid("comment", message)
     check_rate_limit("report", str(reporter.pk))
-    seen = visible_posts(reporter.pk, list(dict.fromkeys(post_ids))[:MOST_POSTS]).posts
+    seen = visible_posts(reporter.pk, list(dict.fromkeys(post_ids))[:MAX_POSTS]).posts
     own = [pk for pk, post in seen.items() if post.author_id == target.pk and pk in post_ids]
     with transaction.atomic():
         report = Report.objects.create(

@@ -68,8 +68,8 @@ SELECT user_id AS id, user_id FROM engagement_vote
 WHERE poll_id = %(post)s AND user_id > %(after)s GROUP BY user_id
 """
 _FOR_FOLLOWERS = (*OPEN, Visibility.FOLLOWERS)
-BATCH = 1000  # of people who are told of one post, in one statement of some 30 ms
-DELETED_AT_ONCE = 5000
+BATCH_SIZE = 1000  # of people who are told of one post, in one statement of some 30 ms
+DELETE_BATCH_SIZE = 5000
 
 Timeline = ReadMarker.Timeline
 
@@ -112,7 +112,7 @@ def tell(
     announce("notified", user_id=user_id)
 
 
-def tell_of_post(post_id: int) -> None:
+def notify_of_post(post_id: int) -> None:
     """Tell those whom a new post answers, quotes, reposts or mentions, if they may see it; one notification each."""
     if not concerns_others(post_id):
         return
@@ -135,7 +135,7 @@ def tell_of_post(post_id: int) -> None:
             tell(user_id, kind, actor_id=actor_id, post_id=about)
 
 
-def tell_of_like(post_id: int, *, actor_id: int) -> None:
+def notify_of_like(post_id: int, *, actor_id: int) -> None:
     """Tell the author of a post who likes it, unless it is gone by now."""
     author_id = author_of(post_id)
     post = visible_posts(author_id, [post_id]).posts.get(post_id)
@@ -143,13 +143,13 @@ def tell_of_like(post_id: int, *, actor_id: int) -> None:
         tell(author_id, NotificationKind.LIKE, actor_id=actor_id, post_id=post_id)
 
 
-def tell_of_request(owner_id: int, *, requester_id: int) -> None:
+def notify_of_request(owner_id: int, *, requester_id: int) -> None:
     """Tell somebody who asks to follow them, unless that has been answered or withdrawn by now."""
     if FollowRequest.objects.filter(owner=owner_id, requester=requester_id).exists():
         tell(owner_id, NotificationKind.REQUEST, actor_id=requester_id)
 
 
-def tell_watchers(post_id: int) -> None:
+def notify_watchers(post_id: int) -> None:
     """Tell those followers of a post who asked to be told of every one; not of reposts, and not of answers to others."""
     author_id = author_of(post_id)
     if not Follower.objects.filter(owner=author_id, notifies=True).exists():
@@ -158,23 +158,23 @@ def tell_watchers(post_id: int) -> None:
     if post is None or post.is_repost or post.visibility not in _FOR_FOLLOWERS:
         return
     if post.reply_to_id is None or author_of(post.reply_to_id) == author_id:
-        _tell_many(_WATCHERS, post, NotificationKind.POST)
+        _notify_many(_WATCHERS, post, NotificationKind.POST)
 
 
-def tell_of_edit(post_id: int) -> None:
+def notify_of_edit(post_id: int) -> None:
     """Tell those who reposted a post that it was edited; once, however often it is."""
     post = visible_posts(author_of(post_id), [post_id]).posts.get(post_id)
     if post is not None:
-        _tell_many(_REPOSTERS, post, NotificationKind.EDIT)
+        _notify_many(_REPOSTERS, post, NotificationKind.EDIT)
 
 
-def tell_of_poll(post_id: int) -> None:
+def notify_of_poll(post_id: int) -> None:
     """Tell those who voted in a poll, and who asked, that it is over."""
     author_id = author_of(post_id)
     post = visible_posts(author_id, [post_id]).posts.get(post_id)
     if post is None:
         return
-    _tell_many(_VOTERS, post, NotificationKind.POLL)
+    _notify_many(_VOTERS, post, NotificationKind.POLL)
     own = Notification(
         user_id=author_id, actor_id=author_id, kind=NotificationKind.POLL, post_id=post_id
     )
@@ -182,18 +182,18 @@ def tell_of_poll(post_id: int) -> None:
     announce("notified", user_id=author_id)
 
 
-def _tell_many(people: str, post: PostContent, kind: NotificationKind) -> None:
+def _notify_many(people: str, post: PostContent, kind: NotificationKind) -> None:
     """Tell many of a post of its author's, a batch in one statement; what was told already is not told again."""
     values: dict[str, int | str] = {
         "thread": post.thread_id,
         "author": post.author_id,
         "post": post.id,
         "kind": kind.value,
-        "most": BATCH,
+        "most": BATCH_SIZE,
     }
-    after, number = 0, BATCH
+    after, number = 0, BATCH_SIZE
     with connection.cursor() as sql:
-        while number == BATCH:
+        while number == BATCH_SIZE:
             sql.execute(_TELL.format(people=people), {**values, "after": after})
             number, after, told = sql.fetchone() or (0, 0, [])
             for user_id in told:
@@ -242,11 +242,11 @@ def clear(viewer: User) -> None:
 
 
 def _delete(rows: QuerySet[Notification]) -> None:
-    while ids := list(rows.values_list("pk", flat=True)[:DELETED_AT_ONCE]):
+    while ids := list(rows.values_list("pk", flat=True)[:DELETE_BATCH_SIZE]):
         Notification.objects.filter(pk__in=ids).delete()
 
 
-def forget_request(owner_id: int, *, requester_id: int) -> None:
+def delete_request_notification(owner_id: int, *, requester_id: int) -> None:
     """Nothing points at a request that was answered or withdrawn, unless it was made again."""
     if not FollowRequest.objects.filter(owner=owner_id, requester=requester_id).exists():
         told = Notification.objects.filter(user=owner_id, kind=NotificationKind.REQUEST)
@@ -258,7 +258,7 @@ def forget_post(post_id: int) -> None:
     Notification.objects.filter(post=post_id).delete()
 
 
-def forget_between(one_id: int, other_id: int) -> None:
+def delete_notifications_between(one_id: int, other_id: int) -> None:
     """Delete what two accounts told each other."""
     for user_id, actor_id in ((one_id, other_id), (other_id, one_id)):
         Notification.objects.filter(user=user_id, actor=actor_id).delete()

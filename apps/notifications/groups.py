@@ -29,7 +29,7 @@ from feedcache.ids import parse_id
 
 SPAN_SECONDS = 12 * 3600
 SAMPLES = 8
-BATCH, MOST_LOOKED_AT = 100, 1000
+BATCH, MAX_READ = 100, 1000
 # What is grouped, under the word that its key begins with.
 GROUPED = {
     NotificationKind.LIKE: "favourite",
@@ -87,7 +87,7 @@ def groups_page(
     rows = listed(viewer, kinds=kinds, actor_id=actor_id)
     groups: dict[str, list[NotificationItem]] = {}
     walk, taken, more = replace(cursor, limit=BATCH), list[int](), True
-    while more and len(taken) < MOST_LOOKED_AT:
+    while more and len(taken) < MAX_READ:
         page = page_of_rows(rows, walk)
         found = page.items[::-1] if cursor.ascending else page.items
         number = _take(viewer, found, groups, cursor.limit, grouped)
@@ -136,7 +136,7 @@ def _id(item: NotificationItem) -> int:
 
 def group_of(viewer: User, key: str) -> Group:
     """The newest thousand of a group, by its key. NotFound when there is no such group, or nothing of it is to be seen."""
-    rows = list(rows_of_group(viewer, key).order_by("-pk")[:MOST_LOOKED_AT])
+    rows = list(rows_of_group(viewer, key).order_by("-pk")[:MAX_READ])
     items = list(_all_items(viewer, rows))
     if not items:
         raise _no_group()
@@ -177,12 +177,12 @@ def _no_group() -> NotFound:
 def unread_groups(
     viewer: User,
     *,
-    most: int,
+    maximum: int,
     kinds: list[str] | None = None,
     actor_id: int | None = None,
     grouped: Collection[str] = frozenset(GROUPED),
 ) -> int:
     """How many groups have something above the read marker, at most so many, among the newest thousand notifications."""
     rows = unread_rows(viewer, last_read_id(viewer), kinds=kinds, actor_id=actor_id)
-    keys = {key_of(row, grouped) for row in rows.order_by("-pk")[:MOST_LOOKED_AT]}
-    return min(most, len(keys))
+    keys = {key_of(row, grouped) for row in rows.order_by("-pk")[:MAX_READ]}
+    return min(maximum, len(keys))

@@ -18,11 +18,11 @@ from apps.notifications.held import kept_back, requested
 from apps.notifications.models import Notification, NotificationPolicy, ReadMarker
 from apps.paging import Cursor, Page, page_of_rows
 from apps.sql import rows_of
-from apps.timeline.filters import sifted
+from apps.timeline.filters import apply_filters
 from apps.timeline.pipeline.hydrate import hydrate
 from apps.timeline.pipeline.items import FeedItem
 
-UNREAD_MOST = 100
+MAX_UNREAD = 100
 HELD_MOST, HELD_BATCH = 1000, 200
 
 # `unread_rows` for the badge of every page, of those who hold nothing back.
@@ -96,7 +96,7 @@ def items_of(viewer: User, rows: list[Notification]) -> list[NotificationItem]:
     related = relations(viewer.pk, list(actors), revision=revision)
     hidden = related.severed | silenced_ids(viewer.pk, related.muting)
     found = hydrate(viewer.pk, [row.post_id for row in rows if row.post_id]).items
-    posts = {item.id: item for item in sifted(viewer, FilterContext.NOTIFICATIONS, found)}
+    posts = {item.id: item for item in apply_filters(viewer, FilterContext.NOTIFICATIONS, found)}
     read = last_read_id(viewer) if rows else 0
     return [
         NotificationItem(
@@ -121,7 +121,7 @@ def policy_of(viewer: User) -> NotificationPolicy:
 
 
 @dataclass(frozen=True, slots=True)
-class HeldBack:
+class FilteredNotifications:
     """What one account did that a viewer's policy holds back, newest first."""
 
     items: list[NotificationItem]
@@ -132,7 +132,7 @@ class HeldBack:
         return self.items[0].actor
 
 
-def held_back(viewer: User, *, actor_id: int | None = None) -> list[HeldBack]:
+def held_back(viewer: User, *, actor_id: int | None = None) -> list[FilteredNotifications]:
     """What is held back, by who did it, the newest first: of the newest thousand notifications that are."""
     if not viewer.counts.holds_notifications:
         return []
@@ -142,7 +142,7 @@ def held_back(viewer: User, *, actor_id: int | None = None) -> list[HeldBack]:
     for start in range(0, len(newest), HELD_BATCH):
         for item in items_of(viewer, newest[start : start + HELD_BATCH]):
             found.setdefault(item.actor.pk, []).append(item)
-    return [HeldBack(items) for items in found.values()]
+    return [FilteredNotifications(items) for items in found.values()]
 
 
 def markers_of(viewer: User) -> dict[str, ReadMarker]:
@@ -170,10 +170,10 @@ def unread_count(
 ) -> int:
     """How many notifications lie above the read marker, at most 100; one query."""
     if kinds is None and actor_id is None and not viewer.counts.holds_notifications:
-        return len(rows_of(_UNREAD, {"viewer": viewer.pk, "most": UNREAD_MOST}))
+        return len(rows_of(_UNREAD, {"viewer": viewer.pk, "most": MAX_UNREAD}))
     marker = Coalesce(Subquery(_marked(viewer).values("last_read_id")), 0)
     rows = unread_rows(viewer, marker, kinds=kinds, actor_id=actor_id)
-    return len(rows.values_list("pk")[:UNREAD_MOST])
+    return len(rows.values_list("pk")[:MAX_UNREAD])
 
 
 def unread_rows(

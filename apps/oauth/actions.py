@@ -24,10 +24,10 @@ from apps.scopes import NAMES
 
 NAME_MAX_CHARACTERS = 60
 ADDRESS_MAX_CHARACTERS = 2000
-ADDRESSES_MOST = 10
+MAX_ADDRESSES = 10
 SCOPES_DEFAULT = "read"
 APPLICATION_IDLE = timedelta(days=30)
-PURGED_AT_ONCE = 1000
+PURGE_BATCH_SIZE = 1000
 # Addresses of these kinds would run in the page, or point at the reader's own files.
 _FORBIDDEN_SCHEMES = frozenset(
     {"about", "blob", "data", "file", "filesystem", "javascript", "vbscript", "view-source"}
@@ -57,8 +57,8 @@ def register_application(
         errors["client_name"] = _("A name of at most %(count)d characters.") % {
             "count": NAME_MAX_CHARACTERS
         }
-    if not redirect_uris or len(redirect_uris) > ADDRESSES_MOST:
-        errors["redirect_uris"] = _("From 1 to %(count)d addresses.") % {"count": ADDRESSES_MOST}
+    if not redirect_uris or len(redirect_uris) > MAX_ADDRESSES:
+        errors["redirect_uris"] = _("From 1 to %(count)d addresses.") % {"count": MAX_ADDRESSES}
     elif not all(map(_may_redirect_to, redirect_uris)):
         errors["redirect_uris"] = _("This is no address that a code may be sent to.")
     if website and not _is_web_address(website):
@@ -112,7 +112,7 @@ def purge() -> None:
         idle,
     ):
         rows.model.objects.filter(
-            pk__in=list(rows.values_list("pk", flat=True)[:PURGED_AT_ONCE])
+            pk__in=list(rows.values_list("pk", flat=True)[:PURGE_BATCH_SIZE])
         ).delete()
 
 
@@ -126,14 +126,14 @@ def end_all_access(user_id: int) -> None:
     _end(user_id=user_id)
 
 
-def tell_ended(user_id: int) -> None:
+def announce_end(user_id: int) -> None:
     """Tell the streams of a user to look at their tokens at once; they do so from time to time besides."""
     announce("tokens_ended", user_id=user_id)
 
 
 @transaction.atomic
 def _end(*, user_id: int, **whose: Any) -> None:
-    tell_ended(user_id)
+    announce_end(user_id)
     # codes first, then what renews tokens: none of them can make a new one in between
     for model in (Grant, RefreshToken, AccessToken):
         model.objects.filter(user_id=user_id, **whose).delete()

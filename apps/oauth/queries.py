@@ -15,7 +15,7 @@ from apps.scopes import covered_by
 from apps.sql import Columns, rows_of
 
 APP_TOKEN_PREFIX = "rillapp_"  # noqa: S105 -- lets secret scanners and us tell tokens of applications from personal ones
-CONNECTIONS_MOST = 100
+MAX_CONNECTIONS = 100
 
 _APPLICATION = Columns(Application)
 _ISSUED = f"""
@@ -57,7 +57,7 @@ def connections_of(user_id: int) -> list[Connection]:
         AccessToken.objects.filter(user_id=user_id, expires__gt=timezone.now())
         .exclude(application=None)
         .select_related("application")
-        .order_by("-pk")[:CONNECTIONS_MOST]
+        .order_by("-pk")[:MAX_CONNECTIONS]
     )
     of: dict[int, list[Any]] = {}
     for token in tokens:

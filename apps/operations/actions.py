@@ -136,7 +136,7 @@ def _commit(action: Action, detail: str, change: Change, *, by: Author) -> Topol
             )
             CacheNode.objects.all().delete()
             CacheNode.objects.bulk_create(
-                CacheNode.standing(place, node) for place, node in after.places()
+                CacheNode.at(place, node) for place, node in after.places()
             )
             transaction.on_commit(partial(_publish, after))
     except IntegrityError:

@@ -10,13 +10,13 @@ from django.urls import URLPattern, path, reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from apps.errors import NotAllowed, Refusal
+from apps.errors import DomainError, NotAllowed
 from apps.events.admin import StaffList
 from apps.operations import actions
 from apps.operations.actions import Author
 from apps.operations.forms import FORMS, ChangeForm
 from apps.operations.models import CacheNode, TopologyVersion
-from apps.operations.queries import fleet, rates, standings, topology_in_force
+from apps.operations.queries import fleet, rates, node_statuses, topology_in_force
 from apps.operations.wording import said
 from feedcache.health import redis_health
 from feedcache.topology import problems, warnings
@@ -50,7 +50,7 @@ class CacheNodeAdmin(StaffList):
             "title": _("Caches"),
             "topology": topology,
             "findings": said([*problems(topology), *warnings(topology)] if topology.main else []),
-            "standings": standings(topology),
+            "node_statuses": node_statuses(topology),
             "fleet": fleet(topology),
             "classes": classes,
             "tiers": tiers,
@@ -82,7 +82,7 @@ class CacheNodeAdmin(StaffList):
     def _change(self, request: HttpRequest, form: ChangeForm) -> HttpResponse:
         try:
             row = form.act(form.author(request.user.get_username()))
-        except Refusal as refusal:
+        except DomainError as refusal:
             self.message_user(request, refusal.message, messages.ERROR)
         else:
             self.log_change(request, row, row.detail)

@@ -75,7 +75,7 @@ class CacheNode(models.Model):
         return f"{self.name} ({self.url})"
 
     @classmethod
-    def standing(cls, place: Place, node: Node) -> "CacheNode":
+    def at(cls, place: Place, node: Node) -> "CacheNode":
         """The row of a node at a place."""
         return cls(
             pool=place.pool.value, group=place.group, slot=place.slot, name=node.name, url=node.url,

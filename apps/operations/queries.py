@@ -16,7 +16,7 @@ ANSWERS = ("hit", "negative")  # "there is nothing" is an answer too
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class NodeStatus:
     """A node where it stands, and how it is."""
 
     place: Place
@@ -80,10 +80,10 @@ def topology_of(version: int) -> Topology | None:
     return change.topology() if change else None
 
 
-def standings(topology: Topology) -> list[Standing]:
+def node_statuses(topology: Topology) -> list[NodeStatus]:
     """All nodes, each probed now."""
     health = health_of(node.url for _place, node in topology.places())
-    return [Standing(place, node, health[node.url]) for place, node in topology.places()]
+    return [NodeStatus(place, node, health[node.url]) for place, node in topology.places()]
 
 
 def fleet(topology: Topology) -> Fleet:

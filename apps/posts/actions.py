@@ -44,16 +44,16 @@ APPLICATION_MAX_CHARACTERS, WEBSITE_MAX_CHARACTERS = 60, 200
 
 
 def publish_post(
-    author: User, draft: Draft, *, idempotency_key: str = "", told_by: Sequence[str] = ()
+    author: User, draft: Draft, *, idempotency_key: str = "", content_digest: Sequence[str] = ()
 ) -> Post:
     """Publish a post: id, row, mentions, counts and event in one transaction, constant work whoever follows.
 
-    The same idempotency key of the same author gives the post that was made first (`repeats`); `told_by` then stands for the
+    The same idempotency key of the same author gives the post that was made first (`repeats`); `content_digest` then stands for the
     pictures. Invalid, NotFound, TooMany.
     """
     body = checked(draft)
-    request = idempotency.Request(author, idempotency_key, draft, pictures=told_by)
-    if (earlier := _post_of(idempotency.made_before(request))) is not None:
+    request = idempotency.Request(author, idempotency_key, draft, pictures=content_digest)
+    if (earlier := _post_of(idempotency.existing_result(request))) is not None:
         return earlier
     check_rate_limit("publish", str(author.pk))
     parent = _target(author, draft.reply_to_id, _("The post you reply to is not there any more."))

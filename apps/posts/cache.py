@@ -8,12 +8,12 @@ from django.conf import settings
 from apps.accounts.counts_store import CountsTable
 from apps.posts.codec import (
     VERSION,
-    decode_head,
+    decode_cached_post,
     decode_ids,
-    encode_head,
+    encode_cached_post,
     encode_ids,
 )
-from apps.posts.content import NewestIds, PostHead
+from apps.posts.content import CachedPost, NewestIds
 from apps.posts.models import PostCounts
 from feedcache.decoded_cache import Decoded
 from feedcache.read_through import ReadThrough
@@ -23,16 +23,16 @@ from feedcache.structures.counters.service import CounterService
 from feedcache.structures.counters.store import CounterStore
 from feedcache.structures.week_bucket import WeekBuckets
 
-DECODED_MOST = 4096  # heads, of about 1 KB each with all that was derived from them
+MAX_DECODED = 4096  # heads, of about 1 KB each with all that was derived from them
 
 # What there is to know of a post before it is shown, with its content when it is open (`heads`).
-HEADS: ReadThrough[int, PostHead] = ReadThrough(
+CACHED_POSTS: ReadThrough[int, CachedPost] = ReadThrough(
     name="head",
     version=VERSION,
     ttl_seconds=7 * 24 * 3600,
     key_of=str,
-    encode=encode_head,
-    decode=Decoded(decode_head, most=DECODED_MOST),
+    encode=encode_cached_post,
+    decode=Decoded(decode_cached_post, maximum=MAX_DECODED),
     family="content",
     negative_ttl_seconds=0,  # an id that nobody has may be a post in a moment, and ids can be guessed
 )
@@ -73,13 +73,13 @@ _FIELDS = (  # new ones at the end
     Field("quotes"),
 )
 POST_COUNTS_TABLE = CountsTable(
-    PostCounts, tuple(field.name for field in _FIELDS), rebuild="apps.posts.tasks.tend_counts"
+    PostCounts, tuple(field.name for field in _FIELDS), rebuild="apps.posts.tasks.maintain_counts"
 )
 POST_COUNTS = CounterService(
     CounterStore(
         Schema("posts", _FIELDS, rules=2),
         TimeBuckets(settings.COUNTERS_BUCKET_SECONDS, settings.COUNTERS_BUCKET_SPLIT),
-        heat_seconds=settings.COUNTERS_HEAT_SECONDS,
+        heat_seconds=settings.COUNTERS_LOAD_SECONDS,
     ),
     POST_COUNTS_TABLE,
     hot_seconds=settings.COUNTERS_HOT_DAYS * 24 * 3600,

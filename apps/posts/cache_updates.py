@@ -31,7 +31,7 @@ def published(counts: UserCounts, content: PostContent, source: PostContent | No
         if post_cache.is_another_day(counts, content.id):
             transaction.on_commit(lambda: forget_cards([counts.pk]), robust=True)
         keep = post_cache.publishing(content.id)
-        head = post_cache.head_of(content, source if source and source.is_open else None)
+        head = post_cache.cached_post_of(content, source if source and source.is_open else None)
         transaction.on_commit(lambda: keep(head), robust=True)
         _after_commit(counts, content.id, content)
     if content.is_repost:

@@ -12,11 +12,11 @@ from google.protobuf.unknown_fields import UnknownFieldSet
 
 from apps.posts.content import (
     Application,
+    CachedPost,
     NewestIds,
     Picture,
     PollContent,
     PostContent,
-    PostHead,
     State,
 )
 from apps.posts.models import Kind, QuotePolicy, Visibility
@@ -165,24 +165,24 @@ def _poll(message: wire.Poll) -> PollContent:
     )
 
 
-def encode_head(head: PostHead) -> bytes:
+def encode_cached_post(head: CachedPost) -> bytes:
     """A head as kept in caches: its state, two ids, and the message of its content."""
     facts = _FACTS.pack(head.state.value, head.source_source_id or 0, head.source_reply_to_id or 0)
     return pack(facts + (to_protobuf(head.content) if head.content else b""))
 
 
-def decode_head(data: bytes) -> PostHead:
-    """The inverse of `encode_head`; ValueError as `decode`."""
+def decode_cached_post(data: bytes) -> CachedPost:
+    """The inverse of `encode_cached_post`; ValueError as `decode`."""
     value = unpack(data, max_bytes=MAX_BYTES)
     if len(value) < _FACTS.size:
         raise ValueError("not a head")
     state, source_source_id, source_reply_to_id = _FACTS.unpack_from(value)
     if State(state) is not State.OPEN:
-        return PostHead(State(state))
+        return CachedPost(State(state))
     content = from_protobuf(value[_FACTS.size :])
     if not content.is_open:
         raise ValueError("not an open post")
-    return PostHead(State.OPEN, content, source_source_id or None, source_reply_to_id or None)
+    return CachedPost(State.OPEN, content, source_source_id or None, source_reply_to_id or None)
 
 
 def encode_ids(newest: NewestIds) -> bytes:

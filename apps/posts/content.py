@@ -222,7 +222,7 @@ class PostContent:
 
 
 @dataclass(frozen=True, slots=True)
-class PostHead:
+class CachedPost:
     """What is known of a post for every viewer. Of its source, what never changes: so that all a page needs of a repost
     is known before the source is read.
     """

@@ -105,9 +105,9 @@ def checked_body(text: str, *, required: bool) -> str:
     body = normalise(text)
     if required and not _has_ink(body):
         raise invalid("status", _("Write something first."), "blank")
-    most = settings.POST_MAX_CHARACTERS
-    if length(body) > most:
-        raise invalid("status", _("At most %(count)d characters.") % {"count": most}, "too_long")
+    maximum = settings.POST_MAX_CHARACTERS
+    if length(body) > maximum:
+        raise invalid("status", _("At most %(count)d characters.") % {"count": maximum}, "too_long")
     if len(mentioned_handles(body)) > MAX_MENTIONS or len(tags(body)) > MAX_TAGS:
         raise invalid("status", _("Too many mentions or tags."), "too_many_entities")
     return body
@@ -161,8 +161,8 @@ def check_once(media_ids: Sequence[int]) -> None:
 def check_picture(alt: str | None, focus: Focus | None) -> None:
     """Invalid when a description is too long, or a focus lies outside the picture; None is not looked at."""
     if alt is not None and len(alt) > ALT_MAX_CHARACTERS:
-        most = {"count": ALT_MAX_CHARACTERS}
-        raise invalid("description", _("At most %(count)d characters.") % most, "too_long")
+        maximum = {"count": ALT_MAX_CHARACTERS}
+        raise invalid("description", _("At most %(count)d characters.") % maximum, "too_long")
     if focus is not None and not all(isfinite(part) and -1 <= part <= 1 for part in focus):
         raise invalid("focus", _("Two numbers from -1 to 1."), "out_of_range")
 
@@ -175,8 +175,8 @@ def check_poll(poll: PollDraft) -> None:
     if any(
         not _has_ink(option) or length(option) > POLL_OPTION_MAX_CHARACTERS for option in options
     ):
-        most = {"count": POLL_OPTION_MAX_CHARACTERS}
-        raise invalid("poll", _("An option has 1 to %(count)d characters.") % most, "options")
+        maximum = {"count": POLL_OPTION_MAX_CHARACTERS}
+        raise invalid("poll", _("An option has 1 to %(count)d characters.") % maximum, "options")
     if len(set(options)) < len(options):
         raise invalid("poll", _("Two options are the same."), "duplicate")
     if not POLL_SECONDS[0] <= poll.seconds <= POLL_SECONDS[1]:

@@ -90,8 +90,8 @@ def pin_post(author: User, post_id: int) -> Post:
         if post.pinned_at is None:
             pinned = Post.objects.filter(author=author, deleted_at=None).exclude(pinned_at=None)
             if pinned.count() >= settings.PINNED_POSTS_MAX:
-                most = {"count": settings.PINNED_POSTS_MAX}
-                raise _cannot_pin(_("At most %(count)d posts can be pinned.") % most)
+                maximum = {"count": settings.PINNED_POSTS_MAX}
+                raise _cannot_pin(_("At most %(count)d posts can be pinned.") % maximum)
             post.pinned_at = timezone.now()
             _repin(counts, post)
     return post

@@ -12,7 +12,7 @@ from apps.posts.content import Picture, PostContent
 from apps.posts.models import Revision
 from apps.posts.queries import visible_posts
 
-MOST = 100  # versions shown
+MAX_VERSIONS = 100  # versions shown
 
 
 def source_of(author: User, post_id: int) -> PostContent:
@@ -28,7 +28,7 @@ def versions_of(post: PostContent) -> list[PostContent]:
 
     `created_at` of each is when it was written. Pictures that were taken out meanwhile are in none of them. Two queries.
     """
-    rows = list(Revision.objects.filter(post=post.id).order_by("-version")[: MOST - 1])
+    rows = list(Revision.objects.filter(post=post.id).order_by("-version")[: MAX_VERSIONS - 1])
     named = mentioned(" ".join(row.body for row in rows))
     earlier = [_version(post, row, named) for row in reversed(rows)]
     return [*earlier, replace(post, created_ms=post.edited_ms or post.created_ms)]

@@ -39,7 +39,7 @@ class HotAuthors:
 
     def __init__(self) -> None:
         self._heads: LocalCache[int, Head] = LocalCache(
-            most=settings.HOT_AUTHORS_KEPT, ttl_seconds=settings.HOT_AUTHOR_TTL_SECONDS
+            maximum=settings.HOT_AUTHORS_KEPT, ttl_seconds=settings.HOT_AUTHOR_TTL_SECONDS
         )
         self._reads: Rate[int] = Rate(threshold=settings.HOT_AUTHOR_READS_PER_SECOND)
 

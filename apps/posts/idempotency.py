@@ -24,7 +24,7 @@ from apps.posts.text import normalise
 KEY_MAX_CHARACTERS = 200
 IN_FLIGHT_SECONDS = 2.0  # how long a repetition waits for the end of the first request
 LOOK_SECONDS = 0.02
-KEPT = timedelta(days=7)
+KEEP_FOR = timedelta(days=7)
 _KNOWN = "SELECT FROM posts_idempotencykey WHERE user_id = %s AND key = %s"
 
 
@@ -60,7 +60,7 @@ class Request:
         return int.from_bytes(hashlib.blake2b(name, digest_size=8).digest(), signed=True)
 
 
-def made_before(request: Request) -> IdempotencyKey | None:
+def existing_result(request: Request) -> IdempotencyKey | None:
     """What was made of an equal request; None the first time. Invalid for a bad key, and for one of another request."""
     if not request.key:
         return None
@@ -89,7 +89,7 @@ def claim(request: Request) -> IdempotencyKey | None:
             message = _("A request with this Idempotency-Key is still being worked on.")
             raise Conflict(message, code="idempotency_key_in_flight")
         time.sleep(LOOK_SECONDS)
-    return made_before(request)
+    return existing_result(request)
 
 
 def note(
@@ -108,7 +108,9 @@ def note(
 
 def purge_keys(*, limit: int) -> int:
     """Forget up to `limit` keys that are older than anybody repeats a request; how many."""
-    old = IdempotencyKey.objects.filter(created_at__lt=timezone.now() - KEPT).order_by("created_at")
+    old = IdempotencyKey.objects.filter(created_at__lt=timezone.now() - KEEP_FOR).order_by(
+        "created_at"
+    )
     keys = list(old.values_list("pk", flat=True)[:limit])
     IdempotencyKey.objects.filter(pk__in=keys).delete()
     return len(keys)

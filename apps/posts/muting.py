@@ -45,7 +45,7 @@ def _forget_after_commit(user: User) -> None:
     transaction.on_commit(lambda: MUTED_THREADS.forget([user.pk]), robust=True)
 
 
-KEPT = 500  # of a viewer: 4 KB at most, read with every page
+MAX_MUTED_THREADS = 500  # of a viewer: 4 KB at most, read with every page
 
 
 def load_muted_threads(user_ids: Collection[int]) -> dict[int, NewestIds]:
@@ -55,8 +55,8 @@ def load_muted_threads(user_ids: Collection[int]) -> dict[int, NewestIds]:
 
 def _newest(user_id: int) -> NewestIds:
     rows = ThreadMute.objects.filter(user=user_id).order_by("-thread_id")
-    ids = list(rows.values_list("thread_id", flat=True)[:KEPT])
-    return NewestIds(frozenset(ids), ids[-1] if len(ids) == KEPT else 0)
+    ids = list(rows.values_list("thread_id", flat=True)[:MAX_MUTED_THREADS])
+    return NewestIds(frozenset(ids), ids[-1] if len(ids) == MAX_MUTED_THREADS else 0)
 
 
 def muted_threads(viewer_id: int | None, thread_ids: Collection[int]) -> set[int]:

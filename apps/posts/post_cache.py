@@ -13,8 +13,8 @@ from collections.abc import Callable, Collection, Mapping
 from django.db.models import QuerySet
 
 from apps.accounts.models import UserCounts
-from apps.posts.cache import HEADS, REPOSTED
-from apps.posts.content import NewestIds, Picture, PostContent, PostHead, State
+from apps.posts.cache import CACHED_POSTS, REPOSTED
+from apps.posts.content import CachedPost, NewestIds, Picture, PostContent, State
 from apps.posts.models import OPEN, Attachment, Kind, Mention, Poll, Post
 from feedcache.ids import author_of, is_possible, second_of
 from feedcache.memcached.layer import make
@@ -24,10 +24,10 @@ from feedcache.memcached.tiers import tiers
 logger = logging.getLogger(__name__)
 
 REPOSTS_KEPT = 500  # of a viewer: 4 KB at most, read with every page
-GONE, RESTRICTED = PostHead(State.GONE), PostHead(State.RESTRICTED)
+GONE, RESTRICTED = CachedPost(State.GONE), CachedPost(State.RESTRICTED)
 
 
-def load_heads(post_ids: Collection[int]) -> dict[int, PostHead]:
+def load_cached_posts(post_ids: Collection[int]) -> dict[int, CachedPost]:
     """The heads of the posts that ever were, from PostgreSQL, in three queries, four with polls.
 
     The posts are read first: what an edit changes meanwhile can only join the old version, and the edit replaces it.
@@ -37,15 +37,15 @@ def load_heads(post_ids: Collection[int]) -> dict[int, PostHead]:
     shown = [post for post in posts if post.deleted_at is None and post.visibility in OPEN]
     for post, content in zip(shown, _contents(shown), strict=True):
         source = post.source if post.source and post.source.visibility in OPEN else None
-        heads[post.pk] = head_of(content, source)
+        heads[post.pk] = cached_post_of(content, source)
     return heads
 
 
-def head_of(content: PostContent, source: Post | PostContent | None) -> PostHead:
+def cached_post_of(content: PostContent, source: Post | PostContent | None) -> CachedPost:
     """The head of an open post, with its source when that is open."""
     if source is None:
-        return PostHead(State.OPEN, content)
-    return PostHead(State.OPEN, content, source.source_id, source.reply_to_id)
+        return CachedPost(State.OPEN, content)
+    return CachedPost(State.OPEN, content, source.source_id, source.reply_to_id)
 
 
 def load_contents(post_ids: Collection[int]) -> dict[int, PostContent]:
@@ -90,8 +90,8 @@ def _contents(posts: list[Post]) -> list[PostContent]:
 
 def open_contents(versions: Mapping[int, int]) -> dict[int, PostContent]:
     """The contents of open posts whose versions the caller has just read: of that version, or a newer one."""
-    heads = HEADS.get_many(
-        versions, load_heads, accept=lambda post_id, head: head.version >= versions[post_id]
+    heads = CACHED_POSTS.get_many(
+        versions, load_cached_posts, accept=lambda post_id, head: head.version >= versions[post_id]
     )
     return {post_id: head.content for post_id, head in heads.items() if head.content}
 
@@ -99,14 +99,14 @@ def open_contents(versions: Mapping[int, int]) -> dict[int, PostContent]:
 # -- after a change ------------------------------------------------------------------------------
 
 
-def publishing(post_id: int) -> Callable[[PostHead], None]:
+def publishing(post_id: int) -> Callable[[CachedPost], None]:
     """In the transaction of a publication; what is returned keeps the head after the commit, unless something came since."""
     cache = tiers()
-    (name,) = HEADS.names([post_id], cache)
+    (name,) = CACHED_POSTS.names([post_id], cache)
     nothing = cache.before_change([name])
 
-    def keep(head: PostHead) -> None:
-        item = make(ItemKind.VALUE, HEADS.encode(head), HEADS.jittered_ttl())
+    def keep(head: CachedPost) -> None:
+        item = make(ItemKind.VALUE, CACHED_POSTS.encode(head), CACHED_POSTS.jittered_ttl())
         cache.fill(nothing, {name.encode(): item})
 
     return keep
@@ -115,16 +115,18 @@ def publishing(post_id: int) -> Callable[[PostHead], None]:
 def edited(content: PostContent) -> None:
     """After the commit of an edit. Of a quote the next reader loads the rest."""
     if content.source_id:
-        _told(HEADS.forget([content.id]), content.id)
+        _told(CACHED_POSTS.forget([content.id]), content.id)
         return
-    head = PostHead(State.OPEN, content)
-    done = HEADS.renew(content.id, head, is_older=lambda held: held.version < content.version)
+    head = CachedPost(State.OPEN, content)
+    done = CACHED_POSTS.renew(
+        content.id, head, is_older=lambda held: held.version < content.version
+    )
     _told(done, content.id)
 
 
 def deleted(post_id: int) -> None:
     """After the commit of a deletion. A tombstone for good, since nothing is newer."""
-    HEADS.set_many({post_id: GONE})
+    CACHED_POSTS.set_many({post_id: GONE})
     _told(tiers().announce_missed(), post_id)
 
 
@@ -139,9 +141,9 @@ def repair_published(post_id: int) -> None:
 
 def repair_edited(post_id: int) -> None:
     """Of an edit: what is not older than the row stays, in every layer."""
-    head = load_heads([post_id]).get(post_id)
+    head = load_cached_posts([post_id]).get(post_id)
     if head is not None:
-        done = HEADS.renew(post_id, head, is_older=lambda held: held.version <= head.version)
+        done = CACHED_POSTS.renew(post_id, head, is_older=lambda held: held.version <= head.version)
         _told(done, post_id)
 
 

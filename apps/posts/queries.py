@@ -28,7 +28,7 @@ WHERE post.id = ANY(ARRAY(
 )) AND post.deleted_at IS NULL AND author.suspended_at IS NULL
 """
 
-Known = dict[int, PostContent]  # by post id
+Preloaded = dict[int, PostContent]  # by post id
 
 
 class Counts(NamedTuple):
@@ -75,12 +75,12 @@ class _GateRow:
 
 
 def visible_posts(
-    viewer_id: int | None, post_ids: Collection[int], *, known: Known | None = None
+    viewer_id: int | None, post_ids: Collection[int], *, preloaded: Preloaded | None = None
 ) -> VisiblePosts:
     """The posts among `post_ids` (at most 200), and their sources, that a viewer may see now.
 
     Missing are those that do not exist, are deleted, restricted to others, or whose author is suspended or
-    blocked in either direction, and reposts of such posts: the same answer for all of them. `known` are contents of open posts that the caller
+    blocked in either direction, and reposts of such posts: the same answer for all of them. `preloaded` are contents of open posts that the caller
     has already; those of the right version are not read again.
     """
     ids = set(post_ids)
@@ -99,7 +99,7 @@ def visible_posts(
     certain = exact_relations(viewer_id, {row.author_id for row in restricted})
     seen = [row for row in allowed if _may_see(row, viewer_id, certain, named, circles)]
     counts = post_counts([row.id for row in seen])
-    posts = _contents(seen, known or {})
+    posts = _contents(seen, preloaded or {})
     shown = {
         pk: post
         for pk, post in posts.items()
@@ -148,11 +148,13 @@ def _may_see(
     return row.visibility == Visibility.FOLLOWERS and row.author_id in certain.following
 
 
-def _contents(rows: list[_GateRow], known: Known) -> dict[int, PostContent]:
+def _contents(rows: list[_GateRow], preloaded: Preloaded) -> dict[int, PostContent]:
     here = {
-        row.id: known[row.id]
+        row.id: preloaded[row.id]
         for row in rows
-        if row.id in known and row.visibility in OPEN and known[row.id].version == row.version
+        if row.id in preloaded
+        and row.visibility in OPEN
+        and preloaded[row.id].version == row.version
     }
     versions = {
         row.id: row.version for row in rows if row.visibility in OPEN and row.id not in here

@@ -30,7 +30,7 @@ logger = logging.getLogger(__name__)
 
 WAIT_SECONDS = 0.3  # for another builder; then the page comes from below
 POLL_SECONDS = 0.02
-LOADED_AT_ONCE = 200
+LOAD_BATCH_SIZE = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,11 +52,11 @@ class Recent:
         return replace(cursor, max_id=min(cursor.max_id or MAX_ID, self.complete_to))
 
 
-NOTHING = Recent()
+NO_RECENT = Recent()
 
 
 @dataclass(frozen=True, slots=True)
-class _Lately:
+class _ReadRate:
     """The bytes of both weeks."""
 
     values: Mapping[int, bytes]
@@ -77,7 +77,7 @@ def recent_posts(author: User, cursor: Cursor, count: int, *, replies: bool = Tr
     """
     weeks = weeks_read(author.counts)
     if cursor.max_id is not None and cursor.max_id <= weeks[-1].first_id:
-        return NOTHING
+        return NO_RECENT
     hot = hot_authors()
     if hot.counts_as_hot(author):
         head = hot.head(author, partial(_head, author, weeks))
@@ -86,7 +86,7 @@ def recent_posts(author: User, cursor: Cursor, count: int, *, replies: bool = Tr
             return answer
     lately = _lately(author, weeks)
     if lately is None:
-        return NOTHING
+        return NO_RECENT
     try:
         read = partial(_decoded, author.pk, lately.values)
         return _select(lately.values, read, lately.complete_to, cursor, count, replies=replies)
@@ -110,7 +110,7 @@ def _select(
     replies: bool,
 ) -> Recent:
     if cursor.ascending and cursor.floor + 1 < complete_to:
-        return NOTHING  # the next one above the floor may be older than what is known
+        return NO_RECENT  # the next one above the floor may be older than what is known
     inside = sorted(filter(cursor.admits, ids), reverse=not cursor.ascending)
     posts = (read(post_id) for post_id in inside)
     wanted = (
@@ -135,7 +135,7 @@ def _spoiled(author: User, weeks: Sequence[Week], error: ValueError) -> Recent:
         RECENT.drop(author.pk, weeks)
     except RedisError as failure:
         logger.warning("and could not be: %s", failure)
-    return NOTHING
+    return NO_RECENT
 
 
 def _head(author: User, weeks: tuple[Week, Week]) -> Head | None:
@@ -156,13 +156,13 @@ def _head(author: User, weeks: tuple[Week, Week]) -> Head | None:
 def _of_head(head: Head | None, cursor: Cursor, count: int, *, replies: bool) -> Recent | None:
     """The answer from a head; None when both weeks have to be read."""
     if head is None:
-        return NOTHING
+        return NO_RECENT
     posts = {post.id: post for post in head.posts}
     found = _select(posts, posts.__getitem__, head.complete_to, cursor, count, replies=replies)
     return found if head.whole or found.rest(cursor, count) is None else None
 
 
-def _lately(author: User, weeks: tuple[Week, Week]) -> _Lately | None:
+def _lately(author: User, weeks: tuple[Week, Week]) -> _ReadRate | None:
     """Both weeks, from Redis or built; None when they cannot be had in time."""
     try:
         found = _fresh(author, weeks)
@@ -182,14 +182,14 @@ def _fresh(author: User, weeks: Sequence[Week]) -> list[Bucket | None]:
     ]
 
 
-def _joined(weeks: tuple[Week, Week], buckets: Sequence[Bucket | None]) -> _Lately | None:
+def _joined(weeks: tuple[Week, Week], buckets: Sequence[Bucket | None]) -> _ReadRate | None:
     this, last = buckets
     if this is None or last is None or not this.is_kept:
         return None
     if not last.is_kept:
-        return _Lately(this.values, weeks[0].first_id, this.revision)
+        return _ReadRate(this.values, weeks[0].first_id, this.revision)
     revision = min(this.revision, last.revision)
-    return _Lately({**last.values, **this.values}, weeks[1].first_id, revision)
+    return _ReadRate({**last.values, **this.values}, weeks[1].first_id, revision)
 
 
 def _build(
@@ -222,12 +222,12 @@ def _load(author_id: int, week: Week, revision: int) -> Bucket:
     """A week from PostgreSQL, as of `revision` or later: that was read before."""
     rows = Post.objects.filter(author=author_id, deleted_at=None, visibility__in=OPEN)
     rows = rows.filter(pk__gte=week.first_id, pk__lt=week.before(-1).first_id).order_by("-pk")
-    versions = list(rows.values_list("pk", "version")[: RECENT.most_values + 1])
-    if len(versions) > RECENT.most_values:
+    versions = list(rows.values_list("pk", "version")[: RECENT.max_values + 1])
+    if len(versions) > RECENT.max_values:
         return Bucket(revision, is_kept=False)
     values: dict[int, bytes] = {}
-    for start in range(0, len(versions), LOADED_AT_ONCE):
-        batch = versions[start : start + LOADED_AT_ONCE]
+    for start in range(0, len(versions), LOAD_BATCH_SIZE):
+        batch = versions[start : start + LOAD_BATCH_SIZE]
         found = open_contents(dict(batch))
         lacking = [post_id for post_id, _version in batch if post_id not in found]
         if lacking:  # edited or deleted meanwhile; nothing but PostgreSQL may say so

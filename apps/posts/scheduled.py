@@ -29,7 +29,7 @@ from apps.posts.models import Attachment, ScheduledPost
 EARLIEST = timedelta(minutes=5)
 LATEST = timedelta(days=366)
 FAILED_SHOWN = 50
-REFUSALS = {
+DOMAIN_ERRORS = {
     one.__name__ for one in (Invalid, NotAllowed, NotFound)
 }  # what an author can do something about
 
@@ -40,15 +40,15 @@ def schedule_post(
     at: datetime,
     *,
     idempotency_key: str = "",
-    told_by: Sequence[str] = (),
+    content_digest: Sequence[str] = (),
 ) -> ScheduledPost:
     """Keep a draft until its time comes, with the pictures that were uploaded for it.
 
     Invalid when it could not be published now either.
-    The same idempotency key of the same author gives what was kept first (`repeats`); `told_by` then stands for the pictures.
+    The same idempotency key of the same author gives what was kept first (`repeats`); `content_digest` then stands for the pictures.
     """
-    request = idempotency.Request(author, idempotency_key, draft, at, told_by)
-    if (made := idempotency.made_before(request)) is not None and made.scheduled is not None:
+    request = idempotency.Request(author, idempotency_key, draft, at, content_digest)
+    if (made := idempotency.existing_result(request)) is not None and made.scheduled is not None:
         return made.scheduled
     _check_time(at)
     if draft.pictures:
@@ -118,7 +118,7 @@ def failed_post(author: User, number: int) -> ScheduledPost:
 def why_not(row: ScheduledPost) -> str:
     """Why a post could not be published, in the reader's language."""
     kind, _colon, message = row.last_error.partition(": ")
-    if kind in REFUSALS:
+    if kind in DOMAIN_ERRORS:
         return _(message)  # kept as it is written in the code
     return _("Something went wrong on our side. Nothing is lost: try it again.")
 

@@ -13,9 +13,9 @@ PURGE_LIMIT = 200
 
 
 @shared_task
-def tend_counts() -> None:
+def maintain_counts() -> None:
     """Rebuild the counters of posts as far as a turn goes, if they need it."""
-    maintenance.tend(POST_COUNTS, seconds=TURN_SECONDS)
+    maintenance.maintain(POST_COUNTS, seconds=TURN_SECONDS)
 
 
 @shared_task
@@ -25,9 +25,9 @@ def write_back_reads() -> None:
 
 
 @shared_task
-def cool_counts() -> None:
+def evict_counts() -> None:
     """Drop the counters of old posts from Redis."""
-    maintenance.cool(POST_COUNTS, most_bytes=settings.COUNTERS_MEMORY_LIMIT_BYTES)
+    maintenance.evict(POST_COUNTS, max_bytes=settings.COUNTERS_MEMORY_LIMIT_BYTES)
 
 
 @shared_task

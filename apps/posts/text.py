@@ -34,7 +34,7 @@ _URL_TAIL = ".,:;!?)]}'\"*_~"
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class Segment:
     """A part of a text: plain, or naming something. `value` is the handle, the tag or the address."""
 
     kind: Literal["text", "mention", "tag", "url"]
@@ -49,7 +49,7 @@ def normalise(text: str) -> str:
     return re.sub(r"\n{3,}", "\n\n", lines).strip()
 
 
-def pieces(text: str) -> Iterator[Piece]:
+def pieces(text: str) -> Iterator[Segment]:
     """Cut a text into what it names and what lies between."""
     position = 0
     for match in _ENTITY.finditer(text):
@@ -57,22 +57,22 @@ def pieces(text: str) -> Iterator[Piece]:
         if piece is None:
             continue
         if match.start() > position:
-            yield Piece("text", text[position : match.start()])
+            yield Segment("text", text[position : match.start()])
         yield piece
         position = match.start() + len(piece.text)
     if position < len(text):
-        yield Piece("text", text[position:])
+        yield Segment("text", text[position:])
 
 
-def _piece(match: "regex.Match[str]") -> Piece | None:
+def _piece(match: "regex.Match[str]") -> Segment | None:
     if match["url"]:
         address = match["url"].rstrip(_URL_TAIL)
-        return Piece("url", address, address) if len(address) > len("https://") else None
+        return Segment("url", address, address) if len(address) > len("https://") else None
     if match["mention"]:
-        return Piece("mention", match[0], match["mention"].lower())
+        return Segment("mention", match[0], match["mention"].lower())
     if normal(match["tag"]) is None:  # "#1" is a number
         return None
-    return Piece("tag", match[0], match["tag"])
+    return Segment("tag", match[0], match["tag"])
 
 
 def mentioned_handles(text: str) -> list[str]:
@@ -109,7 +109,7 @@ def html(text: str, *, handles: Collection[str], origin: str = "") -> SafeString
     return mark_safe(markup)  # noqa: S308 -- every piece is escaped below
 
 
-def _html(piece: Piece, handles: Collection[str], origin: str) -> str:
+def _html(piece: Segment, handles: Collection[str], origin: str) -> str:
     text = escape(piece.text)
     if piece.kind == "url":
         shown = escape(piece.text.split("://", 1)[1].removeprefix("www."))
@@ -121,7 +121,7 @@ def _html(piece: Piece, handles: Collection[str], origin: str) -> str:
     return text
 
 
-def _tag_html(piece: Piece, origin: str) -> str:
+def _tag_html(piece: Segment, origin: str) -> str:
     """A link to the tag's page, in the form by which clients know one."""
     path = tag_address(normal(piece.value) or "")
     text = escape(piece.text.removeprefix("#"))

@@ -20,7 +20,7 @@ from apps.posts.drafts import Focus, check_picture, invalid
 from apps.posts.models import Attachment
 from apps.throttling import check_rate_limit
 
-KEPT = timedelta(days=1)  # waiting; then nobody wants it any more
+KEEP_FOR = timedelta(days=1)  # waiting; then nobody wants it any more
 
 
 def upload_picture(
@@ -31,8 +31,8 @@ def upload_picture(
     check_rate_limit("upload", str(owner.pk))
     data = file.read(settings.PICTURE_MAX_BYTES + 1)
     if len(data) > settings.PICTURE_MAX_BYTES:
-        most = {"count": settings.PICTURE_MAX_BYTES // 1024**2}
-        raise unfit(_("This picture is too large. %(count)d MB is the most.") % most, "file")
+        maximum = {"count": settings.PICTURE_MAX_BYTES // 1024**2}
+        raise unfit(_("This picture is too large. %(count)d MB is the most.") % maximum, "file")
     picture = rewritten(data)
     return Attachment.objects.create(
         owner=owner,
@@ -88,7 +88,7 @@ def purge_pictures(*, limit: int) -> int:
     """Delete up to `limit` pictures that nobody took within a day; how many."""
     with transaction.atomic():
         forgotten = Attachment.objects.select_for_update(skip_locked=True).filter(
-            post=None, scheduled=None, created_at__lt=timezone.now() - KEPT
+            post=None, scheduled=None, created_at__lt=timezone.now() - KEEP_FOR
         )
         found = list(forgotten.order_by("created_at")[:limit])
         discard(found)

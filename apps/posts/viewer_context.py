@@ -8,52 +8,52 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from apps.graph.cache import STANDING, load_standing
+from apps.graph.cache import GRAPH_REVISION, load_graph_revisions
 from apps.posts.cache import MUTED_THREADS, REPOSTED
 from apps.posts.content import NewestIds
 from apps.posts.muting import load_muted_threads
 from apps.posts.post_cache import load_reposted
-from feedcache.batch import Together
-from feedcache.revision_check import ask_fence
+from feedcache.batch import Batch
+from feedcache.revision_check import ask_revisions
 
 
 @dataclass(slots=True)
-class Standing:
+class ViewerContext:
     """Of a viewer, None for a visitor. Empty until it has been asked for."""
 
     viewer_id: int | None
-    is_believed: bool = False  # else PostgreSQL decides about everything on the page
+    is_fresh: bool = False  # else PostgreSQL decides about everything on the page
     revision: int = 0  # of the viewer's relations
     reposted: NewestIds = field(default_factory=NewestIds)
     muted: NewestIds = field(default_factory=NewestIds)  # threads
 
 
 @contextmanager
-def standing_of(viewer_id: int | None) -> Iterator[Standing]:
-    """A standing that is asked for now and known afterwards: what is read inside is read at the same time."""
-    standing, trip = Standing(viewer_id), Together()
+def viewer_context_of(viewer_id: int | None) -> Iterator[ViewerContext]:
+    """A context that is asked for now and known afterwards: what is read inside is read at the same time."""
+    context, trip = ViewerContext(viewer_id), Batch()
     viewers = [] if viewer_id is None else [viewer_id]
-    believed = ask_fence(trip)
+    is_fresh = ask_revisions(trip)
 
     def revisions_of(user_ids: list[int]) -> dict[int, int]:  # of no use where nothing is believed
-        return load_standing(user_ids) if believed() else {}
+        return load_graph_revisions(user_ids) if is_fresh() else {}
 
     def reposts_of(user_ids: list[int]) -> dict[int, NewestIds]:
-        return load_reposted(user_ids) if believed() else {}
+        return load_reposted(user_ids) if is_fresh() else {}
 
     def mutes_of(user_ids: list[int]) -> dict[int, NewestIds]:
-        return load_muted_threads(user_ids) if believed() else {}
+        return load_muted_threads(user_ids) if is_fresh() else {}
 
-    revisions = trip.entries(STANDING, viewers, revisions_of)
+    revisions = trip.entries(GRAPH_REVISION, viewers, revisions_of)
     reposted = trip.entries(REPOSTED, viewers, reposts_of)
     muted = trip.entries(MUTED_THREADS, viewers, mutes_of)
-    trip.depart()
+    trip.send()
     try:
-        yield standing
+        yield context
     finally:
-        trip.land()
-        standing.is_believed = believed()
+        trip.collect()
+        context.is_fresh = is_fresh()
         if viewer_id is not None:
-            standing.revision = revisions().get(viewer_id, 0)
-            standing.reposted = reposted().get(viewer_id, NewestIds())
-            standing.muted = muted().get(viewer_id, NewestIds())
+            context.revision = revisions().get(viewer_id, 0)
+            context.reposted = reposted().get(viewer_id, NewestIds())
+            context.muted = muted().get(viewer_id, NewestIds())

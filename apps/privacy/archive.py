@@ -119,7 +119,7 @@ def _write_part(archive: ZipFile, part: Part, user: User) -> Iterator[int]:
 
 
 def _write_pictures(archive: ZipFile, user: User) -> Iterator[int]:
-    room = settings.EXPORT_MEGABYTES_MOST * 1024 * 1024
+    room = settings.EXPORT_MAX_MEGABYTES * 1024 * 1024
     left_out = []
     files = [(f"pictures/profile-{kind}.webp", getattr(user, kind).name) for kind in ("avatar", "header")]  # fmt: skip
     for name, stored in files:

@@ -14,7 +14,7 @@ from django.utils import timezone
 from apps.accounts.closing import leave
 from apps.accounts.models import User
 from apps.events import leases
-from apps.events.actions import ring
+from apps.events.actions import enqueue
 from apps.events.leases import State
 from apps.privacy.erasure_steps import STEPS
 from apps.privacy.models import Erasure
@@ -31,7 +31,7 @@ def delete_account(user: User, *, password: str, origin: Origin | None = None) -
     with transaction.atomic():
         leave(user, password=password, origin=origin)
         row = Erasure.objects.create(user_id=user.pk)
-        transaction.on_commit(partial(ring, TASK, row.pk))
+        transaction.on_commit(partial(enqueue, TASK, row.pk))
     return row
 
 

@@ -12,14 +12,14 @@ from django.utils.translation import gettext as _
 from apps.accounts.models import User
 from apps.errors import NotFound
 from apps.events import leases
-from apps.events.actions import ring
+from apps.events.actions import enqueue
 from apps.events.leases import LEASE, State
 from apps.privacy.archive import entries_of, private_storage, write_archive
 from apps.privacy.models import Export
 from apps.throttling import check_rate_limit
 
 TASK = "apps.privacy.tasks.build_export"
-PURGED_AT_ONCE = 100
+PURGE_BATCH_SIZE = 100
 
 
 def request_export(user: User) -> Export:
@@ -36,7 +36,7 @@ def request_export(user: User) -> Export:
         with transaction.atomic():
             discard_exports(user.pk)
             made = Export.objects.create(user=user, name=name)
-            transaction.on_commit(partial(ring, TASK, made.pk))
+            transaction.on_commit(partial(enqueue, TASK, made.pk))
     except IntegrityError:  # two requests at once: one archive
         return Export.objects.get(user=user, state=State.PENDING)
     return made
@@ -62,14 +62,14 @@ def run_due(*, limit: int, only: list[int] | None = None) -> int:
     under_way = Export.objects.filter(
         state=State.PENDING, attempts__gt=0, due_at__gt=timezone.now()
     )
-    free = settings.EXPORTS_AT_ONCE - under_way.count()
+    free = settings.EXPORT_CONCURRENCY - under_way.count()
     return leases.work_off(Export, _build, limit=min(limit, free), only=only) if free > 0 else 0
 
 
 def purge() -> int:
     """Delete archives whose time is over, with their files; how many."""
     over = Export.objects.filter(expires_at__lte=timezone.now()).order_by("expires_at")
-    return _discard(list(over[:PURGED_AT_ONCE]))
+    return _discard(list(over[:PURGE_BATCH_SIZE]))
 
 
 def discard_exports(user_id: int) -> int:

@@ -3,12 +3,12 @@
 from celery import shared_task
 from django.utils import timezone
 
-from apps.events.actions import ring
+from apps.events.actions import enqueue
 from apps.events.leases import State
 from apps.privacy import erasure, export
 from apps.privacy.models import Erasure, Export
 
-RUNG_AT_ONCE = 20
+ENQUEUE_BATCH_SIZE = 20
 BUILD_SECONDS = 900  # a row's lease is renewed while there is progress
 
 
@@ -29,8 +29,8 @@ def sweep() -> None:
     """Ring again for what is due: the work itself may take too long for a sweeper."""
     due = {"state": State.PENDING, "due_at__lte": timezone.now()}
     for model, name in ((Export, export.TASK), (Erasure, erasure.TASK)):
-        for number in model.objects.filter(**due).values_list("pk", flat=True)[:RUNG_AT_ONCE]:
-            ring(name, number)
+        for number in model.objects.filter(**due).values_list("pk", flat=True)[:ENQUEUE_BATCH_SIZE]:
+            enqueue(name, number)
 
 
 @shared_task

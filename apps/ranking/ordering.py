@@ -25,8 +25,8 @@ from feedcache.timing import stage
 
 CANDIDATES = 199  # one more is looked for, and 200 are read together at most
 KEPT_OF_ONE = 5  # orders: as many windows as somebody may have open
-KEPT = timedelta(days=1)
-PURGED_AT_ONCE = 1000
+KEEP_FOR = timedelta(days=1)
+PURGE_BATCH_SIZE = 1000
 _THOUSANDTHS = 1000
 
 
@@ -125,8 +125,8 @@ def newest_scores(viewer: User) -> tuple[Preset, dict[int, Scored]]:
 
 def purge() -> int:
     """Forget orders of yesterday; how many."""
-    old = RankSession.objects.filter(made_at__lt=timezone.now() - KEPT).order_by("made_at")
-    ids = list(old.values_list("pk", flat=True)[:PURGED_AT_ONCE])
+    old = RankSession.objects.filter(made_at__lt=timezone.now() - KEEP_FOR).order_by("made_at")
+    ids = list(old.values_list("pk", flat=True)[:PURGE_BATCH_SIZE])
     return RankSession.objects.filter(pk__in=ids).delete()[0]
 
 

@@ -15,8 +15,8 @@ from apps.search.models import Dismissal
 from apps.search.query import TEXT_MAX_CHARACTERS
 from apps.search.words import query
 
-MOST = 200  # looked at; what is asked for lies within
-MOST_DISMISSED = 200  # of one account; then the oldest are forgotten
+MAX_CANDIDATES = 200  # looked at; what is asked for lies within
+MAX_DISMISSED = 200  # of one account; then the oldest are forgotten
 _HANDLE = re.compile(HANDLE_PATTERN.replace("{3,30}", "{1,30}"), re.ASCII)
 
 # By the beginning of the handle, by the words of the name, and by a handle that is nearly the same (trigrams).
@@ -58,7 +58,7 @@ def people_found(
         "query": words,
         "viewer": viewer_id,
         "only_followed": only_followed,
-        "most": MOST,
+        "most": MAX_CANDIDATES,
     }
     with connection.cursor() as sql:
         sql.execute(_PEOPLE, values)
@@ -103,7 +103,7 @@ def dismiss(viewer: User, other_id: int) -> None:
     if not users_by_id([other_id]):
         raise NotFound(_("There is no such account."))
     Dismissal.objects.get_or_create(owner=viewer, other_id=other_id)
-    kept = Dismissal.objects.filter(owner=viewer).order_by("-pk")[:MOST_DISMISSED]
+    kept = Dismissal.objects.filter(owner=viewer).order_by("-pk")[:MAX_DISMISSED]
     Dismissal.objects.filter(owner=viewer).exclude(
         pk__in=list(kept.values_list("pk", flat=True))
     ).delete()

@@ -11,7 +11,7 @@ from apps.accounts.models import User
 from apps.accounts.queries import user_ids_by_handle
 from apps.errors import NotFound
 from apps.paging import Cursor, Page
-from apps.search.query import Wish
+from apps.search.query import SearchQuery
 from apps.timeline.pipeline.items import FeedItem
 from apps.timeline.pipeline.page import fill_page, not_muted
 from apps.timeline.thread import one_item
@@ -30,27 +30,29 @@ _LANGUAGE = _POST.replace("{what}", "lower(p.language) LIKE %(language)s")
 
 
 def posts_found(
-    viewer: User | None, wish: Wish, cursor: Cursor, *, author_id: int | None = None
+    viewer: User | None, parse_query: SearchQuery, cursor: Cursor, *, author_id: int | None = None
 ) -> Page[FeedItem]:
     """A page of the posts that fit a wish; of one author when one is named. Empty when neither words nor an author are."""
     viewer_id = viewer.pk if viewer else None
-    if wish.author and author_id is None:
-        author_id = viewer_id if wish.author == "me" else _author(wish.author)
+    if parse_query.author and author_id is None:
+        author_id = viewer_id if parse_query.author == "me" else _author(parse_query.author)
         if author_id is None:
             return Page()
-    if not wish.query and author_id is None:
+    if not parse_query.query and author_id is None:
         return Page()
 
     def source(walk: Cursor, count: int) -> list[int]:
-        return _ids(wish, viewer_id, author_id, walk, count)
+        return _ids(parse_query, viewer_id, author_id, walk, count)
 
-    return fill_page(source, viewer_id=viewer_id, cursor=_within(wish, cursor), rule=not_muted)
+    return fill_page(
+        source, viewer_id=viewer_id, cursor=_within(parse_query, cursor), rule=not_muted
+    )
 
 
-def _within(wish: Wish, cursor: Cursor) -> Cursor:
+def _within(parse_query: SearchQuery, cursor: Cursor) -> Cursor:
     """The cursor inside what the operators say of the time."""
-    below = [one for one in (wish.below, cursor.max_id) if one is not None]
-    above = max(wish.above, cursor.since_id or 0)
+    below = [one for one in (parse_query.below, cursor.max_id) if one is not None]
+    above = max(parse_query.above, cursor.since_id or 0)
     return replace(cursor, max_id=min(below, default=None), since_id=above or None)
 
 
@@ -59,21 +61,25 @@ def _author(handle: str) -> int | None:
 
 
 def _ids(
-    wish: Wish, viewer_id: int | None, author_id: int | None, cursor: Cursor, count: int
+    parse_query: SearchQuery,
+    viewer_id: int | None,
+    author_id: int | None,
+    cursor: Cursor,
+    count: int,
 ) -> list[int]:
     parts = {
-        _WORDS: bool(wish.query),
+        _WORDS: bool(parse_query.query),
         _AUTHOR: author_id is not None,
-        _PICTURES: wish.with_pictures,
-        _REPLY: wish.only_replies,
-        _LANGUAGE: bool(wish.language),
+        _PICTURES: parse_query.with_pictures,
+        _REPLY: parse_query.only_replies,
+        _LANGUAGE: bool(parse_query.language),
     }
     order = f"ORDER BY e.post_id {'ASC' if cursor.ascending else 'DESC'} LIMIT %(count)s"
     values: dict[str, Any] = {
         "viewer": viewer_id,
         "author": author_id,
-        "query": wish.query,
-        "language": wish.language + "%",
+        "query": parse_query.query,
+        "language": parse_query.language + "%",
         "oldest": cursor.floor,
         "newest": MAX_ID if cursor.max_id is None else cursor.max_id,
         "count": count,

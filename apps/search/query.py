@@ -11,13 +11,13 @@ from apps.search.words import query
 from feedcache.ids import first_id_at
 
 TEXT_MAX_CHARACTERS = 500
-MOST_TERMS = 20
+MAX_TERMS = 20
 _TERM = re.compile(r'"([^"]*)"|(\S+)')
 _LANGUAGE = re.compile(r"[a-z]{2,3}(-[a-z]{2,4})?")
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class SearchQuery:
     """Posts with all `phrases`, and what the operators say. `above` and `below` are ids, exclusive."""
 
     phrases: list[str] = field(default_factory=list)
@@ -34,11 +34,11 @@ class Wish:
         return query(self.phrases)
 
 
-def wish(text: str) -> Wish:
+def parse_query(text: str) -> SearchQuery:
     """Read what somebody typed; nothing in it is wrong, what is no operator is a word."""
-    found = Wish()
+    found = SearchQuery()
     for number, match in enumerate(_TERM.finditer(text[:TEXT_MAX_CHARACTERS])):
-        if number == MOST_TERMS:
+        if number == MAX_TERMS:
             break
         with_operator = _operator(found, match[2]) if match[2] else None
         found = with_operator or replace(
@@ -47,7 +47,7 @@ def wish(text: str) -> Wish:
     return found
 
 
-def _operator(before: Wish, term: str) -> Wish | None:
+def _operator(before: SearchQuery, term: str) -> SearchQuery | None:
     name, colon, value = term.partition(":")
     value = value.lower()
     if not colon or not value:
@@ -61,13 +61,13 @@ def _operator(before: Wish, term: str) -> Wish | None:
     return _kind(before, f"{name}:{value}")
 
 
-def _kind(before: Wish, term: str) -> Wish | None:
+def _kind(before: SearchQuery, term: str) -> SearchQuery | None:
     if term in {"has:image", "has:media"}:
         return replace(before, with_pictures=True)
     return replace(before, only_replies=True) if term == "is:reply" else None
 
 
-def _dated(before: Wish, name: str, value: str) -> Wish | None:
+def _dated(before: SearchQuery, name: str, value: str) -> SearchQuery | None:
     try:
         day = date.fromisoformat(value)
         second = int(datetime(day.year, day.month, day.day, tzinfo=UTC).timestamp())

@@ -5,13 +5,13 @@ from celery import shared_task
 from apps.search import indexing
 from apps.search.trends import rank_posts
 
-MOST_BATCHES = 10  # of one turn
+MAX_BATCHES = 10  # of one turn
 
 
 @shared_task
 def index_newcomers() -> None:
     """Index the accounts that were made since the last turn."""
-    for _batch in range(MOST_BATCHES):
+    for _batch in range(MAX_BATCHES):
         if not indexing.index_new_people():
             return
 
@@ -19,7 +19,7 @@ def index_newcomers() -> None:
 @shared_task
 def index_older_posts() -> None:
     """Index what was written before there was this index: after an upgrade nobody has to do it by hand."""
-    for _batch in range(MOST_BATCHES):
+    for _batch in range(MAX_BATCHES):
         if not indexing.index_older_posts():
             return
 

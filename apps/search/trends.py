@@ -11,7 +11,7 @@ from apps.timeline.pipeline.page import not_muted
 from feedcache.ids import first_id_at
 
 HOURS = 48
-KEPT = 200
+MAX_TRENDING = 200
 
 # A post loses half of its weight in about a day; each author has one.
 _RANK = """
@@ -36,12 +36,12 @@ def rank_posts() -> None:
     first = first_id_at(int(time.time()) - HOURS * 3600)
     with transaction.atomic(), connection.cursor() as sql:
         sql.execute("DELETE FROM search_trendingpost")
-        sql.execute(_RANK, {"first": first, "kept": KEPT})
+        sql.execute(_RANK, {"first": first, "kept": MAX_TRENDING})
 
 
 def trending_posts(viewer_id: int | None, *, limit: int, offset: int = 0) -> list[FeedItem]:
     """The posts that are liked and passed on most, as far as a viewer may see and wants to see them."""
     rows = TrendingPost.objects.order_by("-score", "-post_id")
-    found = hydrate(viewer_id, list(rows.values_list("post_id", flat=True)[:KEPT]))
+    found = hydrate(viewer_id, list(rows.values_list("post_id", flat=True)[:MAX_TRENDING]))
     shown = [item for item in found.items if not_muted(item, found.relations)]
     return shown[offset : offset + limit]

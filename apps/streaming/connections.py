@@ -13,7 +13,7 @@ class EndedError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class Delivered:
     """One event for one stream of a connection."""
 
     labels: list[str]  # how the client wrote the stream
@@ -24,13 +24,15 @@ class Told:
 class Connection:
     """A client. Its queue is bounded: one that reads too slowly is cut off, and finds on its pages what it missed."""
 
-    def __init__(self, listener_id: int, token: str, scopes: frozenset[str], *, most: int) -> None:
+    def __init__(
+        self, listener_id: int, token: str, scopes: frozenset[str], *, maximum: int
+    ) -> None:
         self.listener_id = listener_id
         self.token = token
         self._scopes = scopes
         self.streams: dict[Stream, list[str]] = {}
-        self._most = most
-        self._waiting: asyncio.Queue[Told | None] = asyncio.Queue()  # None wakes whoever waits
+        self._most = maximum
+        self._waiting: asyncio.Queue[Delivered | None] = asyncio.Queue()  # None wakes whoever waits
         self._why = ""
 
     def add(self, stream: Stream, labels: list[str]) -> None:
@@ -49,7 +51,7 @@ class Connection:
             if self._waiting.qsize() >= self._most:
                 self.end("too slow")
                 return
-            self._waiting.put_nowait(Told(self.streams[stream], news.event, news.payload))
+            self._waiting.put_nowait(Delivered(self.streams[stream], news.event, news.payload))
 
     def end(self, why: str) -> None:
         """Cut the connection; what is still queued is not sent any more."""
@@ -57,7 +59,7 @@ class Connection:
             self._why = why
             self._waiting.put_nowait(None)
 
-    async def next(self, *, seconds: float) -> Told | None:
+    async def next(self, *, seconds: float) -> Delivered | None:
         """The next event; None when none has come for so long. EndedError at the end."""
         try:
             told = await asyncio.wait_for(self._waiting.get(), seconds)

@@ -30,7 +30,7 @@ T = TypeVar("T")
 THREADS = 4
 PAUSE_SECONDS = 0.5  # before Redis is asked again
 RETRY_AFTER_SECONDS = 5
-MOST_WAITING = 10_000  # announcements that are not worked on yet; with more than that news are lost, and all begin anew
+MAX_WAITING = 10_000  # announcements that are not worked on yet; with more than that news are lost, and all begin anew
 
 Announcement = tuple[str, Mapping[str, Any]]
 
@@ -44,8 +44,8 @@ class Hub:
         self._newest_notification: dict[int, int] = {}
         self._tasks: list[asyncio.Task[None]] = []
         self._is_hearing = asyncio.Event()
-        self._news: asyncio.Queue[Announcement] = asyncio.Queue(MOST_WAITING)
-        self._ends: asyncio.Queue[Announcement] = asyncio.Queue(MOST_WAITING)
+        self._news: asyncio.Queue[Announcement] = asyncio.Queue(MAX_WAITING)
+        self._ends: asyncio.Queue[Announcement] = asyncio.Queue(MAX_WAITING)
 
     def start(self) -> None:
         """Begin to listen, once."""
@@ -90,7 +90,7 @@ class Hub:
             raise TooMany("Too many streams are open.", retry_after=RETRY_AFTER_SECONDS)
         if len(self._connections()) >= settings.STREAMING_CONNECTIONS:
             raise Unavailable("Too many streams are open.", retry_after=RETRY_AFTER_SECONDS)
-        connection = Connection(listener.pk, token, scopes, most=settings.STREAMING_QUEUE)
+        connection = Connection(listener.pk, token, scopes, maximum=settings.STREAMING_QUEUE)
         self._by_listener[listener.pk].add(connection)
         try:
             await self._wait_for_news()

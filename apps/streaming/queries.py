@@ -23,18 +23,18 @@ from apps.posts.text import tag_names
 from apps.streaming.streams import Stream
 from apps.streaming.tickets import PREFIX, bearer_of_ticket
 from apps.tags.queries import followers_among
-from apps.timeline.filters import is_hidden, sifted
+from apps.timeline.filters import apply_filters, is_hidden
 from apps.timeline.home import rule_of
 from apps.timeline.pipeline.hydrate import hydrate
 from apps.timeline.pipeline.items import FeedItem
 from apps.timeline.pipeline.page import not_muted
 from apps.timeline.sources.sql import list_ids
 
-MOST_NOTIFICATIONS = 40  # told at once; whoever gets more than that will look at the page
+MAX_NOTIFICATIONS = 40  # told at once; whoever gets more than that will look at the page
 USER = Stream("user")
 DIRECT = Stream("direct")
 NOTIFICATIONS = Stream("user:notification")
-RELATED_AT_ONCE = 1000
+RELATED_BATCH_SIZE = 1000
 
 Heard = Mapping[Stream, Collection[int]]  # who listens to what, by the ids of the listeners
 
@@ -78,7 +78,7 @@ def news_of_notifications(listener_id: int, after: int) -> tuple[int, list[News]
     listener = users_by_id([listener_id]).get(listener_id)
     if listener is None:
         return after, []
-    page = notifications_page(listener, Cursor(min_id=after, limit=MOST_NOTIFICATIONS))
+    page = notifications_page(listener, Cursor(min_id=after, limit=MAX_NOTIFICATIONS))
     streams = frozenset({USER, NOTIFICATIONS})
     news = [
         News(listener_id, streams, "notification", _text(notification_json(item)))
@@ -114,7 +114,7 @@ def listener_of(token: str) -> Bearer | None:
 
 def _told(listener: User, streams: Collection[Stream], post_id: int, event: str) -> Iterator[News]:
     found = hydrate(listener.pk, [post_id])
-    for item in sifted(listener, None, found.items):  # one, or none when the gate hides it
+    for item in apply_filters(listener, None, found.items):  # one, or none when the gate hides it
         shown = {one for one in streams if _belongs(one, listener, item, found.relations)}
         if shown:
             yield News(listener.pk, frozenset(shown), event, _text(status_json(item)))
@@ -154,8 +154,8 @@ def _at_home(post: Post, listeners: Collection[int]) -> set[int]:
     """Those of the listeners who may have a post on their home page: the author, followers, the circle."""
     found = set[int]()
     everybody = list(listeners)
-    for start in range(0, len(everybody), RELATED_AT_ONCE):
-        related = exact_relations(post.author_id, everybody[start : start + RELATED_AT_ONCE])
+    for start in range(0, len(everybody), RELATED_BATCH_SIZE):
+        related = exact_relations(post.author_id, everybody[start : start + RELATED_BATCH_SIZE])
         found |= related.followed_by - related.severed
     if post.visibility == Visibility.MENTIONED:
         found &= set(Mention.objects.filter(post=post).values_list("user_id", flat=True))
@@ -171,8 +171,8 @@ def _at_home(post: Post, listeners: Collection[int]) -> set[int]:
 def _severed(author_id: int, listeners: Sequence[int]) -> set[int]:
     """Those of the listeners between whom and the author there is a block."""
     found = set[int]()
-    for start in range(0, len(listeners), RELATED_AT_ONCE):
-        found |= exact_relations(author_id, listeners[start : start + RELATED_AT_ONCE]).severed
+    for start in range(0, len(listeners), RELATED_BATCH_SIZE):
+        found |= exact_relations(author_id, listeners[start : start + RELATED_BATCH_SIZE]).severed
     return found
 
 

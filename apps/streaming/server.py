@@ -8,7 +8,7 @@ from urllib.parse import parse_qsl
 import orjson
 
 from apps.api.entities.base import problem_json
-from apps.errors import BadRequest, NotAllowed, NotFound, Refusal, TooMany, Unavailable
+from apps.errors import BadRequest, DomainError, NotAllowed, NotFound, TooMany, Unavailable
 from apps.streaming import sockets, sse
 from apps.streaming.connections import Connection
 from apps.streaming.hub import Hub
@@ -30,7 +30,7 @@ COMMON = [
 Scope = Mapping[str, Any]
 
 
-class NoTokenError(Refusal):
+class NoTokenError(DomainError):
     """Streams are for those who show a token that is good."""
 
     code, status = "unauthorized", 401
@@ -83,7 +83,7 @@ class Server:
             query = _query(scope)
             stream = _stream(scope["path"], query)
             connection = await self._join(_token(scope, query))
-        except Refusal as refusal:
+        except DomainError as refusal:
             await _refuse(scope, send, refusal)
             return
         try:
@@ -102,7 +102,7 @@ class Server:
                 raise NotFound("There is no such stream.")
             query = _query(scope)
             connection = await self._join(_token(scope, query) or offered or "")
-        except Refusal:
+        except DomainError:
             await send({"type": "websocket.close", "code": sockets.POLICY})
             return
         try:
@@ -156,13 +156,13 @@ def _token(scope: Scope, query: Mapping[str, str]) -> str:
     return token if scheme.lower() == "bearer" else query.get("access_token", "")
 
 
-def _wrong_method() -> Refusal:
-    refusal = Refusal("This address takes GET only.", code="method_not_allowed")
+def _wrong_method() -> DomainError:
+    refusal = DomainError("This address takes GET only.", code="method_not_allowed")
     refusal.status = HTTPStatus.METHOD_NOT_ALLOWED
     return refusal
 
 
-async def _refuse(scope: Scope, send: Send, refusal: Refusal) -> None:
+async def _refuse(scope: Scope, send: Send, refusal: DomainError) -> None:
     """A problem as the rest of the API words it."""
     body = problem_json(
         status=refusal.status, code=refusal.code, message=refusal.message, path=scope["path"]

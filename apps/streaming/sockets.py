@@ -9,7 +9,7 @@ import orjson
 from django.conf import settings
 
 from apps.errors import BadRequest, NotAllowed
-from apps.streaming.connections import Connection, EndedError, Told
+from apps.streaming.connections import Connection, Delivered, EndedError
 from apps.streaming.streams import Stream, StreamError
 
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
@@ -17,7 +17,7 @@ Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 
 SEND_SECONDS = 10.0
 MESSAGE_MAX_CHARACTERS = 2000
-MOST_STREAMS = 50  # of one connection
+MAX_STREAMS = 50  # of one connection
 GOING_AWAY, POLICY = 1001, 1008
 
 
@@ -48,7 +48,7 @@ async def _tell(connection: Connection, send: Send) -> None:
                 await _send(send, message(told))
 
 
-def message(told: Told) -> dict[str, Any]:
+def message(told: Delivered) -> dict[str, Any]:
     """One event as Mastodon writes it: the payload is a text of its own."""
     return {"stream": told.labels, "event": told.event, "payload": told.payload}
 
@@ -75,7 +75,7 @@ def change(connection: Connection, text: str) -> None:
         connection.drop(stream)
     elif command.get("type") != "subscribe":
         raise StreamError("type is subscribe or unsubscribe.")
-    elif len(connection.streams) >= MOST_STREAMS:
+    elif len(connection.streams) >= MAX_STREAMS:
         raise StreamError("These are too many streams.")
     else:
         connection.add(stream, stream.labels_of(arguments))

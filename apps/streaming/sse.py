@@ -8,7 +8,7 @@ from typing import Any
 
 from django.conf import settings
 
-from apps.streaming.connections import Connection, EndedError, Told
+from apps.streaming.connections import Connection, Delivered, EndedError
 
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
@@ -47,7 +47,7 @@ async def _tell(connection: Connection, send: Send) -> None:
             await _send(send, event(told) if told else THUMP)
 
 
-def event(told: Told) -> bytes:
+def event(told: Delivered) -> bytes:
     """One event as bytes. JSON has no line breaks, so it is one line."""
     return f"event: {told.event}\ndata: {told.payload}\n\n".encode()
 

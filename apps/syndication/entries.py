@@ -13,9 +13,9 @@ from apps.paging import Cursor, Page
 from apps.posts.models import Visibility
 from apps.tags.models import Tag
 from apps.timeline.pipeline.items import FeedItem
-from apps.timeline.profile import Wanted, profile_timeline
+from apps.timeline.profile import ProfileFilter, profile_timeline
 from apps.timeline.public import public_timeline
-from apps.timeline.tag import TagWish, tag_timeline
+from apps.timeline.tag import TagQuery, tag_timeline
 
 TITLE_CHARACTERS = 80
 
@@ -52,7 +52,7 @@ class Entry:
 
 def of_account(owner: User) -> Source:
     """What an account says to everybody: no answers, no reposts."""
-    wanted = Wanted(replies=False)
+    wanted = ProfileFilter(replies=False)
     return Source(
         title=f"{owner.name} (@{owner.handle})",
         about=owner.bio or _("Public posts of @%(handle)s") % {"handle": owner.handle},
@@ -65,12 +65,12 @@ def of_account(owner: User) -> Source:
 
 def of_tag(tag: Tag) -> Source:
     """Public posts with a tag."""
-    wish = TagWish(tag.name)
+    parse_query = TagQuery(tag.name)
     return Source(
         title=f"#{tag.name}",
         about=_("Public posts with #%(name)s") % {"name": tag.name},
         page=tag.url,
-        posts=lambda cursor: tag_timeline(None, wish, cursor),
+        posts=lambda cursor: tag_timeline(None, parse_query, cursor),
     )
 
 

@@ -22,7 +22,7 @@ from django.utils.translation import gettext as _
 from PIL import Image, ImageDraw, ImageFont
 
 from apps.accounts.palette import PALETTE
-from apps.errors import Refusal, Unavailable
+from apps.errors import DomainError, Unavailable
 from feedcache.ids import author_of
 
 WIDTH, HEIGHT = 1200, 630
@@ -32,12 +32,12 @@ GROUPS, PLACES = 64, 64
 WAIT_SECONDS = 2.0  # for another one's drawing: one at a time, so that pages go on
 TEXT_CHARACTERS = 600
 SIZES = ((54, 4), (44, 5), (36, 6))  # of letters, in pixels, and how many lines of them have room
-LEAST_SHOWN = 0.7  # of the letters of a text
+MIN_SHARE_SHOWN = 0.7  # of the letters of a text
 FONTS = (
     "/usr/share/fonts/opentype/noto/NotoSansCJK-Regular.ttc",
     "/usr/share/fonts/noto-cjk/NotoSansCJK-Regular.ttc",
 )
-FACES_MOST = 20  # in one file
+MAX_FONT_FACES = 20  # in one file
 PAPER, INK, PALE, LINE, SEAL = "#F5F2EC", "#1C1A17", "#6B6558", "#E4DED3", "#B3331B"
 EDGE, TILE = 64, 112  # pixels
 
@@ -90,7 +90,7 @@ def card_file(
     storage.save(name, ContentFile(made))
     try:  # once it is there: a change that commits later than this look removes it
         after_drawing()
-    except Refusal:
+    except DomainError:
         storage.delete(name)
         raise
     return made
@@ -150,7 +150,7 @@ def shown(text: str) -> str:
     """A text without what the font does not have; empty when too little is left to be understood."""
     letters = [letter for letter in text if not _BLANK.match(letter)]
     known = sum(map(is_known, letters))
-    if known < LEAST_SHOWN * len(letters):
+    if known < MIN_SHARE_SHOWN * len(letters):
         return ""
     return "".join(letter for letter in text if is_known(letter))
 
@@ -168,12 +168,15 @@ def is_known(letter: str) -> bool:
 def _fitted(text: str) -> tuple[int, list[str]]:
     """The largest size of letters in which all of a text has room, and its lines; in the smallest the end is left out."""
     size, lines = 0, [""]
-    for size, most in SIZES:
+    for size, maximum in SIZES:
         lines = wrapped(text, font_of(size), WIDTH - 2 * EDGE)
-        if len(lines) <= most:
+        if len(lines) <= maximum:
             return size, lines
-    most = SIZES[-1][1]
-    return size, [*lines[: most - 1], _cut(f"{lines[most - 1]} …", font_of(size), WIDTH - 2 * EDGE)]
+    maximum = SIZES[-1][1]
+    return size, [
+        *lines[: maximum - 1],
+        _cut(f"{lines[maximum - 1]} …", font_of(size), WIDTH - 2 * EDGE),
+    ]
 
 
 def wrapped(text: str, font: Font, width: int) -> list[str]:
@@ -246,7 +249,7 @@ def _face() -> tuple[str, int]:
 def _simplified(path: str) -> int:
     if Path(path).suffix != ".ttc":
         return 0
-    for face in range(FACES_MOST):
+    for face in range(MAX_FONT_FACES):
         try:
             family, _style = ImageFont.truetype(path, 20, face).getname()
         except OSError:

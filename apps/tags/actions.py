@@ -11,7 +11,7 @@ from apps.tags.models import Tag, TagFollow, TagUse
 from apps.tags.queries import forget_talk, in_use, tag_named
 
 BATCH = 5_000
-MOST_FOLLOWED = 200  # tags of one reader: each is one bounded scan for their home page
+MAX_FOLLOWED = 200  # tags of one reader: each is one bounded scan for their home page
 
 
 def write_tags(post_id: int, names: Sequence[str], *, is_public: bool) -> None:
@@ -83,8 +83,8 @@ def follow_tag(user: User, name: str) -> Tag:
     _lock(user)
     if TagFollow.objects.filter(user=user, tag__name=wanted.name).exists():
         return tag_named(name)
-    if TagFollow.objects.filter(user=user).count() >= MOST_FOLLOWED:
-        message = _("At most %(count)d tags.") % {"count": MOST_FOLLOWED}
+    if TagFollow.objects.filter(user=user).count() >= MAX_FOLLOWED:
+        message = _("At most %(count)d tags.") % {"count": MAX_FOLLOWED}
         raise Invalid(message, errors={"name": message})
     TagFollow.objects.create(user=user, tag_id=tag_ids([wanted.name])[wanted.name])
     _count(user)

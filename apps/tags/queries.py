@@ -20,14 +20,14 @@ from feedcache.topology_listener import current, listener
 
 DAYS = 7  # of a tag's history
 TRENDING_DAYS = 2
-MOST_TRENDING = 100
+MAX_TRENDING = 100
 TALKED_ABOUT = 10
 TALK_SECONDS = 60.0
 TALK_CHANNEL = "trending-tags"
 
 logger = logging.getLogger(__name__)
 
-TALK: "LocalCache[str, list[KnownTag]]" = LocalCache(most=1, ttl_seconds=TALK_SECONDS)
+TALK: "LocalCache[str, list[TagUsage]]" = LocalCache(maximum=1, ttl_seconds=TALK_SECONDS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class Day:
 
 
 @dataclass(frozen=True, slots=True)
-class KnownTag:
+class TagUsage:
     """A tag with its history, today first, and whether the viewer follows it."""
 
     tag: Tag
@@ -82,7 +82,7 @@ def in_use(tags: QuerySet[Tag]) -> QuerySet[Tag]:
 
 def known(
     tags: Collection[Tag], viewer: User | None, *, are_in_use: bool = False
-) -> list[KnownTag]:
+) -> list[TagUsage]:
     """Tags with their history and whether a viewer follows them, in three queries at most.
 
     `are_in_use`: the caller has just asked for such tags only.
@@ -99,7 +99,7 @@ def known(
         return Day(one, row.uses, row.accounts) if row else Day(one)
 
     return [
-        KnownTag(tag, [day(tag, one) for one in _last_days()], tag.pk in followed, tag.pk in used)
+        TagUsage(tag, [day(tag, one) for one in _last_days()], tag.pk in followed, tag.pk in used)
         for tag in tags
     ]
 
@@ -127,30 +127,30 @@ def followed_page(user: User, cursor: Cursor) -> Page[Tag]:
     return page.mapped([row.tag for row in page.items])
 
 
-def trending(*, most: int, offset: int = 0) -> list[Tag]:
+def trending(*, maximum: int, offset: int = 0) -> list[Tag]:
     """The tags that the most accounts used today and yesterday, some passed over; at most 100."""
     days = [_today() - timedelta(days=back) for back in range(TRENDING_DAYS)]
     scores: dict[int, tuple[int, int]] = {}
     for one in days:
         rows = TagDay.objects.filter(day=one, uses__gt=0).order_by("-accounts", "-uses")[
-            :MOST_TRENDING
+            :MAX_TRENDING
         ]
         for row in rows:
             accounts, uses = scores.get(row.tag_id, (0, 0))
             scores[row.tag_id] = accounts + row.accounts, uses + row.uses
     tags = in_use(Tag.objects.filter(pk__in=scores)).in_bulk()  # the counts are minutes old
     best = sorted(tags, key=lambda tag_id: (scores[tag_id], tag_id), reverse=True)
-    return [tags[tag_id] for tag_id in best[offset : offset + most]]
+    return [tags[tag_id] for tag_id in best[offset : offset + maximum]]
 
 
-def talked_about() -> list[KnownTag]:
+def talked_about() -> list[TagUsage]:
     """The ten tags that the most accounts use now, as visitors see them.
 
     Up to a minute old, for it stands beside every page; but a tag that is gone is gone at once (`forget_talk`).
     """
     listener().hear(TALK_CHANNEL, _heard)
     current()  # from here on this process listens
-    return TALK.get("", lambda: known(trending(most=TALKED_ABOUT), None, are_in_use=True)) or []
+    return TALK.get("", lambda: known(trending(maximum=TALKED_ABOUT), None, are_in_use=True)) or []
 
 
 def forget_talk() -> None:
@@ -166,13 +166,13 @@ def _heard(_message: bytes | None) -> None:
     TALK.clear()
 
 
-def tags_beginning(text: str, *, most: int) -> list[Tag]:
+def tags_beginning(text: str, *, maximum: int) -> list[Tag]:
     """Tags in use whose names begin with a text, the one of exactly this name first, then by name."""
     start = normal(text)
     if start is None:
         return []
     rows = in_use(Tag.objects.filter(name__startswith=start)).order_by("name")
-    return list(rows[:most])
+    return list(rows[:maximum])
 
 
 def public_ids(tag_id: int, cursor: Cursor, count: int) -> list[int]:

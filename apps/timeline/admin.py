@@ -115,15 +115,15 @@ class FanoutJobAdmin(LedgerList):
     @admin.display(description=gettext_lazy("speed"))
     def rate(self, job: Any) -> str:
         """How fast it goes, and when it will be done."""
-        standing = ledger.standing(job)
-        if standing.per_second is None:
+        progress = ledger.delivery_progress(job)
+        if progress.per_second is None:
             return "-"
-        speed = _("%(number)s followers a second") % {"number": f"{standing.per_second:,.0f}"}
-        if not standing.pending:
+        speed = _("%(number)s followers a second") % {"number": f"{progress.per_second:,.0f}"}
+        if not progress.pending:
             return speed
         return _("%(speed)s, %(seconds)d s left") % {
             "speed": speed,
-            "seconds": ceil(standing.seconds_left or 0),
+            "seconds": ceil(progress.seconds_left or 0),
         }
 
     @admin.action(description=gettext_lazy("Discard dead letters"), permissions=["discard"])

@@ -9,11 +9,11 @@ from django.conf import settings
 
 from apps.timeline import policy
 from feedcache.read_through import ReadThrough
-from feedcache.structures.home_window import Windows
+from feedcache.structures.home_window import HomeWindows
 from feedcache.structures.id_vector import IdVector, decode, decode_many
 
 # Public and unlisted posts of followees, and the reader's own.
-HOME = Windows(
+HOME = HomeWindows(
     "home:1",
     length=settings.HOME_WINDOW_LENGTH,
     ttl_seconds=settings.HOME_WINDOW_TTL_SECONDS,
@@ -22,7 +22,7 @@ HOME = Windows(
 
 # Restricted posts addressed to the reader, and the reader's own: pushed only, whatever the delivery policy of their
 # authors, and never in a list that others read (source 002: the inbox beside the outboxes).
-INBOX = Windows(
+INBOX = HomeWindows(
     "inbox:1", length=settings.INBOX_WINDOW_LENGTH, ttl_seconds=settings.HOME_WINDOW_TTL_SECONDS
 )
 

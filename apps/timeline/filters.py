@@ -8,39 +8,39 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from apps.accounts.models import User
-from apps.filters.matching import Sieve, caught
+from apps.filters.matching import ActiveFilter, filter_matches
 from apps.filters.models import FilterContext
-from apps.filters.queries import sieves_of
+from apps.filters.queries import active_filters_of
 from apps.paging import Page
 from apps.timeline.pipeline.items import FeedItem
 from apps.timeline.thread import Thread
 
 
-def sifted_page(
+def apply_filters_to_page(
     viewer: User | None, place: FilterContext | None, page: Page[FeedItem]
 ) -> Page[FeedItem]:
     """A page without what the viewer's filters hide in this place, the rest marked."""
-    return page.mapped(sifted(viewer, place, page.items))
+    return page.mapped(apply_filters(viewer, place, page.items))
 
 
-def sifted(
+def apply_filters(
     viewer: User | None, place: FilterContext | None, items: Sequence[FeedItem]
 ) -> list[FeedItem]:
     """Items without what is hidden in this place, the rest marked; without a place nothing is hidden."""
-    return _sifted(sieves_of(viewer), place, items)
+    return _apply_filters(active_filters_of(viewer), place, items)
 
 
 def all_marked(
     viewer: User | None, place: FilterContext, items: Sequence[FeedItem]
 ) -> list[FeedItem]:
     """Items marked with what filters find in them; those that are hidden in this place are there too."""
-    sieves = sieves_of(viewer)
+    sieves = active_filters_of(viewer)
     return [_marked(sieves, place, item) for item in items]
 
 
 def marked(viewer: User | None, place: FilterContext, item: FeedItem) -> FeedItem:
     """One item that somebody asked for by itself: marked, and never hidden."""
-    return _marked(sieves_of(viewer), place, item)
+    return _marked(active_filters_of(viewer), place, item)
 
 
 def is_hidden(place: FilterContext | None, item: FeedItem) -> bool:
@@ -48,24 +48,24 @@ def is_hidden(place: FilterContext | None, item: FeedItem) -> bool:
     return any(one.sieve.hides and place in one.sieve.places for one in item.filtered)
 
 
-def sifted_thread(viewer: User | None, found: Thread) -> Thread:
+def apply_filters_to_thread(viewer: User | None, found: Thread) -> Thread:
     """A thread without what is hidden; the post in its middle is only marked."""
-    sieves = sieves_of(viewer)
+    sieves = active_filters_of(viewer)
     if not sieves:
         return found
     above: list[FeedItem | None] = []
     for item in found.ancestors:
-        above += [item] if item is None else _sifted(sieves, FilterContext.THREAD, [item])
+        above += [item] if item is None else _apply_filters(sieves, FilterContext.THREAD, [item])
     return replace(
         found,
         ancestors=above,
         focus=_marked(sieves, FilterContext.THREAD, found.focus),
-        descendants=_sifted(sieves, FilterContext.THREAD, found.descendants),
+        descendants=_apply_filters(sieves, FilterContext.THREAD, found.descendants),
     )
 
 
-def _sifted(
-    sieves: Sequence[Sieve], place: FilterContext | None, items: Sequence[FeedItem]
+def _apply_filters(
+    sieves: Sequence[ActiveFilter], place: FilterContext | None, items: Sequence[FeedItem]
 ) -> list[FeedItem]:
     if not sieves:
         return list(items)
@@ -73,11 +73,13 @@ def _sifted(
     return [item for item in found if not is_hidden(place, item)]
 
 
-def _marked(sieves: Sequence[Sieve], place: FilterContext | None, item: FeedItem) -> FeedItem:
+def _marked(
+    sieves: Sequence[ActiveFilter], place: FilterContext | None, item: FeedItem
+) -> FeedItem:
     shown = item.shown
     if shown.flags.own:
         return item
-    found = caught(sieves, shown.id, _texts(shown))
+    found = filter_matches(sieves, shown.id, _texts(shown))
     if not found:
         return item
     titles = tuple(one.sieve.title for one in found if place in one.sieve.places)

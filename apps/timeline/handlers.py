@@ -1,6 +1,6 @@
 """What the timelines do when a lower app reports a change."""
 
-from apps.events.queries import outstanding
+from apps.events.queries import pending_events
 from apps.events.registry import Payload, handles
 from apps.posts.actions import delete_reposts_of
 from apps.posts.post_cache import repair_deleted, repair_edited, repair_published
@@ -9,7 +9,7 @@ from apps.timeline.fanout import dispatch
 from apps.timeline.sources import outbox, replica, second_level
 from apps.timeline.sources.second_level import ENTRIES
 from feedcache.ids import author_of
-from feedcache.structures.home_window import bury
+from feedcache.structures.home_window import mark_deleted
 
 
 @handles("post_published", first=True)
@@ -42,9 +42,9 @@ def keep_pinned_post(payload: Payload) -> None:
 
 
 @handles("post_deleted")
-def bury_deleted_post(payload: Payload) -> None:
+def mark_deleted_post(payload: Payload) -> None:
     """Stop deliveries of a deleted post and delete its reposts, a batch at a time."""
-    bury(payload["post_id"])
+    mark_deleted(payload["post_id"])
     repair_deleted(payload["post_id"])
     outbox.keep_up(author_of(payload["post_id"]))
     while delete_reposts_of(payload["post_id"]):
@@ -69,8 +69,10 @@ def bring_span_along(payload: Payload) -> None:
     """Keep the second level of somebody who follows others now; a change that is still to come makes it a miss."""
     reader_id, author_id = payload["follower_id"], payload["followee_id"]
     mine = f"{__name__}.bring_span_along"
-    changes = outstanding(["followed", "unfollowed"], mine).filter(payload__follower_id=reader_id)
-    loads = outstanding(["graph_loaded"], f"{__name__}.drop_windows")
+    changes = pending_events(["followed", "unfollowed"], mine).filter(
+        payload__follower_id=reader_id
+    )
+    loads = pending_events(["graph_loaded"], f"{__name__}.drop_windows")
     others = changes.exclude(payload__followee_id=author_id)
     loads = loads.filter(payload__user_ids__contains=[reader_id])
     second_level.follow(
@@ -86,7 +88,7 @@ def tidy_deleted_post(payload: Payload) -> None:
 
 
 @handles("graph_loaded")
-def drop_windows(payload: Payload) -> None:
+def drop_home_caches(payload: Payload) -> None:
     """Forget the windows of those who follow more accounts after a bulk load; their next read rebuilds them."""
     for store in (ENTRIES, HOME, INBOX):
         store.drop_many(payload["user_ids"])

@@ -14,7 +14,7 @@ from apps.graph.queries import Relations, chosen_languages
 from apps.lists.queries import kept_off_home
 from apps.paging import Cursor, Page
 from apps.posts.models import Visibility
-from apps.posts.queries import Known
+from apps.posts.queries import Preloaded
 from apps.tags.queries import followed_names
 from apps.timeline import policy
 from apps.timeline.cache import HOME, INBOX
@@ -25,12 +25,12 @@ from apps.timeline.sources import merge, older, pulled_authors, sql
 from apps.timeline.sources.rebuild import rebuild_home, rebuild_inbox
 from feedcache.structures.home_window import WindowRange
 from feedcache.structures.merge import (
+    Batch,
     Merged,
-    Together,
+    merge_windows,
+    merge_windows_up,
     merged_down,
     merged_up,
-    read_together,
-    read_up_together,
 )
 
 MORE_LOOKS = 2  # when there is news of the policies, and again
@@ -38,24 +38,26 @@ MORE_LOOKS = 2  # when there is news of the policies, and again
 
 def home_timeline(viewer: User, cursor: Cursor) -> Page[FeedItem]:
     """A page of a viewer's home timeline."""
-    known: Known = {}
+    preloaded: Preloaded = {}
     page = fill_page(
-        candidates_of(viewer, known=known),
+        candidates_of(viewer, preloaded=preloaded),
         viewer_id=viewer.pk,
         cursor=cursor,
         rule=rule_of(viewer),
-        known=known,
+        preloaded=preloaded,
     )
     samples.note_home(viewer.pk, cursor, page)
     return page
 
 
-def candidates_of(viewer: User, *, known: Known | None = None) -> Source:
+def candidates_of(viewer: User, *, preloaded: Preloaded | None = None) -> Source:
     """What the viewer's followees say; and for who follows tags, also what is found by them, pulled at every read.
 
-    `known` gets the contents of what lies below the windows.
+    `preloaded` gets the contents of what lies below the windows.
     """
-    followed = partial(home_ids, viewer.pk, revision=viewer.counts.graph_revision, known=known)
+    followed = partial(
+        home_ids, viewer.pk, revision=viewer.counts.graph_revision, preloaded=preloaded
+    )
     if not viewer.counts.followed_tags:
         return followed
 
@@ -72,32 +74,32 @@ def home_ids(
     count: int,
     *,
     revision: int | None = None,
-    known: Known | None = None,
+    preloaded: Preloaded | None = None,
 ) -> list[int]:
     """Up to `count` candidate ids inside the cursor's bounds, in reading order.
 
-    `revision` is the reader's `graph_revision`, if the caller has just read it. `known` gets the contents of open posts
+    `revision` is the reader's `graph_revision`, if the caller has just read it. `preloaded` gets the contents of open posts
     below the windows.
     """
     parts, now = _look(reader_id, cursor, count)
     if None in parts and _rebuild_missing(reader_id, parts):
         parts, now = _look(reader_id, cursor, count)
-    if None not in parts and (now.merges_all or now.merged):
+    if None not in parts and (now.pulls_all or now.merged):
         pulled = pulled_authors.ids_in_time(reader_id, now, cursor, count, revision=revision)
         parts = [*parts, WindowRange(pulled, complete=True)]
     there = _merged(parts, cursor, count)
     if there is None:
-        return older.home_ids(reader_id, cursor, count, known=known)
+        return older.home_ids(reader_id, cursor, count, preloaded=preloaded)
     if not there.end:
         return there.ids
     below = cursor.beyond(there.end)
-    rest = older.home_ids(reader_id, below, count - len(there.ids), known=known)
+    rest = older.home_ids(reader_id, below, count - len(there.ids), preloaded=preloaded)
     return there.ids + rest
 
 
 def _look(
     reader_id: int, cursor: Cursor, count: int
-) -> tuple[list[WindowRange | None], policy.InForce]:
+) -> tuple[list[WindowRange | None], policy.PoliciesInForce]:
     """What the home window and the inbox know of a range, and the policies that were in force at that moment.
 
     While all outboxes are merged the home window says nothing: it misses pushes.
@@ -108,14 +110,14 @@ def _look(
             break
         policy.load()  # and look again: the windows must be at least as new as the set
         found, now = _read(reader_id, cursor, count)
-    if found.answered and now.merges_all:
+    if found.answered and now.pulls_all:
         return [WindowRange([], complete=True), *found.parts[1:]], now
     return found.parts, now
 
 
-def _read(reader_id: int, cursor: Cursor, count: int) -> tuple[Together, policy.InForce]:
+def _read(reader_id: int, cursor: Cursor, count: int) -> tuple[Batch, policy.PoliciesInForce]:
     now = policy.known()
-    read = read_up_together if cursor.ascending else read_together
+    read = merge_windows_up if cursor.ascending else merge_windows
     windows, oldest, newest = (HOME.of(now.generation), INBOX), cursor.floor, cursor.max_id
     return read(windows, reader_id, oldest=oldest, newest=newest, count=count, beside=policy.VERSION_KEY), now  # fmt: skip
 
@@ -183,15 +185,17 @@ def _bears(item: FeedItem, tags: Collection[str]) -> bool:
     return item.post.visibility == Visibility.PUBLIC and not item.post.tags.keys().isdisjoint(tags)
 
 
-def newer_count(viewer: User, since_id: int, *, most: int = 99) -> int:
+def newer_count(viewer: User, since_id: int, *, maximum: int = 99) -> int:
     """How many posts lie above an id, at most `most`; none when the viewer has no windows."""
-    above = Cursor(since_id=since_id, limit=most)
-    parts, now = _look(viewer.pk, above, most)
+    above = Cursor(since_id=since_id, limit=maximum)
+    parts, now = _look(viewer.pk, above, maximum)
     ids = {one for part in parts if part for one in part.ids}
-    if parts[0] is not None and (now.merges_all or now.merged):
+    if parts[0] is not None and (now.pulls_all or now.merged):
         ids.update(
-            pulled_authors.ids(viewer.pk, now, above, most, revision=viewer.counts.graph_revision)
+            pulled_authors.ids(
+                viewer.pk, now, above, maximum, revision=viewer.counts.graph_revision
+            )
         )
     if viewer.counts.followed_tags:
-        ids.update(sql.followed_tag_ids(viewer.pk, above, most))
-    return min(most, len(ids))
+        ids.update(sql.followed_tag_ids(viewer.pk, above, maximum))
+    return min(maximum, len(ids))

@@ -25,22 +25,22 @@ class LedgerList(StaffList):
     @admin.display(description=gettext_lazy("followers"))
     def expected(self, job: Any) -> int:
         """For how many readers it is: delivered, dormant and pending together."""
-        return ledger.standing(job).expected
+        return ledger.delivery_progress(job).expected
 
     @admin.display(description=gettext_lazy("delivered"))
     def delivered(self, job: Any) -> int:
         """How many readers were online."""
-        return ledger.standing(job).delivered
+        return ledger.delivery_progress(job).delivered
 
     @admin.display(description=gettext_lazy("dormant"))
     def dormant(self, job: Any) -> int:
         """How many readers will rebuild when they return."""
-        return ledger.standing(job).dormant
+        return ledger.delivery_progress(job).dormant
 
     @admin.display(description=gettext_lazy("pending"))
     def pending(self, job: Any) -> int:
         """How many readers are still owed it."""
-        return ledger.standing(job).pending
+        return ledger.delivery_progress(job).pending
 
     @admin.action(description=gettext_lazy("Retry dead letters"), permissions=["intervene"])
     def retry(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:

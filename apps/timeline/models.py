@@ -23,7 +23,7 @@ class Mode(models.TextChoices):
     PULL = "pull", _("pull at reading")
 
 
-class Walk(LeasedRow):
+class FollowerScan(LeasedRow):
     """A follower list that is being cut into chunks, as a row of work: pending until it is cut to its end.
 
     `cut_to` is the last edge that was cut, so a dispatcher that dies goes on where it was. `followers` is how many the
@@ -56,7 +56,7 @@ class Chunk(LeasedRow):
         return f"{self.pk}: {self.first_edge}..{self.last_edge}"
 
 
-class FanoutJob(Walk):
+class FanoutJob(FollowerScan):
     """The delivery of one post to the followers its author had when it was published, or to those it is addressed to.
 
     `mode` is how it was delivered, whatever its author's policy is later; a pulled post has no chunks.
@@ -96,7 +96,7 @@ class FanoutChunk(Chunk):
         ]
 
 
-class HandOver(Walk):
+class Backfill(FollowerScan):
     """The posts of a pull period on their way to the windows of the author's followers, after the pull has ended.
 
     The author is merged at reading until all its chunks are done. The newest posts only, as many as a window holds.
@@ -115,10 +115,10 @@ class HandOver(Walk):
         return f"{self.author_id}: {len(self.post_ids)}"
 
 
-class HandOverChunk(Chunk):
+class BackfillChunk(Chunk):
     """One piece of a hand-over."""
 
-    job = models.ForeignKey(HandOver, models.CASCADE, related_name="chunks")
+    job = models.ForeignKey(Backfill, models.CASCADE, related_name="chunks")
 
     class Meta:
         verbose_name, verbose_name_plural = _("hand-over chunk"), _("hand-over chunks")
@@ -151,7 +151,7 @@ class Policy(models.TextChoices):
 class SitePolicy(models.Model):
     """The one row of the policy of the whole site; without it posts are pushed to those online.
 
-    `mode` is how posts of authors without a mode of their own go out now. `merges_all`: readers merge the outboxes of all
+    `mode` is how posts of authors without a mode of their own go out now. `pulls_all`: readers merge the outboxes of all
     whom they follow. `generation` is part of the home windows' keys: windows that have missed pushes are never looked at
     again. `version` grows with every change of what readers have to know.
     """
@@ -160,7 +160,7 @@ class SitePolicy(models.Model):
         _("policy"), max_length=6, choices=Policy.choices, default=Policy.ONLINE
     )
     mode = models.CharField(_("mode"), max_length=6, choices=Mode.choices, default=Mode.ONLINE)
-    merges_all = models.BooleanField(_("merged at reading"), default=False)
+    pulls_all = models.BooleanField(_("merged at reading"), default=False)
     generation = models.PositiveIntegerField(_("generation"), default=0)
     version = models.PositiveBigIntegerField(_("version"), default=0)
 

@@ -23,7 +23,7 @@ logger = logging.getLogger(__name__)
 VERSION_KEY = "policies:1:version"
 
 _LOAD = """
-SELECT coalesce(max(version), 0), coalesce(bool_or(merges_all), false), coalesce(max(generation), 0),
+SELECT coalesce(max(version), 0), coalesce(bool_or(pulls_all), false), coalesce(max(generation), 0),
     ARRAY(SELECT author_id FROM timeline_authorpolicy WHERE merged_since IS NOT NULL)
 FROM timeline_sitepolicy
 """
@@ -44,11 +44,11 @@ return 1
 
 
 @dataclass(frozen=True, slots=True)
-class InForce:
+class PoliciesInForce:
     """What readers have to know: whose outboxes are merged, and which generation of home windows is used."""
 
     version: int = -1
-    merges_all: bool = False
+    pulls_all: bool = False
     generation: int = 0
     merged: frozenset[int] = frozenset()
 
@@ -59,13 +59,13 @@ class InForce:
 
 @dataclass(slots=True)
 class _Process:
-    known: InForce
+    known: PoliciesInForce
 
 
-_process = _Process(InForce())
+_process = _Process(PoliciesInForce())
 
 
-def known() -> InForce:
+def known() -> PoliciesInForce:
     """What this process knows, perhaps of an older version."""
     return _process.known
 
@@ -77,15 +77,15 @@ def generation() -> int:
 
 def forget() -> None:
     """Know nothing, as after the start."""
-    _process.known = InForce()
+    _process.known = PoliciesInForce()
 
 
-def load() -> InForce:
+def load() -> PoliciesInForce:
     """What is in force now, from PostgreSQL; announced, unless something newer is."""
     with connection.cursor() as sql:
         sql.execute(_LOAD)
-        version, merges_all, generation, merged = sql.fetchone() or (0, False, 0, [])
-    _process.known = InForce(version, merges_all, generation, frozenset(merged))
+        version, pulls_all, generation, merged = sql.fetchone() or (0, False, 0, [])
+    _process.known = PoliciesInForce(version, pulls_all, generation, frozenset(merged))
     try:
         announce(version)
     except RedisError as error:
@@ -93,7 +93,7 @@ def load() -> InForce:
     return _process.known
 
 
-def refresh() -> InForce:
+def refresh() -> PoliciesInForce:
     """What is in force now: what this process knows, if the key beside the windows says so."""
     try:
         answer: Any = timelines().get(VERSION_KEY)

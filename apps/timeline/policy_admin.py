@@ -18,7 +18,7 @@ from apps.events.admin import REASON_MAX_CHARACTERS, StaffList
 from apps.timeline.fanout import backfill, cost
 from apps.timeline.fanout import switch as switching
 from apps.timeline.ledger_admin import LedgerList
-from apps.timeline.models import AuthorPolicy, HandOver, Policy, PolicyChange, SitePolicy
+from apps.timeline.models import AuthorPolicy, Backfill, Policy, PolicyChange, SitePolicy
 from feedcache.connections import RedisError
 
 
@@ -131,9 +131,9 @@ class SitePolicyAdmin(PolicyAdmin):
     """The one row of the whole site."""
 
     form = SiteForm
-    list_display = ("policy", "mode", "merges_all", "generation", "version")
-    fields = ("policy", "why", "mode", "merges_all", "generation", "version")
-    readonly_fields = ("mode", "merges_all", "generation", "version")
+    list_display = ("policy", "mode", "pulls_all", "generation", "version")
+    fields = ("policy", "why", "mode", "pulls_all", "generation", "version")
+    readonly_fields = ("mode", "pulls_all", "generation", "version")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[SitePolicy]:
         """The row, which is there from the first look on."""
@@ -165,8 +165,8 @@ class PolicyChangeAdmin(StaffList):
         return str(row.author) if row.author else _("the whole site")
 
 
-@admin.register(HandOver)
-class HandOverAdmin(LedgerList):
+@admin.register(Backfill)
+class BackfillAdmin(LedgerList):
     """Posts of pull periods on their way to the windows; what is pending is still merged at reading."""
 
     work = backfill
@@ -176,12 +176,12 @@ class HandOverAdmin(LedgerList):
     ordering = ("-id",)
     actions = ("retry",)
 
-    def get_queryset(self, request: HttpRequest) -> QuerySet[HandOver]:
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Backfill]:
         """With their authors."""
-        rows: QuerySet[HandOver] = super().get_queryset(request)
+        rows: QuerySet[Backfill] = super().get_queryset(request)
         return rows.select_related("author")
 
     @admin.display(description=gettext_lazy("posts"))
-    def posts(self, job: HandOver) -> int:
+    def posts(self, job: Backfill) -> int:
         """How many posts."""
         return len(job.post_ids)

@@ -14,7 +14,7 @@ from apps.accounts.models import User
 from apps.graph.queries import Relations, exact_relations
 from apps.paging import Cursor, Page
 from apps.posts.models import Attachment, Kind, Post, Visibility
-from apps.posts.queries import Known
+from apps.posts.queries import Preloaded
 from apps.posts.recent import recent_posts
 from apps.tags.names import normal
 from apps.timeline.pipeline.hydrate import hydrate
@@ -26,7 +26,7 @@ _PICTURES = Attachment.objects.filter(post=OuterRef("pk"))
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class ProfileFilter:
     """Which of an author's posts a page is made of."""
 
     replies: bool = True  # to others; a thread of the author's own is none
@@ -42,20 +42,20 @@ class Wanted:
 
 
 def profile_timeline(
-    author: User, viewer_id: int | None, cursor: Cursor, wanted: Wanted
+    author: User, viewer_id: int | None, cursor: Cursor, wanted: ProfileFilter
 ) -> Page[FeedItem]:
     """A page of those of an author's posts and reposts that are wanted; mutes do not apply here."""
-    known: Known = {}
+    preloaded: Preloaded = {}
     source: Source
     replies = wanted.replies
     if wanted.is_narrow:
         source = partial(_chosen_ids, author, viewer_id, wanted)
     elif viewer_id is None:
-        source = partial(_open_ids, author, known, replies=replies)
+        source = partial(_open_ids, author, preloaded, replies=replies)
     else:
         source = partial(profile_ids, author, viewer_id, replies=replies)
     rule = partial(_has_tag, normal(wanted.tag)) if wanted.tag else anything
-    page = fill_page(source, viewer_id=viewer_id, cursor=cursor, rule=rule, known=known)
+    page = fill_page(source, viewer_id=viewer_id, cursor=cursor, rule=rule, preloaded=preloaded)
     if not page.items and author.pk in exact_relations(viewer_id, [author.pk]).severed:
         return Page()  # its cursor would name a post that the viewer may not see
     return page
@@ -74,7 +74,7 @@ def _has_tag(tag: str | None, item: FeedItem, _relations: Relations) -> bool:
 
 
 def _chosen_ids(
-    author: User, viewer_id: int | None, wanted: Wanted, cursor: Cursor, count: int
+    author: User, viewer_id: int | None, wanted: ProfileFilter, cursor: Cursor, count: int
 ) -> list[int]:
     follows = (
         viewer_id is not None and author.pk in exact_relations(viewer_id, [author.pk]).following
@@ -95,14 +95,14 @@ def _chosen_ids(
 
 
 def _open_ids(
-    author: User, known: Known, cursor: Cursor, count: int, *, replies: bool
+    author: User, preloaded: Preloaded, cursor: Cursor, count: int, *, replies: bool
 ) -> list[int]:
     """For visitors: from the author's last two weeks, which bring the contents along, and below them from the outbox.
 
     Members read the outbox at once: it says whether there can be restricted posts for them.
     """
     recent = recent_posts(author, cursor, count, replies=replies)
-    known.update({post.id: post for post in recent.posts})
+    preloaded.update({post.id: post for post in recent.posts})
     ids = [post.id for post in recent.posts]
     rest = recent.rest(cursor, count)
     if rest is None:

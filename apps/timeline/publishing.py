@@ -24,13 +24,15 @@ from apps.timeline.sources import outbox
 
 
 def publish(
-    author: User, draft: Draft, *, idempotency_key: str = "", told_by: Sequence[str] = ()
+    author: User, draft: Draft, *, idempotency_key: str = "", content_digest: Sequence[str] = ()
 ) -> Post:
     """Publish a draft. The same key of the same author gives the post that was made first (`posts.repeats`).
 
     Invalid, NotFound, NotAllowed, TooMany.
     """
-    post = actions.publish_post(author, draft, idempotency_key=idempotency_key, told_by=told_by)
+    post = actions.publish_post(
+        author, draft, idempotency_key=idempotency_key, content_digest=content_digest
+    )
     _show_to_author(post)
     return post
 
@@ -77,13 +79,13 @@ def publish_instead(
     *,
     at: datetime | None = None,
     idempotency_key: str = "",
-    told_by: Sequence[str] = (),
+    content_digest: Sequence[str] = (),
 ) -> Post | ScheduledPost:
     """Publish what became of a post that could not be published, or keep it until its time; the old one is forgotten.
 
     All of it or nothing: what is refused leaves the old one as it was. NotFound, and whatever publishing refuses.
     """
-    once: dict[str, Any] = {"idempotency_key": idempotency_key, "told_by": told_by}
+    once: dict[str, Any] = {"idempotency_key": idempotency_key, "content_digest": content_digest}
     with transaction.atomic():
         scheduled.release_failed(author, number)
         if at is not None:

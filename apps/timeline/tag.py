@@ -12,12 +12,12 @@ from apps.timeline.pipeline.items import FeedItem
 from apps.timeline.pipeline.page import fill_page, not_muted
 from apps.timeline.sources import merge
 
-MOST_NAMES = 4  # more, in each of `any_of`, `all_of`, `none_of`
-MOST_LOOKS = 8  # then a page that nearly everything was left out of ends early
+MAX_NAMES = 4  # more, in each of `any_of`, `all_of`, `none_of`
+MAX_LOOKS = 8  # then a page that nearly everything was left out of ends early
 
 
 @dataclass(frozen=True, slots=True)
-class TagWish:
+class TagQuery:
     """Posts with `name` or one of `any_of`; with each of `all_of`, and none of `none_of`. All are normal names."""
 
     name: str
@@ -32,30 +32,30 @@ class TagWish:
         return not (self.all_of or self.none_of or self.only_media)
 
 
-def tag_timeline(viewer_id: int | None, wish: TagWish, cursor: Cursor) -> Page[FeedItem]:
+def tag_timeline(viewer_id: int | None, parse_query: TagQuery, cursor: Cursor) -> Page[FeedItem]:
     """A page of the posts with a tag. NotFound when one of the names can be no tag's."""
-    tags = [tag_named(name) for name in dict.fromkeys((wish.name, *wish.any_of))]
-    source = partial(_ids, [tag for tag in tags if tag.pk], wish)
+    tags = [tag_named(name) for name in dict.fromkeys((parse_query.name, *parse_query.any_of))]
+    source = partial(_ids, [tag for tag in tags if tag.pk], parse_query)
     return fill_page(source, viewer_id=viewer_id, cursor=cursor, rule=not_muted)
 
 
-def _ids(tags: list[Tag], wish: TagWish, cursor: Cursor, count: int) -> list[int]:
+def _ids(tags: list[Tag], parse_query: TagQuery, cursor: Cursor, count: int) -> list[int]:
     """Up to `count` ids inside the cursor's bounds, in reading order."""
     found: list[int] = []
-    for _look in range(1 if wish.is_plain else MOST_LOOKS):
+    for _look in range(1 if parse_query.is_plain else MAX_LOOKS):
         lists = [public_ids(tag.pk, cursor, count) for tag in tags]
         ids = merge.page(lists, count, ascending=cursor.ascending)
-        found += ids if wish.is_plain else _fitting(wish, ids)
+        found += ids if parse_query.is_plain else _fitting(parse_query, ids)
         if len(ids) < count or len(found) >= count:
             break
         cursor = cursor.beyond(ids[-1])
     return found[:count]
 
 
-def _fitting(wish: TagWish, ids: list[int]) -> list[int]:
-    bear = bearing(ids, [*wish.all_of, *wish.none_of])
-    pictured = _with_pictures(ids) if wish.only_media else set(ids)
-    must, must_not = set(wish.all_of), set(wish.none_of)
+def _fitting(parse_query: TagQuery, ids: list[int]) -> list[int]:
+    bear = bearing(ids, [*parse_query.all_of, *parse_query.none_of])
+    pictured = _with_pictures(ids) if parse_query.only_media else set(ids)
+    must, must_not = set(parse_query.all_of), set(parse_query.none_of)
     return [
         one
         for one in ids

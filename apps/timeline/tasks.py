@@ -16,9 +16,9 @@ SWEEP_SECONDS = 0.5  # of every second: a backlog must not hold a worker
 
 
 @shared_task
-def cut_job(post_id: int) -> None:
+def split_job(post_id: int) -> None:
     """Cut the follower list of a large delivery into chunks, unless somebody else does."""
-    dispatch.run_cuts(limit=1, only=[post_id])
+    dispatch.run_splits(limit=1, only=[post_id])
 
 
 @shared_task
@@ -28,21 +28,21 @@ def deliver_chunk(chunk_id: int) -> None:
 
 
 @shared_task
-def cut_hand_over(hand_over_id: int) -> None:
+def split_backfill(backfill_id: int) -> None:
     """Cut the follower list of a hand-over into chunks, unless somebody else does."""
-    backfill.run_cuts(limit=1, only=[hand_over_id])
+    backfill.run_splits(limit=1, only=[backfill_id])
 
 
 @shared_task
-def deliver_hand_over(chunk_id: int) -> None:
+def deliver_backfill(chunk_id: int) -> None:
     """Deliver one chunk of a hand-over, unless somebody else did."""
     backfill.run_due(limit=1, only=[chunk_id])
 
 
 @shared_task
-def tend_policies() -> None:
+def maintain_policies() -> None:
     """Announce the policies again, and go on with switches that were interrupted."""
-    switch.tend()
+    switch.maintain()
 
 
 @shared_task
@@ -66,10 +66,10 @@ def publish_due() -> None:
 
 
 @shared_task
-def tend_second_level() -> None:
+def maintain_second_level() -> None:
     """Delete what is older than the second level keeps, and move the marks of the replicas, as far as a turn goes."""
     second_level.purge()
-    replica.tend()
+    replica.maintain()
 
 
 @shared_task

@@ -9,7 +9,7 @@ from apps.accounts.models import User
 from apps.errors import NotFound
 from apps.posts.content import PostContent
 from apps.posts.models import Post
-from apps.posts.viewer_context import standing_of
+from apps.posts.viewer_context import viewer_context_of
 from apps.sql import rows_of
 from apps.timeline.pipeline.hydrate import hydrate, hydrated
 from apps.timeline.pipeline.items import FeedItem, ViewerFlags
@@ -86,19 +86,19 @@ def thread(viewer_id: int | None, post_id: int) -> Thread:
     """
     if not is_possible(post_id):
         raise NotFound(_("This post isn't here."))
-    with standing_of(viewer_id) as standing:
+    with viewer_context_of(viewer_id) as viewer_context:
         parents = _parents(post_id)
         above = _ancestor_ids(post_id) if parents.get(post_id, post_id) else []
         below = _in_reading_order(post_id, parents)
-    context = hydrated(standing, [*above, post_id, *below[:MAX_DESCENDANTS]])
-    found = {item.id: item for item in context.items}
+    shown = hydrated(viewer_context, [*above, post_id, *below[:MAX_DESCENDANTS]])
+    found = {item.id: item for item in shown.items}
     if post_id not in found:
         raise NotFound(_("This post isn't here."))
     descendants = [found[one] for one in below[:MAX_DESCENDANTS] if one in found]
     return Thread(
         ancestors=[found.get(one) for one in above],
         focus=found[post_id],
-        descendants=[item for item in descendants if not_muted(item, context.relations)],
+        descendants=[item for item in descendants if not_muted(item, shown.relations)],
         more=len(below) > MAX_DESCENDANTS,
     )
 

@@ -78,7 +78,7 @@ def get_activity(viewer: User, last_id: str | None = None, *, limit: int = 20) -
 
 def may_have_news(viewer: User, place: Place) -> bool:
     """Whether there are candidates for being unread; cheap, and nothing is rebuilt for it."""
-    return bool(newer_count(viewer, place.newest_id, most=1) or _late_ids(viewer, place))
+    return bool(newer_count(viewer, place.newest_id, maximum=1) or _late_ids(viewer, place))
 
 
 def _late_items(viewer: User, place: Place) -> list[FeedItem]:

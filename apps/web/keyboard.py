@@ -64,23 +64,23 @@ def shortcuts_of(viewer: User | None) -> list[Shortcut]:
 
 
 @cache
-def _table(wish: str) -> tuple[Shortcut, ...]:
-    if wish == Keys.OFF:
+def _table(parse_query: str) -> tuple[Shortcut, ...]:
+    if parse_query == Keys.OFF:
         return ()
-    swapped = SWAPPED if wish == Keys.MASTODON else {}
+    swapped = SWAPPED if parse_query == Keys.MASTODON else {}
     return tuple(replace(one, keys=swapped.get(one.act, one.keys)) for one in SHORTCUTS)
 
 
-def wish_of(viewer: User | None) -> tuple[str, str]:
+def action_of(viewer: User | None) -> tuple[str, str]:
     """All that the acts of a viewer's keys depend on: where they are at home, and which table they want."""
     return (viewer.url, viewer.keys) if viewer else ("/login", Keys.ON)
 
 
-def acts(own: str, wish: str) -> dict[str, str]:
+def acts(own: str, parse_query: str) -> dict[str, str]:
     """What each key of a table does for whoever is at home there, for the script."""
     return {
         key: own if one.act == PROFILE else one.act
-        for one in _table(wish)
+        for one in _table(parse_query)
         for key in one.keys
         if one.act
     }

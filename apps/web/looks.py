@@ -5,7 +5,7 @@ from typing import NamedTuple
 from apps.accounts.models import User
 
 
-class Looks(NamedTuple):
+class Appearance(NamedTuple):
     """What pages show of an account, and nothing else of it."""
 
     handle: str
@@ -14,6 +14,6 @@ class Looks(NamedTuple):
     avatar_url: str
 
     @classmethod
-    def of(cls, user: User) -> "Looks":
+    def of(cls, user: User) -> "Appearance":
         """How an account looks now."""
         return cls(user.handle, user.name, user.url, user.avatar_url)

@@ -21,7 +21,7 @@ from apps.engagement.queries import PollResult
 from apps.posts.content import PostContent
 from apps.posts.queries import Counts
 from apps.timeline.pipeline.items import FeedItem, ViewerFlags
-from apps.web.looks import Looks
+from apps.web.looks import Appearance
 
 MAX_CARDS = 4096  # of about 4 KB
 NEAR = 3  # from this place in a feed on, pictures are loaded when they come into view
@@ -32,7 +32,7 @@ class QuotedPost(NamedTuple):
     """What a card shows of the post that its post quotes."""
 
     post: PostContent
-    author: Looks
+    author: Appearance
     url: str
 
 
@@ -40,7 +40,7 @@ class ShownPost(NamedTuple):
     """What a card shows of its post: the facts of a `FeedItem` under the same names."""
 
     post: PostContent
-    author: Looks
+    author: Appearance
     url: str
     counts: Counts
     flags: ViewerFlags
@@ -75,7 +75,7 @@ class PostCard(NamedTuple):
 
     anchor: str  # the id of the item in the feed; for a repost not that of the post
     shown: ShownPost
-    reposter: Looks | None
+    reposter: Appearance | None
     is_own_repost: bool
     is_member: bool
     language: str | None
@@ -109,7 +109,7 @@ def card_of(item: FeedItem, viewer: Viewer, place: int = NEAR) -> PostCard:
     return PostCard(
         anchor=str(item.id),
         shown=_shown_post(shown),
-        reposter=Looks.of(item.author) if item.is_repost else None,
+        reposter=Appearance.of(item.author) if item.is_repost else None,
         is_own_repost=item.is_repost and item.flags.own,
         is_member=viewer.is_member,
         language=viewer.language,
@@ -132,14 +132,16 @@ def _shown_post(item: FeedItem) -> ShownPost:
     reads = counts.reads if item.flags.own else 0  # nobody else is told
     return ShownPost(
         post=item.post,
-        author=Looks.of(item.author),
+        author=Appearance.of(item.author),
         url=item.url,
         counts=Counts(counts.replies, counts.reposts, counts.likes, reads=reads),
         flags=item.flags,
         reply_to_handle=item.reply_to_handle,
         circle_name=item.circle_name,
         warnings=item.warnings,
-        quoted=QuotedPost(quoted.post, Looks.of(quoted.author), quoted.url) if quoted else None,
+        quoted=QuotedPost(quoted.post, Appearance.of(quoted.author), quoted.url)
+        if quoted
+        else None,
         lost_quote=item.lost_quote,
         poll=item.poll,
         poll_is_over=item.poll_is_over,

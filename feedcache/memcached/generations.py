@@ -21,11 +21,11 @@ return new
 """
 
 
-class _Quiet:
+class _Unreachable:
     until = 0.0
 
 
-_quiet = _Quiet()
+_quiet = _Unreachable()
 
 
 def raise_lowest(node: str, *, at_least: int, by: Redis | None = None) -> int | None:

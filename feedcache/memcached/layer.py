@@ -11,7 +11,7 @@ from functools import partial
 
 from feedcache import stats
 from feedcache.connections import memcached_timeout
-from feedcache.memcached.node import Build, Flight, MemcachedNode, Place
+from feedcache.memcached.node import Build, MemcachedNode, PendingRequest, Place
 from feedcache.memcached.protocol import (
     MAX_TTL_SECONDS,
     Answer,
@@ -38,7 +38,7 @@ class Reading:
     items: dict[bytes, Item] = field(default_factory=dict)
     nodes: dict[MemcachedNode, int] = field(default_factory=dict)
 
-    def take(self, flight: Flight, answer: Answer) -> None:
+    def take(self, flight: PendingRequest, answer: Answer) -> None:
         """Add what one node answered."""
         self.nodes[flight.node] = flight.generation
         cut = len(flight.node.head(flight.generation)) + 1
@@ -86,7 +86,7 @@ class Layer:
         flights, errors = [], 0
         for slot, part in self.by_slot(keys):
             build = _ask(slot.node, part)
-            flight = slot.node.depart(build) if slot.is_read else None
+            flight = slot.node.send(build) if slot.is_read else None
             if flight is None:
                 errors += len(part)
             else:
@@ -94,7 +94,7 @@ class Layer:
         return partial(self._land, flights, len(keys), errors)
 
     def _land(
-        self, flights: Sequence[tuple[Flight, list[bytes]]], asked: int, errors: int
+        self, flights: Sequence[tuple[PendingRequest, list[bytes]]], asked: int, errors: int
     ) -> Reading:
         reading = Reading()
         for flight, part, answer in _landed(flights):
@@ -111,7 +111,7 @@ class Layer:
         flights = []
         for slot, part in self.by_slot(items):
             build = _stores(slot.node, verb, [(key, items[key]) for key in part], ttl_seconds)
-            flight = slot.node.depart(build, lines=len(part), is_repeatable=verb != b"cas")
+            flight = slot.node.send(build, lines=len(part), is_repeatable=verb != b"cas")
             if flight is None:
                 slot.node.miss_write()
             else:
@@ -150,7 +150,7 @@ class Layer:
         leases, flights = Leases(), []
         for slot, part in self.by_slot(keys):
             build = _lease(slot.node, part)
-            flight = slot.node.depart(build, lines=len(part)) if slot.is_read else None
+            flight = slot.node.send(build, lines=len(part)) if slot.is_read else None
             if flight is not None:
                 flights.append((flight, part))
         for flight, part, answer in _landed(flights):
@@ -175,7 +175,7 @@ def set_everywhere(what: Sequence[tuple[Layer, Items, int]]) -> None:
     for layer, items, ttl_seconds in what:
         for slot, part in layer.by_slot(items):
             build = _sets(slot.node, [(key, items[key]) for key in part], ttl_seconds)
-            flight = slot.node.depart(build)
+            flight = slot.node.send(build)
             if flight is None:
                 slot.node.miss_write()
             else:
@@ -193,7 +193,7 @@ class Leases:
     lost: set[bytes] = field(default_factory=set)
     reading: Reading = field(default_factory=Reading)
 
-    def take(self, flight: Flight, keys: Sequence[bytes], answer: Answer) -> None:
+    def take(self, flight: PendingRequest, keys: Sequence[bytes], answer: Answer) -> None:
         """Add what one node answered."""
         for key, line in zip(keys, answer.lines, strict=True):
             (self.won if line == b"STORED" else self.lost).add(key)
@@ -221,14 +221,14 @@ def bounded(ttl_seconds: int) -> int:
 
 
 def _landed(
-    flights: Sequence[tuple[Flight, list[bytes]]],
-) -> Iterator[tuple[Flight, list[bytes], Answer | None]]:
+    flights: Sequence[tuple[PendingRequest, list[bytes]]],
+) -> Iterator[tuple[PendingRequest, list[bytes], Answer | None]]:
     """The answers to requests that are all under way; together they cost one time-out at most."""
     left, deadline = list(flights), time.monotonic() + memcached_timeout()
     try:
         while left:
             flight, part = left.pop(0)
-            yield flight, part, flight.land(deadline)
+            yield flight, part, flight.collect(deadline)
     finally:  # something went wrong in between: what nobody will read must not be read by the next user
         for flight, _part in left:
             flight.node.discard(flight.connection)

@@ -28,7 +28,7 @@ from feedcache.connections import (
     memcached_timeout,
 )
 from feedcache.memcached import generations
-from feedcache.memcached.node_health import Suspicion
+from feedcache.memcached.node_health import NodeHealth
 from feedcache.memcached.protocol import (
     Answer,
     Incomplete,
@@ -45,7 +45,7 @@ logger = logging.getLogger(__name__)
 
 Place = tuple[str, int]  # address, and the generation its place has in the topology
 
-LEAST_SECONDS = (
+MIN_SECONDS = (
     0.002  # what a node may still take after its time is over, having waited for another one
 )
 TRIES = 3
@@ -55,7 +55,7 @@ Build = Callable[[bytes], bytes]
 
 
 @dataclass(slots=True)
-class Flight:
+class PendingRequest:
     """A request on its way to a node. `lines`: how many stores it has, each of which is answered by a line."""
 
     node: "MemcachedNode"
@@ -65,7 +65,7 @@ class Flight:
     connection: Connection
     is_repeatable: bool = field(kw_only=True)
 
-    def land(self, deadline: float) -> Answer | None:
+    def collect(self, deadline: float) -> Answer | None:
         """The answer; None when the node failed or may not be used. Repeated when the generation was another."""
         answer = self.receive(deadline)
         for _ in range(TRIES):
@@ -97,7 +97,7 @@ class Flight:
         return answer
 
     def _repeat(self) -> Answer | None:
-        again = self.node.depart(self.build, lines=self.lines, is_repeatable=self.is_repeatable)
+        again = self.node.send(self.build, lines=self.lines, is_repeatable=self.is_repeatable)
         if again is None:
             return None
         self.generation, self.connection = again.generation, again.connection
@@ -106,7 +106,7 @@ class Flight:
     def _read(self, deadline: float) -> Answer:
         data = bytearray()  # grows in place: a thousand vectors come in many pieces
         while True:
-            left = max(deadline - time.monotonic(), LEAST_SECONDS)
+            left = max(deadline - time.monotonic(), MIN_SECONDS)
             data += self.connection.receive(seconds=left)
             if data.endswith(b"\r\n"):
                 try:
@@ -130,7 +130,7 @@ class MemcachedNode:
         self.place: Place = (url, placed)
         self.name = f"{url} {placed}"
         self.stamp_key = b"%s%d.stamp" % (key_prefix(), placed)
-        self.suspicion = Suspicion(self.name)
+        self.suspicion = NodeHealth(self.name)
         self._head = b"%s%d." % (key_prefix(), placed)
         self._connections = memcached_connections(url)
         self._breaker = Breaker()
@@ -162,7 +162,9 @@ class MemcachedNode:
 
     # -- requests --------------------------------------------------------------------------------
 
-    def depart(self, build: Build, *, lines: int = 0, is_repeatable: bool = True) -> Flight | None:
+    def send(
+        self, build: Build, *, lines: int = 0, is_repeatable: bool = True
+    ) -> PendingRequest | None:
         """Send a request under the current generation; None when the node may not be used."""
         generation = self.current()
         if generation is None:
@@ -177,9 +179,10 @@ class MemcachedNode:
 
     def ping(self) -> bool:
         """Whether it answers now."""
-        flight = self.depart(self._just_ask)
+        flight = self.send(self._just_ask)
         return (
-            flight is not None and flight.land(time.monotonic() + memcached_timeout()) is not None
+            flight is not None
+            and flight.collect(time.monotonic() + memcached_timeout()) is not None
         )
 
     def is_current(self, answer: Answer, generation: int) -> bool:
@@ -240,11 +243,13 @@ class MemcachedNode:
 
     def _send(
         self, build: Build, generation: int, *, lines: int, is_repeatable: bool
-    ) -> Flight | None:
+    ) -> PendingRequest | None:
         connection = self._connected(build(self.head(generation)))
         if connection is None:
             return None
-        return Flight(self, build, lines, generation, connection, is_repeatable=is_repeatable)
+        return PendingRequest(
+            self, build, lines, generation, connection, is_repeatable=is_repeatable
+        )
 
     def _connected(self, request: bytes) -> Connection | None:
         """A connection on which a request was sent; tried again while only a pooled one is broken."""

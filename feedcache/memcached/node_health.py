@@ -9,7 +9,7 @@ from feedcache.memcached import generations
 ANNOUNCE_SECONDS = 0.5  # how often at most one process announces one node
 
 
-class Suspicion:
+class NodeHealth:
     """What this process knows of the generations of one node, and of the writes the node missed."""
 
     def __init__(self, name: str) -> None:

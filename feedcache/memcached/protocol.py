@@ -47,7 +47,7 @@ def flags_of(kind: Kind, ends: int) -> int:
     return max(ends - _ERA, 0) << 2 | kind
 
 
-class Incomplete(Exception):  # noqa: N818 -- a state of affairs, not an error
+class Incomplete(Exception):
     """The answer goes on."""
 
 

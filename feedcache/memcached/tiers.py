@@ -65,12 +65,12 @@ class TieredCache:
         ways = self._ways(group)
         first = ways[0].ask(read.names.keys()) if ways and read.names else None
 
-        def land() -> Read:
+        def collect() -> Read:
             if first is not None:
                 self._descend(read, read.names.keys(), ways, first)
             return read
 
-        return land
+        return collect
 
     def read_below(self, read: Read, refused: Collection[bytes]) -> None:
         """Ask for some keys again, below the layers whose answers are of no use."""
@@ -151,7 +151,7 @@ class TieredCache:
 
         What is stored is a tombstone: for its short life nobody can refill what was read before.
         """
-        return self._writes.bury(named(keys))
+        return self._writes.mark_deleted(named(keys))
 
     def gets(self, key: str) -> tuple[bytes, Token] | None:
         """A value and the token to replace it, from Main, from Backup only while Main fails; None when there is none."""

@@ -18,7 +18,7 @@ class Writes:
         self._backup = backup
         self._groups = groups
 
-    def bury(self, keys: Collection[bytes]) -> bool:
+    def mark_deleted(self, keys: Collection[bytes]) -> bool:
         """Put tombstones; whether each is in Main or Backup."""
         return self.store(dict.fromkeys(keys, _tombstone()), ttl_seconds=TOMBSTONE_SECONDS)
 

@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable
 
 FIRST_PAUSE_SECONDS = 0.5
-LONGEST_PAUSE_SECONDS = 4.0
+MAX_PAUSE_SECONDS = 4.0
 
 
 class Breaker:
@@ -53,5 +53,5 @@ class Breaker:
             return was_closed
 
     def _pause(self) -> float:
-        longest = LONGEST_PAUSE_SECONDS if self._longest is None else self._longest
+        longest = MAX_PAUSE_SECONDS if self._longest is None else self._longest
         return min(FIRST_PAUSE_SECONDS * 2.0 ** min(self._failures - 1, 8), longest)

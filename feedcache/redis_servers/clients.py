@@ -188,9 +188,9 @@ def _digest_of(source: str) -> str:
 def trip(client: redis.Redis, commands: Sequence[Command]) -> list[Any]:
     """The answers to commands sent together, in one round trip per server. RedisError when one of them failed; the others
     may have been carried out."""
-    departure = Departure(client, commands)
+    departure = PendingCommands(client, commands)
     try:
-        return unless_refused(departure.land())
+        return unless_refused(departure.collect())
     finally:
         departure.discard()
 
@@ -216,7 +216,7 @@ def _with_scripts(
     return answers
 
 
-class Departure:
+class PendingCommands:
     """Commands that were sent to a server now, and are answered later, so that several servers can work at the same time.
 
     Whoever made one lets it land and discards it in the end. A cluster is asked when its answers are waited for.
@@ -240,7 +240,7 @@ class Departure:
             self._error = error
             self.discard()
 
-    def land(self) -> list[Any]:
+    def collect(self) -> list[Any]:
         """The answers in order, refusals as errors among them. RedisError when the server does not answer."""
         if isinstance(self._error, redis.TimeoutError):
             raise self._error

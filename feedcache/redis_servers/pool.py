@@ -11,7 +11,7 @@ from redis._parsers.hiredis import NOT_ENOUGH_DATA
 
 from feedcache.redis_servers.breaker import Breaker
 
-LONGEST_PAUSE_SECONDS = 1.0
+MAX_PAUSE_SECONDS = 1.0
 
 
 class _Watched:
@@ -151,7 +151,7 @@ class RedisConnections(redis.BlockingConnectionPool):
     def __init__(self, *args: Any, **options: Any) -> None:
         options["queue_class"] = _Idle
         super().__init__(*args, **options)  # type: ignore[no-untyped-call]  # the library has no types here
-        self.breaker = Breaker(longest=LONGEST_PAUSE_SECONDS)
+        self.breaker = Breaker(longest=MAX_PAUSE_SECONDS)
         self.connection_class = type("Watched", (_Watched, self.connection_class), {})
 
     def get_connection(self, *_args: Any, **_options: Any) -> Any:

@@ -11,10 +11,10 @@ from typing import Any
 
 from feedcache.connections import RedisError, timelines
 from feedcache.ids import MAX_ID
-from feedcache.structures.home_window import Windows
+from feedcache.structures.home_window import HomeWindows
 
 
-def late_arrivals(kinds: tuple[Windows, ...], reader_id: int, *, since_ms: int) -> list[int]:
+def late_arrivals(kinds: tuple[HomeWindows, ...], reader_id: int, *, since_ms: int) -> list[int]:
     """The ids that came late to a reader's windows after a moment (Unix milliseconds), newest first; [] without Redis."""
     pipeline: Any = timelines().pipeline(transaction=False)
     for windows in kinds:

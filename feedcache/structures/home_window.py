@@ -41,7 +41,7 @@ class WindowRange:
 
 
 @dataclass(frozen=True, slots=True)
-class Windows:
+class HomeWindows:
     """The windows of one kind, e.g. all home timelines."""
 
     prefix: str
@@ -55,7 +55,7 @@ class Windows:
         generation = self.generation()
         return f"{self.prefix}.{generation}" if generation else self.prefix
 
-    def of(self, generation: int) -> "Windows":
+    def of(self, generation: int) -> "HomeWindows":
         """The windows of one generation, whatever the present one is."""
         return replace(self, generation=lambda: generation)
 
@@ -247,7 +247,7 @@ def at_one_moment(commands: Sequence[Command]) -> list[Any]:
     return unless_refused(trip(timelines(), [("MULTI",), *commands, ("EXEC",)])[-1])
 
 
-def bury(post_id: int) -> None:
+def mark_deleted(post_id: int) -> None:
     """Leave a tombstone, so that a delivery of the post that is still under way comes to nothing."""
     timelines().set(_tombstone(post_id), 1, ex=TOMBSTONE_TTL_SECONDS)
 
@@ -274,7 +274,7 @@ def _id(member: bytes) -> int:
 
 
 def range_of(answers: Sequence[Any], *, oldest: int, count: int) -> WindowRange | None:
-    """What the answers to `Windows.ask` say; None for no window and for garbage, which the rebuild writes over."""
+    """What the answers to `HomeWindows.ask` say; None for no window and for garbage, which the rebuild writes over."""
     exists, members = answers
     ids = _ids(members)
     if not exists or ids is None:
@@ -286,7 +286,7 @@ def range_of(answers: Sequence[Any], *, oldest: int, count: int) -> WindowRange 
 
 
 def range_up_of(answers: Sequence[Any], *, oldest: int) -> WindowRange | None:
-    """What the answers to `Windows.ask_up` say; None for no window and for garbage."""
+    """What the answers to `HomeWindows.ask_up` say; None for no window and for garbage."""
     exists, members, last = answers
     ids, lowest = _ids(members), _ids(last)
     if not exists or ids is None or lowest is None:

@@ -26,7 +26,7 @@ end
 """
 
 # What came late (`arrivals`): the member by the time at which it came, strictly increasing.
-LATE_MOST = 100
+MAX_LATE = 100
 LATE_TTL_SECONDS = 3 * 24 * 3600
 _NOTE = f"""
 local function note(live, member)
@@ -36,7 +36,7 @@ local function note(live, member)
   local now = redis.call('TIME')
   local at = math.max(now[1] * 1000 + math.floor(now[2] / 1000), (newest[2] or 0) + 1)
   redis.call('ZADD', key, 'NX', string.format('%d', at), member)
-  redis.call('ZREMRANGEBYRANK', key, 0, -{LATE_MOST + 1})
+  redis.call('ZREMRANGEBYRANK', key, 0, -{MAX_LATE + 1})
   redis.call('EXPIRE', key, {LATE_TTL_SECONDS})
 end
 """

@@ -19,7 +19,7 @@ from zlib import crc32
 
 import numpy as np
 
-from feedcache.batch import Later, Together
+from feedcache.batch import Batch, Later
 from feedcache.connections import Redis, ResponseError, graph, graph_replicas, script
 from feedcache.redis_servers.clients import Command
 from feedcache.replicas import read_graph
@@ -28,7 +28,9 @@ from feedcache.structures.restore_payload import INTSET, dump
 
 logger = logging.getLogger(__name__)
 
-MOST = 60_000  # members of a set: an intset may have 65,536 (set-max-intset-entries), and it grows
+MAX_MEMBERS = (
+    60_000  # members of a set: an intset may have 65,536 (set-max-intset-entries), and it grows
+)
 CHUNK = 1000  # members in one SADD: 0.2 ms of the server
 REDIS_DEFAULT_INTSET = 512
 
@@ -63,7 +65,7 @@ class Change(NamedTuple):
     added: bool
 
 
-class Fenced(NamedTuple):
+class RevisionChecked(NamedTuple):
     """One set of one owner, as of a revision."""
 
     key: str
@@ -80,7 +82,7 @@ class LongSets:
     prefix: str
     names: tuple[str, ...]
     ttl_seconds: int
-    most: int = MOST
+    maximum: int = MAX_MEMBERS
 
     def contained(
         self, owner_id: int, revision: int, ids: Collection[int]
@@ -97,7 +99,7 @@ class LongSets:
         )
 
     def ask(
-        self, trip: Together, owner_id: int, revision: int, ids: Collection[int], *, stage: str = ""
+        self, trip: Batch, owner_id: int, revision: int, ids: Collection[int], *, stage: str = ""
     ) -> Later[dict[str, set[int] | None] | None]:
         """The same as a part of a trip; where there are replicas, after it."""
         asked = list(ids)
@@ -167,7 +169,7 @@ class LongSets:
             for change in changes
         }
         keys: list[str] = []
-        arguments: list[int | str] = [_TOO_MANY, self.most + 1]
+        arguments: list[int | str] = [_TOO_MANY, self.maximum + 1]
         for name in self.names:
             key = self.key(owner_id, name)
             keys.append(key)
@@ -176,21 +178,21 @@ class LongSets:
         moved: int = script(graph(), _CHANGE)(keys=keys, args=arguments)
         return moved
 
-    def fenced(self, owner_id: int, revision: int, name: str) -> Fenced:
+    def fenced(self, owner_id: int, revision: int, name: str) -> RevisionChecked:
         """A set to compute with."""
-        return Fenced(self.key(owner_id, name), revision)
+        return RevisionChecked(self.key(owner_id, name), revision)
 
     def key(self, owner_id: int, name: str) -> str:
         """All sets of one owner share a hash tag: in a Redis Cluster they live on one node."""
         return f"{self.prefix}:{{{owner_id}}}:{name}"
 
     def _members(self, key: str, revision: int, ids: Collection[int]) -> "np.ndarray[Any, Any]":
-        inside = [_TOO_MANY] if len(ids) > self.most else list(ids)
+        inside = [_TOO_MANY] if len(ids) > self.maximum else list(ids)
         return np.unique(np.array([_fence(key, revision), *inside], dtype=np.int64))
 
 
 def common(
-    one: Fenced, others: Sequence[Fenced], *, limit: int
+    one: RevisionChecked, others: Sequence[RevisionChecked], *, limit: int
 ) -> list[list[int] | int | None] | None:
     """What a set has in common with each of the others, computed by the server, which walks through the smaller one.
 
@@ -210,11 +212,15 @@ def common(
     return found
 
 
-def _together(one: Fenced, others: Sequence[Fenced], *, limit: int = 0) -> list[Any] | None:
+def _together(
+    one: RevisionChecked, others: Sequence[RevisionChecked], *, limit: int = 0
+) -> list[Any] | None:
     return read_graph(lambda client: _asked(client, one, others, limit=limit))
 
 
-def _asked(client: Redis, one: Fenced, others: Sequence[Fenced], *, limit: int) -> list[Any] | None:
+def _asked(
+    client: Redis, one: RevisionChecked, others: Sequence[RevisionChecked], *, limit: int
+) -> list[Any] | None:
     pipeline = client.pipeline(transaction=True)  # the fences and the sets as of one moment
     for each in (one, *others):
         pipeline.smismember(each.key, [_fence(each.key, each.revision), _TOO_MANY])

@@ -12,8 +12,8 @@ from heapq import merge as merge_sorted
 from feedcache.connections import RedisError
 from feedcache.ids import MAX_ID
 from feedcache.structures.home_window import (
+    HomeWindows,
     WindowRange,
-    Windows,
     at_one_moment,
     range_of,
     range_up_of,
@@ -30,7 +30,7 @@ class Merged:
 
 
 @dataclass(frozen=True, slots=True)
-class Together:
+class Batch:
     """What several windows know of a range, None for one that is missing, and what a key beside them holds.
 
     Without an answer from Redis there is neither, and `answered` is False.
@@ -41,15 +41,15 @@ class Together:
     answered: bool = True
 
 
-def read_together(
-    kinds: Sequence[Windows],
+def merge_windows(
+    kinds: Sequence[HomeWindows],
     reader_id: int,
     *,
     newest: int | None,
     oldest: int,
     count: int,
     beside: str,
-) -> Together:
+) -> Batch:
     """The same range of several windows of one reader, as `Windows.read`, at one moment and in one round trip.
 
     The key `beside` them is read first: in a cluster, where there are no transactions, it is rather older than newer.
@@ -59,20 +59,20 @@ def read_together(
         with stage("inbox"), stage("windows"):
             first, *answers = at_one_moment([("GET", beside), *asked])
     except RedisError:
-        return Together([None] * len(kinds), answered=False)
+        return Batch([None] * len(kinds), answered=False)
     pairs = zip(answers[::2], answers[1::2], strict=True)
-    return Together([range_of(pair, oldest=oldest, count=count) for pair in pairs], first)
+    return Batch([range_of(pair, oldest=oldest, count=count) for pair in pairs], first)
 
 
-def read_up_together(
-    kinds: Sequence[Windows],
+def merge_windows_up(
+    kinds: Sequence[HomeWindows],
     reader_id: int,
     *,
     oldest: int,
     newest: int | None,
     count: int,
     beside: str,
-) -> Together:
+) -> Batch:
     """The same range of several windows of one reader, as `Windows.read_up`, in one round trip."""
     asked = [
         one
@@ -83,9 +83,9 @@ def read_up_together(
         with stage("inbox"), stage("windows"):
             first, *answers = at_one_moment([("GET", beside), *asked])
     except RedisError:
-        return Together([None] * len(kinds), answered=False)
+        return Batch([None] * len(kinds), answered=False)
     triples = zip(answers[::3], answers[1::3], answers[2::3], strict=True)
-    return Together([range_up_of(triple, oldest=oldest) for triple in triples], first)
+    return Batch([range_up_of(triple, oldest=oldest) for triple in triples], first)
 
 
 def merged_down(parts: Sequence[WindowRange], *, newest: int | None, count: int) -> Merged:

@@ -4,7 +4,7 @@
 
 A bucket is complete or it is not there: an empty one says that the week was quiet. `~` is the owner's revision from
 which it was made; a reader who knows a newer one takes it for a miss. A bucket dies a week after it was last written.
-A week of more than `most_values` or `most_bytes` is not kept (source 004 expects 100 posts and 100 KB): a mark stands
+A week of more than `max_values` or `max_bytes` is not kept (source 004 expects 100 posts and 100 KB): a mark stands
 in its place for an hour, so that nobody builds it in vain.
 
 Who builds a bucket holds the owner's lock. A change takes the lock away, so what was read before it is never stored.
@@ -141,8 +141,8 @@ class WeekBuckets:
     prefix: str
     channel: str
     ttl_seconds: int = WEEK_SECONDS
-    most_values: int = 500
-    most_bytes: int = 1_000_000
+    max_values: int = 500
+    max_bytes: int = 1_000_000
 
     def read(self, owner_id: int, weeks: Sequence[Week]) -> list[Bucket | None]:
         """The buckets of some weeks, None for each that is missing or garbage. RedisError is the caller's."""
@@ -165,7 +165,7 @@ class WeekBuckets:
         What is too large is replaced by its mark.
         """
         size = sum(map(len, bucket.values.values()))
-        kept = bucket.is_kept and len(bucket.values) <= self.most_values and size <= self.most_bytes
+        kept = bucket.is_kept and len(bucket.values) <= self.max_values and size <= self.max_bytes
         fields: list[Any] = [REVISION, TOO_LARGE]
         if kept:
             fields = [REVISION, bucket.revision, SIZE, size]
@@ -188,7 +188,7 @@ class WeekBuckets:
         own = self._key(owner_id, Week.of_id(change.post_id))
         args = [
             change.old, change.new, change.post_id, names.index(own) + 1 if own in names else 0, change.value,
-            self.ttl_seconds, self.most_values, self.most_bytes, TOO_LARGE_TTL_SECONDS, self.channel, owner_id,
+            self.ttl_seconds, self.max_values, self.max_bytes, TOO_LARGE_TTL_SECONDS, self.channel, owner_id,
         ]  # fmt: skip
         _run(_CHANGE, [self._lock(owner_id), *names], args)
 
@@ -219,7 +219,7 @@ class WeekBuckets:
     ) -> bool:
         """Add the further pages of a bucket; whether its revision stayed the same meanwhile."""
         client: Any = timelines()
-        while cursor and len(fields) <= self.most_values + len((REVISION, SIZE)):
+        while cursor and len(fields) <= self.max_values + len((REVISION, SIZE)):
             cursor, page = client.hscan(key, cursor, count=PAGE)
             fields |= page
         return revision is not None and revision == client.hget(key, "~")
@@ -229,7 +229,7 @@ class WeekBuckets:
         if revision == TOO_LARGE:
             return Bucket(is_kept=False)
         values = {int(name): value for name, value in fields.items() if _ID.fullmatch(name)}
-        if not revision.isdigit() or len(values) > self.most_values:
+        if not revision.isdigit() or len(values) > self.max_values:
             return None
         return Bucket(int(revision), values)
 

@@ -7,21 +7,21 @@ from django.utils.cache import patch_vary_headers
 from django.utils.deprecation import MiddlewareMixin
 from django.utils.translation import gettext as _
 
-from apps.errors import Refusal
-from feedsite.errors import FOR_PROGRAMS, error_page, refusal_response
+from apps.errors import DomainError
+from feedsite.errors import FOR_PROGRAMS, error_page, error_response
 
 PROBLEM, JSON = "application/problem+json", "application/json"
 REFUSED = 400
 
 
-class RefusalMiddleware(MiddlewareMixin):
+class ErrorTypeMiddleware(MiddlewareMixin):
     """Turns a refusal that a view let through into its answer."""
 
     def process_exception(
         self, request: HttpRequest, exception: Exception
     ) -> HttpResponseBase | None:
         """Refusals only; anything else is a failure of ours."""
-        return refusal_response(request, exception) if isinstance(exception, Refusal) else None
+        return error_response(request, exception) if isinstance(exception, DomainError) else None
 
     def process_response(
         self, request: HttpRequest, response: HttpResponseBase

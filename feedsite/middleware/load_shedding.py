@@ -12,8 +12,8 @@ from django.http import HttpRequest, HttpResponseBase
 from django.utils.translation import gettext_lazy as _
 
 from apps.errors import Unavailable
-from feedsite.errors import refusal_response
-from feedsite.server.bodies import refusal_of
+from feedsite.errors import error_response
+from feedsite.server.bodies import error_of
 
 RETRY_AFTER_SECONDS = 1
 NEVER_REFUSED = ("/healthz/",)
@@ -24,17 +24,17 @@ class LoadSheddingMiddleware:
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         self._get_response = get_response
-        self._seats = threading.BoundedSemaphore(settings.WEB_SEATS)
+        self._seats = threading.BoundedSemaphore(settings.WEB_CONCURRENCY)
         self._queue = threading.BoundedSemaphore(settings.WEB_QUEUE)
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         """Serve the request, or refuse it at once."""
         if request.path.startswith(NEVER_REFUSED):
             return self._get_response(request)
-        if (refusal := refusal_of(request)) is not None:
-            return refusal_response(request, refusal)
+        if (refusal := error_of(request)) is not None:
+            return error_response(request, refusal)
         if not self._acquire_seat():
-            return refusal_response(request, too_busy())
+            return error_response(request, too_busy())
         try:
             return self._get_response(request)
         finally:

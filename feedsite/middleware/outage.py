@@ -16,7 +16,7 @@ from django.utils.translation import gettext as _
 
 from apps.errors import Unavailable
 from feedcache.redis_servers.breaker import Breaker
-from feedsite.errors import refusal_response
+from feedsite.errors import error_response
 from feedsite.middleware.stale_pages import StalePages
 
 logger = logging.getLogger(__name__)
@@ -61,11 +61,11 @@ class OutageMiddleware:
         if not _is_of_the_server(exception):
             return None
         setattr(request, ERROR, exception)
-        return refusal_response(request, _unavailable())
+        return error_response(request, _unavailable())
 
     def _do_without(self, request: HttpRequest) -> HttpResponseBase:
         page = self._stale_pages.find(request, answered_at=self._answered_at)
-        return page or refusal_response(request, _unavailable())
+        return page or error_response(request, _unavailable())
 
 
 def is_away(error: BaseException) -> bool:

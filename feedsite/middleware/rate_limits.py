@@ -21,7 +21,7 @@ from apps.http.requests import client_address
 from apps.oauth.queries import Bearer
 from apps.throttling import rate_limit, require_allowed
 from feedcache.rate_limit import RateLimitResult, count_each
-from feedsite.errors import refusal_response
+from feedsite.errors import error_response
 
 API = "/api/"
 RESULT = (
@@ -54,7 +54,7 @@ class RateLimitMiddleware:
             try:
                 require_allowed([_count(request, "api_address", client_address(request))])
             except TooMany as refusal:
-                response = refusal_response(request, refusal)
+                response = error_response(request, refusal)
         name, result = getattr(request, RESULT)
         reset = timezone.now() + timedelta(seconds=result.resets_in)
         response.headers["X-RateLimit-Limit"] = str(settings.RATE_LIMITS[name][0])

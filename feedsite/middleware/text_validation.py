@@ -11,7 +11,7 @@ from urllib.parse import unquote_to_bytes
 from django.http import HttpRequest, HttpResponseBase
 
 from apps.errors import BadRequest
-from feedsite.errors import FOR_PROGRAMS, refusal_response
+from feedsite.errors import FOR_PROGRAMS, error_response
 
 MAX_QUERY_CHARACTERS = 8192
 _has_bad_character = re.compile("[\x00\ud800-\udfff]").search
@@ -31,7 +31,7 @@ class TextValidationMiddleware:
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         """Answer 400 for malformed text, else go on."""
         if _address_is_malformed(request) or is_malformed(request.COOKIES.values()):
-            return refusal_response(
+            return error_response(
                 request, BadRequest("The address contains characters that are not text.")
             )
         return self._get_response(request)
@@ -46,7 +46,7 @@ class TextValidationMiddleware:
             )  # `feedsite.formdata` reads and checks those
             and is_malformed(_form_texts(request))
         ):
-            return refusal_response(
+            return error_response(
                 request, BadRequest("The form contains characters that are not text.")
             )
         return None

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from django.http import HttpRequest, HttpResponseBase, HttpResponsePermanentRedirect
 
-KEPT = ("/admin/", "/static/", "/media/")
+WITH_SLASH = ("/admin/", "/static/", "/media/")
 FOR_PROGRAMS = ("/api/", "/oauth/", "/.well-known/", "/nodeinfo/")
 
 
@@ -20,7 +20,7 @@ class TrailingSlashMiddleware:
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         """Redirect pages, rewrite the path of API requests."""
         path = request.path_info
-        if path == "/" or not path.endswith("/") or path.startswith(KEPT):
+        if path == "/" or not path.endswith("/") or path.startswith(WITH_SLASH):
             return self._get_response(request)
         bare = "/" + path.strip("/")
         if path.startswith(FOR_PROGRAMS) or request.method not in {"GET", "HEAD"}:

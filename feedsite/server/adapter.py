@@ -16,7 +16,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import IO, Any, Protocol
 
-from feedsite.server.bodies import NOTHING, REFUSED, TOO_SLOW, Body, announced
+from feedsite.server.bodies import EMPTY_BODY, REFUSED, TOO_SLOW, Body, announced
 
 logger = logging.getLogger(__name__)
 
@@ -69,7 +69,7 @@ class RSGIAdapter:
         body = announced(headers)
         environ = self._base | _environ(scope, headers)
         loop = asyncio.get_running_loop()
-        with io.BytesIO() if body is NOTHING else await _read(proto, body, environ) as stream:
+        with io.BytesIO() if body is EMPTY_BODY else await _read(proto, body, environ) as stream:
             if environ.get(REFUSED) == GONE:
                 return
             environ["wsgi.input"] = stream

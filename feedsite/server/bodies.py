@@ -12,7 +12,7 @@ from django.conf import settings
 from django.http import HttpRequest
 from django.utils.translation import gettext as _
 
-from apps.errors import Refusal
+from apps.errors import DomainError
 
 REFUSED = "feedsite.refused"  # in the environment of a request: the status
 TOO_LARGE, TOO_SLOW, NO_LENGTH = (
@@ -22,7 +22,7 @@ TOO_LARGE, TOO_SLOW, NO_LENGTH = (
 )
 
 
-class BodyRefused(Refusal):
+class BodyRejected(DomainError):
     """The body of the request was not read."""
 
 
@@ -35,7 +35,7 @@ class Body:
     refused: int = 0
 
 
-NOTHING = Body(0)
+EMPTY_BODY = Body(0)
 
 
 def announced(headers: Mapping[str, str]) -> Body:
@@ -47,13 +47,13 @@ def announced(headers: Mapping[str, str]) -> Body:
         return Body(0, refused=NO_LENGTH)
     text = headers.get("content-length", "0")
     if text == "0":
-        return NOTHING
+        return EMPTY_BODY
     if not (text.isascii() and text.isdecimal()):
         return Body(0, refused=HTTPStatus.BAD_REQUEST)
     length = int(text)
     is_upload = headers.get("content-type", "").startswith("multipart/form-data")
-    most = settings.UPLOAD_MAX_BYTES if is_upload else settings.DATA_UPLOAD_MAX_MEMORY_SIZE
-    if length > most:
+    maximum = settings.UPLOAD_MAX_BYTES if is_upload else settings.DATA_UPLOAD_MAX_MEMORY_SIZE
+    if length > maximum:
         return Body(length, refused=TOO_LARGE)
     seconds = settings.BODY_SECONDS
     if (
@@ -63,7 +63,7 @@ def announced(headers: Mapping[str, str]) -> Body:
     return Body(length, seconds)
 
 
-def refusal_of(request: HttpRequest) -> BodyRefused | None:
+def error_of(request: HttpRequest) -> BodyRejected | None:
     """Why the body was not read; None when it was."""
     status = request.META.get(REFUSED)
     if status is None:
@@ -74,6 +74,6 @@ def refusal_of(request: HttpRequest) -> BodyRefused | None:
         NO_LENGTH: ("length_required", _("The request does not say how long it is.")),
     }
     code, text = texts.get(status, ("bad_request", _("The request is broken.")))
-    refusal = BodyRefused(text, code=code)
+    refusal = BodyRejected(text, code=code)
     refusal.status = status
     return refusal

@@ -24,7 +24,7 @@ from apps.accounts.emails import change_email
 from apps.accounts.models import RESERVED_HANDLES, AccessToken, User, UserCounts
 from apps.accounts.queries import user_by_handle, user_of_token
 from apps.errors import Invalid, NotAllowed, NotFound
-from feedcache.batch import Together
+from feedcache.batch import Batch
 from tests.factories import PASSWORD, make_user
 from tests.threads import together
 
@@ -328,7 +328,7 @@ def test_whether_others_ask_before_they_follow_is_told_at_the_next_read(alice, a
 
 
 def load_cards_through_cache(user_id):
-    trip = Together()
+    trip = Batch()
     users = ask_users(trip, [user_id])
     trip.go()
     return users()[user_id]

@@ -93,7 +93,7 @@ def test_search_for_nothing(chief, alice, query):
 
 def test_counting_is_bounded(chief, monkeypatch):
     assert "1 result" in chief.get(USERS).content.decode()
-    monkeypatch.setattr(events_admin, "MOST_COUNTED", 2)
+    monkeypatch.setattr(events_admin, "MAX_COUNTED", 2)
     make_user()
     assert "2 results" in chief.get(USERS).content.decode()
     make_user()

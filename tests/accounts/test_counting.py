@@ -160,7 +160,7 @@ def test_a_loader_leaves_counts_to_the_database_until_they_are_rebuilt(alice, dj
     rebuild_after_commit(USER_COUNTS)
     with django_assert_num_queries(1):
         assert counts(alice) == (0, 0, 9)
-    assert maintenance.tend(USER_COUNTS, seconds=9)
+    assert maintenance.maintain(USER_COUNTS, seconds=9)
     with django_assert_num_queries(0):
         assert counts(alice) == (0, 0, 9)
 
@@ -183,7 +183,7 @@ def test_a_lost_store_rings_now_and_then(alice, monkeypatch):
     counters().flushdb()
     for _ in range(5):
         counts(alice)
-    assert rung == ["apps.accounts.tasks.tend_counts"]
+    assert rung == ["apps.accounts.tasks.maintain_counts"]
 
 
 def test_a_rebuild_in_turns_gives_what_the_table_has(alice, monkeypatch):
@@ -196,5 +196,5 @@ def test_a_rebuild_in_turns_gives_what_the_table_has(alice, monkeypatch):
     while not maintenance.rebuild(USER_COUNTS, seconds=0):
         turns += 1
     assert turns == 4
-    assert building.state(USER_COUNTS.store).is_whole
+    assert building.state(USER_COUNTS.store).is_complete
     assert [counts(user)[2] for user in users] == list(range(10))

@@ -77,7 +77,7 @@ def test_a_server_that_does_not_answer_is_tried_so_often(alice, settings, caplog
 
 def test_a_server_that_hangs_holds_two_workers_at_most(alice):
     for _ in range(3):
-        mail.enqueue(MailKind.PASSWORD_RESET, address="alice@example.org")
+        mail.enqueue_mail(MailKind.PASSWORD_RESET, address="alice@example.org")
     held = Mail.objects.order_by("pk").values_list("pk", flat=True)[:2]
     Mail.objects.filter(pk__in=list(held)).update(
         attempts=1, started_at=timezone.now(), due_at=timezone.now() + timedelta(seconds=30)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from apps.web.keyboard import PROFILE, SHORTCUTS, acts, wish_of
+from apps.web.keyboard import PROFILE, SHORTCUTS, action_of, acts
 
 SCRIPT = (Path(__file__).parents[2] / "static/js/app.js").read_text()
 pytestmark = pytest.mark.django_db
@@ -33,7 +33,7 @@ def test_no_key_has_two_meanings():
 
 def test_where_keys_go_there_are_pages(alice, page_of):
     browser = page_of(alice)
-    for address in filter(lambda act: act.startswith("/"), acts(*wish_of(alice)).values()):
+    for address in filter(lambda act: act.startswith("/"), acts(*action_of(alice)).values()):
         assert browser.get(address).status_code == 200, address
 
 

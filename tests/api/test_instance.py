@@ -34,7 +34,7 @@ def test_newer_clients_find_the_limits(client, settings):
 
 def test_large_tables_are_estimated(client, monkeypatch, django_assert_num_queries):
     make_user()
-    monkeypatch.setattr(instance, "COUNTED_MOST", -1)
+    monkeypatch.setattr(instance, "MAX_COUNTED", -1)
     with django_assert_num_queries(2):
         assert client.get("/api/v1/instance").json()["stats"]["user_count"] >= -1
     with django_assert_num_queries(0):

@@ -54,7 +54,7 @@ GOOD_IDS = 0.7  # of the addresses name something that is there
 
 
 @dataclass
-class Walk:
+class FollowerScan:
     """One walk over the document: who asks, for what, and what came of it."""
 
     token: str
@@ -107,7 +107,9 @@ def walk(alice, bob, settings, tmp_path, request):
         "name": ["river"],
     }  # fmt: skip
     assert all(known.values()), known
-    return Walk(issue_token(alice, name="fuzz"), known, request.config.getoption("--api-seed"))
+    return FollowerScan(
+        issue_token(alice, name="fuzz"), known, request.config.getoption("--api-seed")
+    )
 
 
 def test_every_answer_is_as_the_document_says(walk, request, capsys):

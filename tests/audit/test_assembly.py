@@ -6,7 +6,7 @@ from django.contrib.auth.models import Permission
 from apps.accounts.models import User
 from apps.audit.assembly import assembly
 from apps.audit.checklist import Mark, checklist, post_id_in
-from apps.audit.explain import Way
+from apps.audit.explain import Source
 from apps.filters.actions import FilterChange, KeywordChange, create_filter
 from apps.graph.actions import block_user, follow_user, mute_user
 from apps.paging import Cursor
@@ -45,8 +45,8 @@ def test_what_stayed_and_what_was_dropped_with_reasons(alice, carol, online):
     rows = {row.item.id: row for row in made.rows}
     everything = [last.pk, hidden.pk, muted.pk, kept.pk]
     assert [row.item.id for row in made.rows] == sorted(everything, reverse=True)
-    assert (rows[kept.pk].place, rows[kept.pk].explanation.way) == (2, Way.PUSH)
-    assert (rows[muted.pk].kept, rows[muted.pk].explanation.way) == (False, Way.MUTED)
+    assert (rows[kept.pk].place, rows[kept.pk].explanation.way) == (2, Source.PUSH)
+    assert (rows[muted.pk].kept, rows[muted.pk].explanation.way) == (False, Source.MUTED)
     assert (rows[hidden.pk].kept, rows[hidden.pk].hidden_by) == (False, ("Pies",))
     assert (made.candidates - made.gone, made.authors) == (4, 2)
     assert {row.item.id for row in made.chosen("dropped", "")} == {hidden.pk, muted.pk}

@@ -14,7 +14,7 @@ from apps.accounts.queries import user_by_id
 from apps.audit import auditor
 from apps.audit.models import AuditFinding, AuditRun, Kind
 from apps.audit.reads import Sample
-from apps.audit.turns import Turn
+from apps.audit.turns import AuditPass
 from apps.events.leases import State
 from apps.graph.actions import block_user, follow_user, mute_user, unfollow_user
 from apps.graph.models import Followee, Follower
@@ -27,7 +27,7 @@ from apps.timeline.home import home_timeline
 from apps.timeline.models import FanoutChunk, FanoutJob, Policy
 from apps.timeline.pipeline import samples
 from feedcache.connections import timelines
-from feedcache.structures.home_window import bury
+from feedcache.structures.home_window import mark_deleted
 from tests.factories import deliver, publish
 from tests.faults import dead_redis
 
@@ -129,7 +129,7 @@ def test_what_was_shown_although_it_was_gone_is_a_leak(alice, bob, posts, way):
         mute_user(bob, alice)
     else:
         page.items[4] = replace(page.items[4], post=replace(page.items[4].post, id=posts[5] - 7))
-    turn, a_minute_later = Turn(), time.time() + 60
+    turn, a_minute_later = AuditPass(), time.time() + 60
     auditor.look_at_page(turn, Sample.of_page(bob.pk, a_minute_later, Cursor(), page))
     assert Kind.EXTRA in {finding.kind for finding in turn.findings}
     assert all(finding.repaired_at for finding in turn.findings)
@@ -237,7 +237,7 @@ def test_a_wrong_count_is_put_right(alice, bob, posts):
 
 
 def test_a_deleted_post_in_a_window_is_no_finding(alice, bob, posts):
-    bury(posts[1])
+    mark_deleted(posts[1])
     delete_post(posts[1], by=alice)
     deliver()
     read(bob)
@@ -252,11 +252,11 @@ def test_a_page_is_served_and_a_turn_ends_without_redis(alice, bob, posts):
 
 
 def test_samples_are_few_and_are_taken_once(bob, posts, settings):
-    for _ in range(samples.KEPT + 5):
+    for _ in range(samples.MAX_SAMPLES + 5):
         samples.note_home(bob.pk, Cursor(), Page())
-    assert timelines().llen(samples.KEY) == samples.KEPT
+    assert timelines().llen(samples.KEY) == samples.MAX_SAMPLES
     assert len(samples.take_homes(150)) == 150
-    assert len(samples.take_homes(150)) == samples.KEPT - 150
+    assert len(samples.take_homes(150)) == samples.MAX_SAMPLES - 150
     settings.AUDIT_SAMPLE_RATE = 3
     for _ in range(9):
         samples.note_home(bob.pk, Cursor(), Page())

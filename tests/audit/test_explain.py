@@ -7,7 +7,7 @@ from django.core.management import call_command
 from django.utils import timezone
 
 from apps.accounts.models import User
-from apps.audit.explain import Way, explain, explain_home
+from apps.audit.explain import Source, explain, explain_home
 from apps.errors import NotFound
 from apps.events.leases import State
 from apps.graph.actions import block_user, follow_user, mute_user
@@ -42,7 +42,7 @@ def online(bob):
 def test_pushed(alice, online):
     post = publish(alice)
     deliver()
-    assert way(online, post) == Way.PUSH
+    assert way(online, post) == Source.PUSH
     found = explain(online, post.pk)
     assert found.when == FanoutChunk.objects.get(job=post.pk).finished_at
     assert (found.policy, found.attempts, found.who) == ("online", 1, "alice")
@@ -51,7 +51,7 @@ def test_pushed(alice, online):
 def test_put_together_anew(alice, bob):
     post = publish(alice)
     deliver()
-    assert way(bob, post) == Way.REBUILT
+    assert way(bob, post) == Source.REBUILT
 
 
 def test_brought_by_a_follow(alice, carol):
@@ -60,60 +60,60 @@ def test_brought_by_a_follow(alice, carol):
     home_timeline(carol, Cursor())
     follow_user(carol, alice)
     deliver()
-    assert way(carol, post) == Way.BACKFILL
+    assert way(carol, post) == Source.BACKFILL
 
 
 def test_without_windows_it_came_from_storage(alice, online):
     post = publish(alice)
     deliver()
     with dead_redis():
-        assert way(online, post) == Way.STORAGE
+        assert way(online, post) == Source.STORAGE
 
 
 def test_own_and_circle(alice, online):
-    assert way(alice, publish(alice)) == Way.OWN
+    assert way(alice, publish(alice)) == Source.OWN
     circle = create_circle(alice, name="Ours", is_shared=False)
     add_to_circle(alice, circle.pk, [online])
     post = publish(alice, "for some", visibility="circle", circle_id=circle.pk)
     deliver()
-    assert way(online, post) == Way.CIRCLE
+    assert way(online, post) == Source.CIRCLE
 
 
 def test_by_the_inbox(alice, online):
     post = publish(alice, "for followers", visibility="followers")
     deliver()
-    assert way(online, post) == Way.PUSH
+    assert way(online, post) == Source.PUSH
 
 
 def test_not_followed_and_muted(alice, bob, carol):
     post = publish(alice)
     deliver()
-    assert way(carol, post) == Way.NOT_FOLLOWED
+    assert way(carol, post) == Source.NOT_FOLLOWED
     mute_user(bob, alice)
-    assert way(bob, post) == Way.MUTED
+    assert way(bob, post) == Source.MUTED
 
 
 def test_a_repost_of_somebody_muted_names_whom(alice, online, carol):
     shared = repost(alice, publish(carol).pk)
     mute_user(online, carol)
     deliver()
-    assert way(online, shared) == Way.MUTED
+    assert way(online, shared) == Source.MUTED
     assert explain(online, shared.pk).who == "carol"
 
 
 def test_on_its_way_failed_and_lost(alice, online):
     post = publish(alice)
-    assert way(online, post) == Way.WAITING
+    assert way(online, post) == Source.WAITING
     deliver()
     HOME.remove(online.pk, [post.pk])
-    assert way(online, post) == Way.LOST
+    assert way(online, post) == Source.LOST
     due = timezone.now() + timedelta(seconds=30)
     chunk = FanoutChunk.objects.filter(job=post.pk)
     chunk.update(state=State.PENDING, due_at=due)
-    assert way(online, post) == Way.WAITING
+    assert way(online, post) == Source.WAITING
     assert explain(online, post.pk).when == due
     chunk.update(state=State.DEAD)
-    assert way(online, post) == Way.FAILED
+    assert way(online, post) == Source.FAILED
 
 
 def test_a_page_is_explained_in_a_fixed_number_of_queries(
@@ -125,7 +125,7 @@ def test_a_page_is_explained_in_a_fixed_number_of_queries(
     home_timeline(online, Cursor())
     with django_assert_max_num_queries(8):
         found = explain_home(online, Cursor())
-    assert {one.way for one in found.items} == {Way.PUSH}
+    assert {one.way for one in found.items} == {Source.PUSH}
     assert len(found.items) == 15
 
 

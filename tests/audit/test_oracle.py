@@ -80,7 +80,7 @@ def test_the_plan_of_the_articles_query_sorts_all_that_it_finds(reader):
 
 def test_it_reads_no_more_than_it_may_and_says_how_far_it_answers(reader):
     everything = Oracle.of_viewer(reader.pk).home(reader.pk)
-    some = Oracle.of_viewer(reader.pk, most=7)
+    some = Oracle.of_viewer(reader.pk, maximum=7)
     assert some.home(reader.pk) == everything[:7]
     assert some.answers_above == everything[6] - 1
     between = Oracle.of_viewer(reader.pk, above=everything[9], below=everything[2])

@@ -22,7 +22,7 @@ from apps.engagement.cache import BOOKMARKS, LIKES
 from apps.engagement.models import Like
 from apps.engagement.queries import engaged
 from apps.engagement.rebuild import Outcome
-from apps.engagement.tasks import tend_filters
+from apps.engagement.tasks import maintain_filters
 from apps.events.models import Event
 from apps.paging import Cursor
 from apps.posts.actions import repost
@@ -52,7 +52,7 @@ def whole():
 
 def build():
     rebuilt(seconds=5)
-    tend_filters()
+    maintain_filters()
     assert all(map(is_believed, (LIKES, BOOKMARKS))), waited_for()
 
 
@@ -238,7 +238,7 @@ def test_what_is_done_while_a_filter_is_built_is_in_it(alice, bob, carol, whole)
     generations.release(LIKES.name, builder)
     like_post(carol, other)
     assert engaged(carol.pk, [other]).liked == {other}  # the old filter still answers
-    assert rebuild.tend(LIKES, seconds=5) is Outcome.DONE
+    assert rebuild.maintain(LIKES, seconds=5) is Outcome.DONE
     found = {
         user.pk: filters.check_many(user.pk, {LIKES: [post, other]})[LIKES] for user in (bob, carol)
     }
@@ -376,7 +376,7 @@ def test_garbage_in_any_key_is_unknown_and_goes_away(alice, bob, whole, plant, w
     read_post(bob, other)
     existence().delete(f"{generations.META}:lock:{LIKES.name}")  # as time would
     for _ in range(3):
-        tend_filters()
+        maintain_filters()
         deliver()
     assert all(is_believed(marks) for marks in (LIKES, BOOKMARKS))
     assert engaged(bob.pk, [post, other]).liked == {post, other}
@@ -429,15 +429,15 @@ def test_a_store_that_came_back_older_is_brought_up_to_date(alice, bob, whole):
     existence().flushdb()
     restore(before)
     assert engaged(bob.pk, [new]).liked == set()  # what remains: until the next look, 15 s
-    tend_filters()
+    maintain_filters()
     assert engaged(bob.pk, [old, new]).liked == {old, new}
 
 
 def test_a_store_from_yesterday_is_built_anew(alice, bob, whole):
     post = publish(alice).pk
     Like.objects.create(user=bob, post_id=post, created_at=timezone.now() - timedelta(days=1))
-    generations.set_whole_until(LIKES.name, int(time.time()) - 24 * 3600)
-    tend_filters()
+    generations.set_complete_until(LIKES.name, int(time.time()) - 24 * 3600)
+    maintain_filters()
     assert not is_believed(LIKES)
     build()
     assert engaged(bob.pk, [post]).liked == {post}
@@ -480,7 +480,7 @@ def test_bulk_rows_while_redis_is_away_end_the_trust_later(alice, bob, whole):
 
 def test_the_task_survives_a_dead_redis(alice):
     with dead_redis():
-        tend_filters()
+        maintain_filters()
 
 
 # --- reads ------------------------------------------------------------------------------------------

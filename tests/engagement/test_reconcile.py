@@ -160,7 +160,7 @@ def test_a_store_that_is_not_whole_is_not_compared_but_rows_are(life):
 def test_the_task_repairs_a_little_at_a_time(life, monkeypatch, caplog):
     monkeypatch.setattr(reconcile, "STEP", 2)
     PostCounts.objects.update(likes=5)
-    report = reconcile.walk_on(days=7, seconds=0.0)
+    report = reconcile.reconcile_next(days=7, seconds=0.0)
     assert report.looked_at == 0
     for _ in range(20):
         reconcile_counts()
@@ -170,10 +170,10 @@ def test_the_task_repairs_a_little_at_a_time(life, monkeypatch, caplog):
 
 
 def test_a_walk_begins_again_at_its_end(life):
-    reconcile.walk_on(days=7, seconds=5)
+    reconcile.reconcile_next(days=7, seconds=5)
     assert building.walked(POST_COUNTS.store) == -1
     PostCounts.objects.filter(pk=life[0].pk).update(likes=5)
-    assert reconcile.walk_on(days=7, seconds=5).repaired
+    assert reconcile.reconcile_next(days=7, seconds=5).repaired
 
 
 def test_a_row_that_is_gone_by_the_time_of_the_repair_is_left_alone(life):
@@ -197,7 +197,7 @@ def test_writers_beside_a_reconciliation_are_not_disturbed(transactional_db):
     def work(index):
         if index == 5:
             while not done.is_set():
-                reconcile.walk_on(days=7, seconds=0.3)
+                reconcile.reconcile_next(days=7, seconds=0.3)
             return
         for turn in range(6):
             for post in posts:
@@ -211,7 +211,7 @@ def test_writers_beside_a_reconciliation_are_not_disturbed(transactional_db):
             done.set()
 
     together(6, work)
-    reconcile.walk_on(days=7, seconds=5)
+    reconcile.reconcile_next(days=7, seconds=5)
     found = post_counts([post.pk for post in posts])
     assert {counts.likes for counts in found.values()} == {5}
     assert {counts.replies for counts in found.values()} == {10}
@@ -237,7 +237,7 @@ def test_a_rebuild_waits_for_whoever_builds(life, monkeypatch):
     rebuild = maintenance.rebuild
     monkeypatch.setattr(maintenance, "rebuild", lambda *args, **options: next(refusals, None) is None and rebuild(*args, **options))  # fmt: skip
     assert command("rebuild")[1] == 0
-    assert building.state(POST_COUNTS.store).is_whole
+    assert building.state(POST_COUNTS.store).is_complete
 
 
 def test_the_status_says_what_redis_holds(life):

@@ -23,7 +23,7 @@ def dead():
 
 
 def _event(**fields: Any) -> Event:
-    subscriber = "apps.timeline.handlers.drop_windows"
+    subscriber = "apps.timeline.handlers.drop_home_caches"
     return Event.objects.create(
         name="graph_loaded", subscriber=subscriber, payload={"user_ids": []}, **fields
     )
@@ -34,7 +34,7 @@ def test_list_in_few_queries(chief, number, django_assert_max_num_queries):
     for _ in range(number):
         _event()
     with django_assert_max_num_queries(MAX_QUERIES):
-        assert chief.get(EVENTS).content.decode().count("drop_windows</td>") == number
+        assert chief.get(EVENTS).content.decode().count("drop_home_caches</td>") == number
 
 
 def test_search_by_number(chief, dead):

@@ -10,7 +10,7 @@ from django.db import transaction
 from apps.accounts.actions import issue_token, revoke_token
 from apps.accounts.models import AccessToken
 from apps.events.live import announce, hear, read
-from feedcache.connections import trust_again
+from feedcache.connections import mark_ready_again
 from runner.services.shape import restart
 from tests.factories import suspend
 from tests.services import running
@@ -69,4 +69,4 @@ def test_without_redis_nobody_is_told_and_nothing_fails():
         announce("post_published", post_id=1)
     finally:
         restart(redis)
-        trust_again()
+        mark_ready_again()

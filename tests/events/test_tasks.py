@@ -28,10 +28,10 @@ from apps.timeline.fanout.switch import set_author_policy
 from apps.timeline.home import home_timeline
 from apps.timeline.models import (
     AuthorPolicy,
+    Backfill,
+    BackfillChunk,
     FanoutChunk,
     FanoutJob,
-    HandOver,
-    HandOverChunk,
     Policy,
 )
 from feedcache.connections import timelines
@@ -94,7 +94,7 @@ def due_again():
     Event.objects.update(
         state=State.PENDING, due_at=timezone.now() - timedelta(seconds=1), attempts=0
     )
-    for model in (FanoutJob, FanoutChunk, HandOver, HandOverChunk):
+    for model in (FanoutJob, FanoutChunk, Backfill, BackfillChunk):
         model.objects.update(
             state=State.PENDING, due_at=timezone.now() - timedelta(seconds=1), attempts=0
         )
@@ -142,7 +142,7 @@ def run_plain(task):
     task()
 
 
-def run_cuts(task):
+def run_splits(task):
     for post_id in (e.payload["post_id"] for e in Event.objects.filter(name="post_published")):
         fanout.start_job(post_id)
         task(post_id)
@@ -161,7 +161,7 @@ def run_erase(task):
 
 def run_mail(task):
     if not Mail.objects.exists():
-        mail.enqueue(MailKind.PASSWORD_RESET, address="alice@example.org")
+        mail.enqueue_mail(MailKind.PASSWORD_RESET, address="alice@example.org")
     for pk in Mail.objects.values_list("pk", flat=True):
         task(pk)
 
@@ -172,13 +172,13 @@ def run_measure(task):
 
 
 def run_hand_over_cuts(task):
-    for pk in HandOver.objects.values_list("pk", flat=True):
+    for pk in Backfill.objects.values_list("pk", flat=True):
         task(pk)
 
 
 def run_hand_over(task):
-    run_hand_over_cuts(fanout_tasks.cut_hand_over)
-    for pk in HandOverChunk.objects.values_list("pk", flat=True):
+    run_hand_over_cuts(fanout_tasks.split_backfill)
+    for pk in BackfillChunk.objects.values_list("pk", flat=True):
         task(pk)
 
 
@@ -187,7 +187,7 @@ def run_keep(task):
 
 
 def run_chunks(task):
-    run_cuts(fanout_tasks.cut_job)
+    run_splits(fanout_tasks.split_job)
     for pk in FanoutChunk.objects.values_list("pk", flat=True):
         task(pk)
 
@@ -197,29 +197,29 @@ TASKS = {
     "apps.events.tasks.sweep": run_plain,
     "apps.events.tasks.purge": run_plain,
     "apps.oauth.tasks.purge": run_plain,
-    "apps.accounts.tasks.tend_counts": run_plain,
+    "apps.accounts.tasks.maintain_counts": run_plain,
     "apps.accounts.tasks.send_mail": run_mail,
     "apps.accounts.tasks.sweep_mail": run_plain,
     "apps.accounts.tasks.purge_mail": run_plain,
-    "apps.posts.tasks.tend_counts": run_plain,
+    "apps.posts.tasks.maintain_counts": run_plain,
     "apps.posts.tasks.write_back_reads": run_plain,
-    "apps.posts.tasks.cool_counts": run_plain,
+    "apps.posts.tasks.evict_counts": run_plain,
     "apps.timeline.tasks.publish_due": run_plain,
     "apps.posts.tasks.end_polls": run_plain,
     "apps.posts.tasks.purge_pictures": run_plain,
     "apps.posts.tasks.purge_keys": run_plain,
     "apps.engagement.tasks.recount_polls": run_plain,
     "apps.engagement.tasks.reconcile_counts": run_plain,
-    "apps.engagement.tasks.tend_filters": run_plain,
-    "apps.timeline.tasks.cut_job": run_cuts,
+    "apps.engagement.tasks.maintain_filters": run_plain,
+    "apps.timeline.tasks.split_job": run_splits,
     "apps.timeline.tasks.deliver_chunk": run_chunks,
-    "apps.timeline.tasks.cut_hand_over": run_hand_over_cuts,
-    "apps.timeline.tasks.deliver_hand_over": run_hand_over,
+    "apps.timeline.tasks.split_backfill": run_hand_over_cuts,
+    "apps.timeline.tasks.deliver_backfill": run_hand_over,
     "apps.timeline.tasks.keep_older": run_keep,
-    "apps.timeline.tasks.tend_policies": run_plain,
+    "apps.timeline.tasks.maintain_policies": run_plain,
     "apps.timeline.tasks.measure_policies": run_measure,
     "apps.timeline.tasks.sweep": run_plain,
-    "apps.timeline.tasks.tend_second_level": run_plain,
+    "apps.timeline.tasks.maintain_second_level": run_plain,
     "apps.graph.tasks.end_due_mutes": run_plain,
     "apps.ranking.tasks.purge": run_plain,
     "apps.search.tasks.index_newcomers": run_plain,

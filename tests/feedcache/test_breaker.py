@@ -2,7 +2,7 @@
 
 import pytest
 
-from feedcache.redis_servers.breaker import FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS, Breaker
+from feedcache.redis_servers.breaker import FIRST_PAUSE_SECONDS, MAX_PAUSE_SECONDS, Breaker
 from tests.threads import together
 
 
@@ -75,4 +75,4 @@ def test_the_pause_grows_with_failed_trials_only(breaker, clock):
         pauses.append(waited)
         breaker.fail()
     assert pauses[:4] == [FIRST_PAUSE_SECONDS * 2**n for n in range(4)]
-    assert pauses[-1] == LONGEST_PAUSE_SECONDS
+    assert pauses[-1] == MAX_PAUSE_SECONDS

@@ -14,7 +14,7 @@ from feedcache.redis_servers import clients as redisclients
 from feedcache.redis_servers.clients import parse
 from feedcache.structures.bloom import existence as filters
 from feedcache.structures.bloom import generations
-from feedcache.structures.home_window import Windows, bury
+from feedcache.structures.home_window import HomeWindows, mark_deleted
 from feedcache.structures.list_prefix import Entry, Head, ListHeads
 from feedcache.structures.longset import Change, LongSets, common
 from feedcache.topology import Node, Topology
@@ -23,7 +23,7 @@ from tests.clusters import addresses, cluster_url, until
 from tests.feedcache.structures import test_existence as existence_tests
 from tests.feedcache.structures import test_window as window_tests
 
-HOME = Windows("home:1", length=800, ttl_seconds=3600)
+HOME = HomeWindows("home:1", length=800, ttl_seconds=3600)
 # These stop or count the one server of the tests, look at how it is reached, or only take long.
 ONE_SERVER = {
     "test_a_dead_redis_is_unknown_and_a_mark_says_that_it_failed",
@@ -69,14 +69,14 @@ def test_a_push_reaches_readers_on_all_nodes(on_cluster):
     assert HOME.push(range(1, 1501), [2, 3]) == (1200, 300)
     assert all(HOME.ids(reader) == [3, 2, 1] for reader in range(1, 1201, 97))
     assert all(node.ask("DBSIZE") > 200 for node in on_cluster)
-    bury(4)
+    mark_deleted(4)
     assert HOME.push(range(1, 1501), [4]) == (0, 0)
     assert HOME.push([1], [4, 5]) == (1, 0)
     assert HOME.ids(1) == [5, 3, 2, 1]
 
 
 def test_a_page_asks_every_node_once(on_cluster):
-    marks = existence_tests.believed()
+    marks = existence_tests.is_fresh()
     ids = [existence_tests.post(n, age=n * 3 * 24 * 3600) for n in range(20)]
     filters.mark_many(marks, [(1, one) for one in ids])
     assert existence_tests.ask(marks, 1, ids).perhaps == set(ids)
@@ -271,7 +271,7 @@ def test_a_move_that_was_interrupted_is_finished_by_the_next_one(on_cluster):
 
 
 def test_a_filter_answers_while_its_slot_moves(on_cluster):
-    marks = existence_tests.believed()
+    marks = existence_tests.is_fresh()
     pair = (1, existence_tests.post(1))
     filters.mark_many(marks, [pair])
     (key,) = [one.decode() for one in existence().scan_iter("phantom:1:*")]
@@ -333,7 +333,7 @@ def test_a_cluster_that_is_not_there_is_a_miss_and_not_an_error(settings):
         with pytest.raises(RedisError):
             HOME.push([7], [1])
         with pytest.raises(RedisError):
-            bury(1)
+            mark_deleted(1)
 
 
 def test_keys_of_two_slots_in_one_transaction_are_a_redis_error(on_cluster):

@@ -22,7 +22,7 @@ def test_a_node_that_works(node):
     assert probe(node.address) == ""
     health = node_health(node.address)
     assert health.is_well
-    assert health.bytes_most == 64 * 1024 * 1024
+    assert health.max_bytes == 64 * 1024 * 1024
     assert health.milliseconds > 0
     assert health.hit_rate is not None
 
@@ -67,8 +67,8 @@ def test_the_servers_of_redis():
         ("timelines", "allkeys-lru", 1, False),
     ],
 )
-def test_which_servers_may_lose_what_has_to_be_kept(name, policy, most, loses):
-    assert RedisHealth(name, "", bytes_most=most, policy=policy).may_lose is loses
+def test_which_servers_may_lose_what_has_to_be_kept(name, policy, maximum, loses):
+    assert RedisHealth(name, "", max_bytes=maximum, policy=policy).may_lose is loses
 
 
 def test_no_password_is_shown(settings):

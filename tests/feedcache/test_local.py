@@ -3,7 +3,7 @@ from functools import partial
 
 import pytest
 
-from feedcache.local_cache import MOST_COUNTED, LocalCache, Rate
+from feedcache.local_cache import MAX_COUNTED, LocalCache, Rate
 from tests.threads import together
 
 
@@ -24,7 +24,7 @@ def clock():
 
 @pytest.fixture
 def cache(clock):
-    return LocalCache(most=3, ttl_seconds=2.0, clock=clock)
+    return LocalCache(maximum=3, ttl_seconds=2.0, clock=clock)
 
 
 class Loader:
@@ -129,7 +129,7 @@ def test_who_asks_after_a_value_was_forgotten_does_not_get_the_loading_from_befo
 
 
 def test_a_crowd_loads_once():
-    cache: LocalCache[int, str] = LocalCache(most=3, ttl_seconds=60)
+    cache: LocalCache[int, str] = LocalCache(maximum=3, ttl_seconds=60)
     calls, begun = [], threading.Event()
 
     def slow():
@@ -151,7 +151,7 @@ def test_a_loader_that_fails_fails_alone(cache):
 
 
 def test_those_who_waited_for_a_loader_that_failed_load_for_themselves():
-    cache: LocalCache[int, str] = LocalCache(most=3, ttl_seconds=60)
+    cache: LocalCache[int, str] = LocalCache(maximum=3, ttl_seconds=60)
     turn = threading.Lock()
     calls = []
 
@@ -174,7 +174,7 @@ def test_those_who_waited_for_a_loader_that_failed_load_for_themselves():
 
 
 def test_threads_leave_it_whole():
-    cache: LocalCache[int, int] = LocalCache(most=5, ttl_seconds=60)
+    cache: LocalCache[int, int] = LocalCache(maximum=5, ttl_seconds=60)
 
     def work(number):
         for step in range(2000):
@@ -211,7 +211,7 @@ def test_a_pause_ends_it(clock):
 
 def test_counting_is_bounded(clock):
     rate: Rate[int] = Rate(threshold=2, clock=clock)
-    for key in range(MOST_COUNTED + 100):
+    for key in range(MAX_COUNTED + 100):
         rate.count(key)
-    assert not rate.count(MOST_COUNTED + 50)
+    assert not rate.count(MAX_COUNTED + 50)
     assert rate.count(5)

@@ -4,7 +4,7 @@ import pytest
 from django.test import Client, RequestFactory
 
 from apps.errors import BadRequest, Conflict, Invalid, NotAllowed, NotFound, TooMany, Unavailable
-from feedsite.errors import refusal_response
+from feedsite.errors import error_response
 
 pytestmark = pytest.mark.django_db
 
@@ -22,7 +22,7 @@ MEMBERS = {"error", "type", "title", "status", "code", "detail", "instance", "re
 def test_a_refusal_is_a_page_for_people_and_a_problem_for_programs(refusal, status, code):
     for path in ("/api/v1/x", "/x"):
         request = RequestFactory().get(path)
-        answer = refusal_response(request, refusal)
+        answer = error_response(request, refusal)
         assert answer.status_code == status
         assert answer.headers.get("Retry-After") == {429: "7", 503: "2"}.get(status)
         assert ("application/json" in answer.headers["Content-Type"]) == path.startswith("/api/")

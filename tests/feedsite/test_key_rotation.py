@@ -9,7 +9,7 @@ from apps.accounts.actions import register
 from apps.accounts.closing import leave
 from apps.accounts.logins import end_session
 from apps.accounts.models import Login
-from apps.errors import Refusal
+from apps.errors import DomainError
 from apps.media.addresses import address_of, may_be_shown
 from feedsite.environment import Environment
 from tests.factories import PASSWORD, make_user
@@ -82,7 +82,7 @@ def test_the_handle_of_who_left_stays_taken(rotate):
     user.save()
     leave(user, password=PASSWORD)
     rotate(OLD)
-    with pytest.raises(Refusal):
+    with pytest.raises(DomainError):
         register(handle="departed", email="", password="a long password of mine")
 
 

@@ -18,7 +18,7 @@ from apps.filters.actions import (
     delete_filter,
 )
 from apps.filters.models import Filter, FilterContext
-from apps.filters.queries import filters_of, own_filter, sieves_of
+from apps.filters.queries import active_filters_of, filters_of, own_filter
 from apps.posts.actions import repost
 from tests.factories import deliver, publish
 
@@ -47,15 +47,15 @@ def test_what_a_filter_may_not_be(bob, wanted):
     with pytest.raises(Invalid):
         create_filter(bob, wanted)
     assert filters_of(bob) == []
-    assert sieves_of(user_by_id(bob.pk)) == []
+    assert active_filters_of(user_by_id(bob.pk)) == []
 
 
 def test_there_are_bounds(bob, monkeypatch):
     found = make(bob, "one")
-    monkeypatch.setattr(actions, "MOST_KEYWORDS", 1)
+    monkeypatch.setattr(actions, "MAX_KEYWORDS", 1)
     with pytest.raises(Invalid):
         change_filter(bob, found.pk, FilterChange(keywords=[KeywordChange(keyword="two")]))
-    monkeypatch.setattr(actions, "MOST_FILTERS", 1)
+    monkeypatch.setattr(actions, "MAX_FILTERS", 1)
     with pytest.raises(Invalid):
         make(bob, "three")
 
@@ -88,7 +88,7 @@ def test_a_filter_is_its_owners(alice, bob):
 def test_who_has_no_filter_pays_nothing(bob, django_assert_num_queries):
     reader = user_by_id(bob.pk)
     with django_assert_num_queries(0):
-        assert sieves_of(reader) == sieves_of(None) == []
+        assert active_filters_of(reader) == active_filters_of(None) == []
     make(bob, "tea")
     delete_filter(bob, Filter.objects.get().pk)
     assert user_by_id(bob.pk).counts.filters == 0

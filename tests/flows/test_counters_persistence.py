@@ -88,7 +88,7 @@ def test_a_log_that_lacks_the_last_changes_is_made_up_for(server, service):
     restart(server, go_back)
     assert service.get_many([IDS[5]])[IDS[5]] == (5, 0, 7)
     assert not maintenance.is_sound(service, building.state(service.store))
-    assert maintenance.tend(service, seconds=9)
+    assert maintenance.maintain(service, seconds=9)
     assert service.get_many([IDS[5]])[IDS[5]] == (500, 0, 7)
     assert maintenance.is_sound(service, building.state(service.store))
 
@@ -99,7 +99,7 @@ def test_a_server_that_lost_everything_is_right_at_once_and_silent_after_the_reb
     service.source.asked.clear()
     assert service.get_many(IDS) == expected()
     assert service.source.asked == ["rows"]
-    assert maintenance.tend(service, seconds=9)
+    assert maintenance.maintain(service, seconds=9)
     service.source.asked.clear()
     assert service.get_many(IDS) == expected()
     assert service.source.asked == []
@@ -107,7 +107,7 @@ def test_a_server_that_lost_everything_is_right_at_once_and_silent_after_the_reb
 
 def test_a_rebuild_that_a_restart_cuts_off_begins_again(server, service, monkeypatch):
     monkeypatch.setattr(maintenance, "ROWS", 5)
-    building.distrust(service.store)
+    building.invalidate(service.store)
     assert not maintenance.rebuild(service, seconds=0)
     restart(server)
     reached: list[int] = []

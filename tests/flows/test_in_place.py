@@ -125,8 +125,8 @@ def test_blocking_asks_in_place_and_leaves_nothing_of_them(author, reader, visit
 def test_more_of_a_thread_comes_when_it_is_asked_for(author, reader, visit):
     posts = [publish(author, "The first.")]
     for number in range(1, 7):
-        told_by = reader if number % 2 else author
-        posts.append(publish(told_by, f"Answer {number}.", reply_to_id=posts[-1].pk))
+        content_digest = reader if number % 2 else author
+        posts.append(publish(content_digest, f"Answer {number}.", reply_to_id=posts[-1].pk))
     with visit() as page:
         page.goto(f"/@author/{posts[0].pk}")
         _mark(page)

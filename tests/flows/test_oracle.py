@@ -9,8 +9,8 @@ import pytest
 from apps.accounts.queries import user_by_id
 from apps.audit.oracle import Oracle
 from apps.engagement.actions import bookmark_post, like_post, unbookmark_post, unlike_post
-from apps.engagement.tasks import tend_filters
-from apps.errors import Refusal
+from apps.engagement.tasks import maintain_filters
+from apps.errors import DomainError
 from apps.graph.actions import (
     block_user,
     follow_user,
@@ -24,7 +24,7 @@ from apps.posts.actions import delete_post, repost
 from apps.posts.editing import edit_post
 from apps.posts.models import Post
 from apps.timeline.home import home_timeline
-from apps.timeline.profile import Wanted, profile_timeline
+from apps.timeline.profile import ProfileFilter, profile_timeline
 from apps.timeline.public import public_timeline
 from apps.timeline.publishing import undo_repost
 from feedcache.connections import timelines
@@ -52,12 +52,12 @@ class World:
             [self._publish, self._publish, self._publish, self._answer, self._relate, self._relate, self._mark,
              self._mark, self._repost, self._edit, self._delete, self._lose]
         )  # fmt: skip
-        with suppress(Refusal):  # what nobody may do is refused; the history goes on
+        with suppress(DomainError):  # what nobody may do is refused; the history goes on
             act(one, other, posts)
         if self.chance.random() < 0.3:
             deliver()
         if self.chance.random() < 0.2:  # pages believe the existence filters while they are whole
-            tend_filters()
+            maintain_filters()
 
     def _publish(self, one, other, posts):
         visibility = self.chance.choice(["public", "public", "unlisted", "followers", "mentioned"])
@@ -124,7 +124,7 @@ class World:
 
     def _look_at_profile(self, oracle, author, viewer, *, replies):
         as_now = user_by_id(author.pk)  # as a request reads the account
-        wanted = Wanted(replies=replies)
+        wanted = ProfileFilter(replies=replies)
 
         def page(cursor):
             return profile_timeline(as_now, viewer.pk, cursor, wanted)

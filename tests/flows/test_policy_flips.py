@@ -8,7 +8,7 @@ import pytest
 
 from apps.accounts.queries import user_by_id
 from apps.audit.oracle import Oracle
-from apps.errors import Refusal
+from apps.errors import DomainError
 from apps.events import actions as events
 from apps.graph.actions import follow_user, unfollow_user
 from apps.paging import Cursor
@@ -17,7 +17,7 @@ from apps.posts.models import Post
 from apps.timeline.fanout import dispatch, switch
 from apps.timeline.fanout.switch import set_author_policy, set_site_policy
 from apps.timeline.home import home_timeline
-from apps.timeline.models import AuthorPolicy, HandOver, Policy, PolicyChange
+from apps.timeline.models import AuthorPolicy, Backfill, Policy, PolicyChange
 from tests.factories import deliver, make_user, publish
 from tests.threads import together
 
@@ -64,7 +64,7 @@ class World:
     def write(self, chance):
         author, reader = chance.choice(self.authors), chance.choice(self.readers)
         mine = list(Post.objects.filter(author=author, deleted_at=None).values_list("pk", flat=True))  # fmt: skip
-        with suppress(Refusal):
+        with suppress(DomainError):
             act = chance.random()
             if act < 0.6:
                 publish(author, visibility=chance.choice(["public", "public", "followers"]))
@@ -88,9 +88,9 @@ def test_a_thousand_flips_under_load_leave_no_difference(transactional_db, setti
     together(SWITCHERS + WRITERS + LOOKERS + WORKERS, world.run)
     assert PolicyChange.objects.count() == FLIPS
     assert Post.objects.count() > 20
-    assert HandOver.objects.count() > 20
+    assert Backfill.objects.count() > 20
     deliver()
-    switch.tend()
+    switch.maintain()
     oracle = Oracle()
     for reader in world.readers:
         assert walked(user_by_id(reader.pk)) == oracle.home(reader.pk)

@@ -38,9 +38,9 @@ def _luminance(colour):
 
 @pytest.mark.parametrize("theme", [0, 1], ids=["light", "dark"])
 @pytest.mark.parametrize(("front", "back", "least"), PAIRS)
-def test_contrast(front, back, least, theme):
+def test_contrast(front, back, minimum, theme):
     dark, light = sorted((_luminance(TOKENS[front][theme]), _luminance(TOKENS[back][theme])))
-    assert (light + 0.05) / (dark + 0.05) >= least
+    assert (light + 0.05) / (dark + 0.05) >= minimum
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ from apps.accounts.models import User
 from apps.accounts.queries import user_by_id
 from apps.audit.oracle import Oracle
 from apps.deadline import budget
-from apps.errors import Refusal
+from apps.errors import DomainError
 from apps.events import actions as events
 from apps.events.leases import State
 from apps.events.models import Event
@@ -41,7 +41,7 @@ from tests.services import running
 WALKS = int(os.environ.get("WALKS", "300"))
 SEED = int(os.environ.get("WALKS_SEED", "1"))
 ENOUGH_FOR_RARE_ACTS = 2_000
-PEOPLE, AT_ONCE, WALKS_PER_WORLD, MOST_POSTS = 8, 10, 500, 40
+PEOPLE, AT_ONCE, WALKS_PER_WORLD, MAX_POSTS = 8, 10, 500, 40
 LIMITS = [5, 10, 20, 40]
 PATIENCE_SECONDS = 30
 ON_THE_WAY = r"^apps\.(accounts|graph|posts|timeline)\."  # the subscribers that a page depends on
@@ -49,7 +49,7 @@ SHORT_HOME, SHORT_INBOX = 12, 6  # so that every walk leaves the windows
 
 
 @dataclass
-class Walk:
+class FollowerScan:
     """One reader on the way. `must` is what the reader has to meet, unless it changes before the end."""
 
     viewer: User
@@ -107,14 +107,14 @@ class World:
         self.walks = []
         for one in self.people:
             for other in chance.sample(self.people, 5):
-                with suppress(Refusal):
+                with suppress(DomainError):
                     follow_user(one, other)
         owner = self.people[0]
         self.circle = create_circle(owner, name="Ours", is_shared=True).pk
         followers = Follower.objects.filter(owner=owner).values("follower")
         add_to_circle(owner, self.circle, list(User.objects.filter(pk__in=followers)))
-        for _ in range(MOST_POSTS):
-            with suppress(Refusal):  # not everybody belongs to the circle
+        for _ in range(MAX_POSTS):
+            with suppress(DomainError):  # not everybody belongs to the circle
                 self.say()
         deliver()
 
@@ -135,7 +135,7 @@ class World:
 
     def begin(self):
         viewer = self.chance.choice(self.people)
-        walk = Walk(viewer, self.chance.random() < 0.4, self.chance.choice(LIMITS))
+        walk = FollowerScan(viewer, self.chance.random() < 0.4, self.chance.choice(LIMITS))
         self._is_late(walk)
         oracle = Oracle.of_viewer(viewer.pk)
         home = [one for one in oracle.home(viewer.pk) if walk.is_sure(oracle, one)]
@@ -190,7 +190,7 @@ class World:
         for act in self.chance.choices(
             list(acts), acts.values(), k=self.chance.choice([0, 1, 1, 2])
         ):
-            with suppress(Refusal):  # what nobody may do is refused; the history goes on
+            with suppress(DomainError):  # what nobody may do is refused; the history goes on
                 act()
                 self.tally[act.__name__] += 1
 
@@ -206,7 +206,7 @@ class World:
         visibility = self.chance.choice(["public"] * 5 + ["followers", "mentioned", "circle"])
         circle = self.circle if visibility == "circle" else None
         publish(one, f"hello @{other.handle}", visibility=visibility, circle_id=circle)
-        if self.alive().count() > MOST_POSTS:
+        if self.alive().count() > MAX_POSTS:
             self.delete()
 
     def delete(self):

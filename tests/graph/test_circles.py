@@ -100,7 +100,7 @@ class TestNames:
 
 
 def test_a_hundred_circles_and_no_more(alice, monkeypatch):
-    monkeypatch.setattr(circle_actions, "MOST_CIRCLES", 2)
+    monkeypatch.setattr(circle_actions, "MAX_CIRCLES", 2)
     gone = create_circle(alice, name="one")
     create_circle(alice, name="two")
     with pytest.raises(Invalid):
@@ -110,7 +110,7 @@ def test_a_hundred_circles_and_no_more(alice, monkeypatch):
 
 
 def test_the_limits_are_those_promised():
-    limits = circle_actions.MOST_CIRCLES, circle_actions.MOST_MEMBERS
+    limits = circle_actions.MAX_CIRCLES, circle_actions.MAX_MEMBERS
     assert limits == (100, 1000)
 
 
@@ -133,7 +133,7 @@ class TestMembers:
         assert told() == before
 
     def test_bounds(self, alice, bob, family, monkeypatch):
-        monkeypatch.setattr(circle_actions, "MOST_MEMBERS", 2)
+        monkeypatch.setattr(circle_actions, "MAX_MEMBERS", 2)
         more = [make_user() for _ in range(2)]
         for one in more:
             follow_user(one, alice)
@@ -142,7 +142,7 @@ class TestMembers:
         add_to_circle(
             alice, family.pk, [bob, more[0]]
         )  # who is in it already takes no second place
-        monkeypatch.setattr(circle_actions, "MOST_ADDED", 1)
+        monkeypatch.setattr(circle_actions, "MAX_ADDED", 1)
         with pytest.raises(Invalid):
             add_to_circle(alice, family.pk, more)
 
@@ -310,7 +310,7 @@ def test_adding_and_blocking_at_once_leaves_no_blocked_member(transactional_db):
 
 
 def test_adding_at_once_keeps_to_the_limit(transactional_db, monkeypatch):
-    monkeypatch.setattr(circle_actions, "MOST_MEMBERS", 3)
+    monkeypatch.setattr(circle_actions, "MAX_MEMBERS", 3)
     owner, people = make_user(), [make_user() for _ in range(6)]
     circle = create_circle(owner, name="Full")
     for person in people:

@@ -63,9 +63,9 @@ def test_it_is_asked_from_my_side(alice, carol, circle):
 def test_every_way_of_computing_gives_the_same(alice, carol, circle, where, monkeypatch):
     expected = shown(alice, carol)
     if where == "too many followers":
-        monkeypatch.setattr(familiar, "FOLLOWERS", replace(FOLLOWERS, most=2))
+        monkeypatch.setattr(familiar, "FOLLOWERS", replace(FOLLOWERS, maximum=2))
     if where == "follows too many":
-        monkeypatch.setattr(familiar, "RELATIONS", replace(RELATIONS, most=2))
+        monkeypatch.setattr(familiar, "RELATIONS", replace(RELATIONS, maximum=2))
     if where == "postgresql":
         with dead_redis():
             assert shown(alice, carol) == expected

@@ -139,7 +139,7 @@ def test_chunks_hold_every_follower_once(alice, crowd, size):
 
 def test_a_list_is_cut_a_bounded_part_at_a_time(alice, crowd):
     parts, after = [], 0
-    while part := follower_chunks(alice.pk, size=3, after=after, most=2):
+    while part := follower_chunks(alice.pk, size=3, after=after, maximum=2):
         parts, after = [*parts, part], part[-1][1]
     assert [[number for _first, _last, number in part] for part in parts] == [[3, 3], [3, 1]]
     assert [piece for part in parts for piece in part] == follower_chunks(alice.pk, size=3)

@@ -137,7 +137,7 @@ def test_who_follows_already_goes_on_when_the_account_is_locked(alice, bob):
 
 
 def test_unlocking_grants_what_was_asked(locked, carol, monkeypatch):
-    monkeypatch.setattr("apps.graph.handlers.APPROVED_AT_ONCE", 2)
+    monkeypatch.setattr("apps.graph.handlers.APPROVAL_BATCH_SIZE", 2)
     crowd = [carol, *(make_user() for _ in range(4))]
     for person in crowd:
         follow_user(person, locked)

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from apps.accounts.queries import user_by_id
-from apps.audit.explain import Way, explain
+from apps.audit.explain import Source, explain
 from apps.audit.oracle import Oracle
 from apps.errors import Invalid, NotFound
 from apps.graph.actions import block_user, follow_user, mute_user, unfollow_user
@@ -97,13 +97,13 @@ def test_only_followed_people_all_or_none(bob, carol, dave, tea):
 
 
 def test_there_are_bounds(bob, alice, dave, tea, monkeypatch):
-    monkeypatch.setattr(actions, "MOST_LISTS", 1)
+    monkeypatch.setattr(actions, "MAX_LISTS", 1)
     with pytest.raises(Invalid):
         create_list(bob, title="More")
-    monkeypatch.setattr(actions, "MOST_MEMBERS", 1)
+    monkeypatch.setattr(actions, "MAX_MEMBERS", 1)
     with pytest.raises(Invalid):
         add_to_list(bob, tea.pk, [dave.pk])
-    monkeypatch.setattr(actions, "MOST_ADDED", 1)
+    monkeypatch.setattr(actions, "MAX_ADDED", 1)
     with pytest.raises(Invalid):
         add_to_list(bob, tea.pk, [dave.pk, alice.pk])
 
@@ -188,7 +188,7 @@ def test_an_exclusive_list_keeps_its_people_off_the_home_page(alice, bob, dave, 
     change_list(bob, tea.pk, is_exclusive=True)
     assert home(bob) == [shared.pk, mine.pk]  # what dave passes on is dave's
     assert shown(bob, tea) == [theirs.pk]
-    assert explain(user_by_id(bob.pk), theirs.pk).way == Way.LISTED
+    assert explain(user_by_id(bob.pk), theirs.pk).way == Source.LISTED
     change_list(bob, tea.pk, is_exclusive=False)
     assert home(bob) == [shared.pk, mine.pk, theirs.pk]
 

@@ -6,7 +6,7 @@ from apps.accounts.queries import user_by_id
 from apps.api.entities.report import ReportJson
 from apps.errors import Invalid, NotAllowed, NotFound, TooMany
 from apps.graph.actions import block_user
-from apps.moderation.actions import MOST_POSTS, file_report, reopen_report, resolve_report
+from apps.moderation.actions import MAX_POSTS, file_report, reopen_report, resolve_report
 from apps.moderation.models import Report
 from tests.factories import make_user, publish
 from tests.staff import make_staff
@@ -37,9 +37,9 @@ def test_only_posts_that_are_theirs_and_that_the_reporter_sees_are_kept(alice, c
 
 
 def test_so_many_posts_and_no_more(alice, carol):
-    posts = [publish(alice, str(number)) for number in range(MOST_POSTS + 1)]
+    posts = [publish(alice, str(number)) for number in range(MAX_POSTS + 1)]
     report = file_report(carol, alice, post_ids=[post.pk for post in posts])
-    assert report.posts.count() == MOST_POSTS
+    assert report.posts.count() == MAX_POSTS
 
 
 def test_who_is_blocked_may_report(alice, carol):

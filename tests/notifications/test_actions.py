@@ -248,7 +248,7 @@ def test_watchers_who_mute_are_not_told(alice, bob):
 
 
 def test_all_of_many_watchers_are_told(alice, monkeypatch):
-    monkeypatch.setattr("apps.notifications.actions.BATCH", 2)
+    monkeypatch.setattr("apps.notifications.actions.BATCH_SIZE", 2)
     crowd = [make_user() for _ in range(5)]
     for one in crowd:
         follow_user(one, alice, notify=True)
@@ -300,7 +300,7 @@ def test_one_is_dismissed_by_its_owner_only(alice, bob, carol):
 
 
 def test_clearing_forgets_all_of_ones_own_in_batches(alice, bob, carol, monkeypatch):
-    monkeypatch.setattr("apps.notifications.actions.DELETED_AT_ONCE", 2)
+    monkeypatch.setattr("apps.notifications.actions.DELETE_BATCH_SIZE", 2)
     for number in range(5):
         publish(carol, f"hello @alice @bob {number}")
     deliver()

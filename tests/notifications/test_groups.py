@@ -69,7 +69,7 @@ def test_every_notification_is_on_exactly_one_page(alice, busy, limit, upwards):
 def test_a_page_looks_at_a_bounded_number(alice, monkeypatch):
     post = publish(alice)
     monkeypatch.setattr("apps.notifications.groups.BATCH", 4)
-    monkeypatch.setattr("apps.notifications.groups.MOST_LOOKED_AT", 8)
+    monkeypatch.setattr("apps.notifications.groups.MAX_READ", 8)
     for _ in range(11):
         like_post(make_user(), post.pk)
     deliver()
@@ -135,11 +135,11 @@ def test_a_dismissed_group_is_gone_and_nothing_else(alice, busy):
 
 
 def test_unread_groups_are_counted_above_the_marker(alice, busy):
-    assert unread_groups(alice, most=100) == 9
-    assert unread_groups(alice, most=4) == 4
-    assert unread_groups(alice, most=100, kinds=["follow"]) == 1
+    assert unread_groups(alice, maximum=100) == 9
+    assert unread_groups(alice, maximum=4) == 4
+    assert unread_groups(alice, maximum=100, kinds=["follow"]) == 1
     mark_read(alice, told(alice)[0])
-    assert unread_groups(alice, most=100) == 0
+    assert unread_groups(alice, maximum=100) == 0
 
 
 def test_the_muted_are_in_no_group(alice, busy):

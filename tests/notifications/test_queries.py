@@ -6,7 +6,7 @@ from apps.engagement.actions import like_post
 from apps.graph.actions import block_user, follow_user, mute_user, unfollow_user
 from apps.notifications.actions import mark_read
 from apps.notifications.models import Notification
-from apps.notifications.queries import UNREAD_MOST, notifications_page, unread_count
+from apps.notifications.queries import MAX_UNREAD, notifications_page, unread_count
 from apps.paging import Cursor
 from apps.posts.actions import delete_post
 from tests.factories import deliver, make_user, publish
@@ -91,13 +91,13 @@ def test_unread_is_what_lies_above_the_marker(alice, fans):
 
 def test_unread_is_counted_to_a_hundred_in_one_query(alice, carol, django_assert_num_queries):
     crowd = User.objects.bulk_create(
-        User(handle=f"crowd{n}", password="!") for n in range(UNREAD_MOST + 5)
+        User(handle=f"crowd{n}", password="!") for n in range(MAX_UNREAD + 5)
     )
     Notification.objects.bulk_create(
         Notification(user=alice, kind="follow", actor=one) for one in crowd
     )
     with django_assert_num_queries(1):
-        assert unread_count(alice) == UNREAD_MOST
+        assert unread_count(alice) == MAX_UNREAD
 
 
 @pytest.mark.parametrize("number", [1, 9])

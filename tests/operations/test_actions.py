@@ -41,7 +41,7 @@ def test_a_change_is_a_version_with_its_history(settled, spare):
 def test_the_rows_of_nodes_are_those_of_the_newest_version(settled, spare):
     actions.add_l1_group([spare().address], 16, by=STAFF)
     actions.replace_node(MAIN_0, spare().address, by=STAFF)
-    standing = {CacheNode.standing(place, node).place(): node for place, node in topology_in_force().places()}  # fmt: skip
+    standing = {CacheNode.at(place, node).place(): node for place, node in topology_in_force().places()}  # fmt: skip
     rows = {row.place(): row for row in CacheNode.objects.all()}
     assert set(rows) == set(standing)
     for place, node in standing.items():

@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 from django.apps import apps
 
-from apps.engagement.tasks import tend_filters
+from apps.engagement.tasks import maintain_filters
 from apps.operations import changes
-from apps.posts.cache import HEADS
-from apps.posts.post_cache import load_heads
-from apps.posts.tasks import tend_counts
+from apps.posts.cache import CACHED_POSTS
+from apps.posts.post_cache import load_cached_posts
+from apps.posts.tasks import maintain_counts
 from feedcache.connections import timelines
 from feedcache.flush import forget as forget_in_redis
 from feedcache.read_through import ReadThrough
@@ -48,8 +48,8 @@ def test_a_flush_forgets_one_class_in_redis_and_pages_stay_the_same(name, alice,
     post = publish(alice, "for all")
     publish(alice, "for some", visibility="followers")
     deliver()
-    tend_counts()
-    tend_filters()
+    maintain_counts()
+    maintain_filters()
     api, visitor = api_of(bob), api_of(None)
     api.get(f"/api/v1/statuses/{post.pk}")  # read, and remembered as such
 
@@ -86,11 +86,12 @@ def test_a_flush_empties_one_class_and_it_heals_itself(alice, settled):
 
     def load(ids):
         loads.append(len(ids))
-        return load_heads(ids)
+        return load_cached_posts(ids)
 
     def read():
         return [
-            head.content and head.content.body for head in HEADS.get_many([post.pk], load).values()
+            head.content and head.content.body
+            for head in CACHED_POSTS.get_many([post.pk], load).values()
         ]
 
     now = Topology(1, settled.main, settled.backup, settled.l1)

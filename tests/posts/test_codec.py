@@ -5,11 +5,11 @@ from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 from hypothesis import given
 from hypothesis import strategies as st
 
-from apps.posts.cache import HEADS
+from apps.posts.cache import CACHED_POSTS
 from apps.posts.codec import MAX_BYTES, decode, encode, from_protobuf, to_protobuf
 from apps.posts.content import Application, Picture, PollContent, PostContent
 from apps.posts.models import Kind, Visibility
-from apps.posts.post_cache import load_contents, load_heads
+from apps.posts.post_cache import load_cached_posts, load_contents
 from apps.posts.wire import post_pb2 as wire
 from feedcache.ids import MAX_ID
 from feedcache.memcached.envelope import COMPRESS_FROM, pack, unpack
@@ -253,7 +253,7 @@ def test_a_bomb_is_a_miss():
 
 
 def test_the_longest_post_fits():
-    most = PostContent(
+    maximum = PostContent(
         **{
             **vars(RICH),
             "body": "\U0001f469\u200d" * 5000,  # what is stored of the longest text that is taken
@@ -262,8 +262,8 @@ def test_the_longest_post_fits():
             ),
         }
     )
-    assert len(to_protobuf(most)) < MAX_BYTES
-    assert decode(encode(most)) == most
+    assert len(to_protobuf(maximum)) < MAX_BYTES
+    assert decode(encode(maximum)) == maximum
 
 
 @pytest.mark.django_db
@@ -276,12 +276,12 @@ def test_what_somebody_planted_in_the_cache_is_loaded_anew_and_written_over(alic
     if not tiers().ping():
         pytest.skip("no memcached on this machine")
     post = publish(alice, "The real one.")
-    name = HEADS._name(post.pk, tiers())
+    name = CACHED_POSTS._name(post.pk, tiers())
     tiers().set_many({name: planted}, ttl_seconds=60)
-    found = HEADS.get_many([post.pk], load_heads)
+    found = CACHED_POSTS.get_many([post.pk], load_cached_posts)
     assert vars(found[post.pk].content)["body"] == "The real one."
     assert unpack(tiers().get_many([name])[name], max_bytes=MAX_BYTES)
-    assert HEADS.get_many([post.pk], lambda _missing: {}) == found
+    assert CACHED_POSTS.get_many([post.pk], lambda _missing: {}) == found
 
 
 @pytest.mark.django_db
@@ -291,8 +291,8 @@ def test_plain_and_compressed_values_stand_side_by_side(alice):
     bodies = ["short", "word after word " * 31]
     posts = [publish(alice, body) for body in bodies]
     keys = [post.pk for post in posts]
-    HEADS.get_many(keys, load_heads)
-    stored = tiers().get_many([HEADS._name(key, tiers()) for key in keys])
+    CACHED_POSTS.get_many(keys, load_cached_posts)
+    stored = tiers().get_many([CACHED_POSTS._name(key, tiers()) for key in keys])
     assert sorted(value[0] for value in stored.values()) == [0, 1]
-    found = HEADS.get_many(keys, lambda _missing: {})
+    found = CACHED_POSTS.get_many(keys, lambda _missing: {})
     assert [vars(found[key].content)["body"] for key in keys] == [body.strip() for body in bodies]

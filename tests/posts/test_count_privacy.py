@@ -14,7 +14,7 @@ from apps.paging import Cursor
 from apps.posts.actions import delete_post, repost
 from apps.posts.cache import POST_COUNTS
 from apps.posts.models import PostCounts
-from apps.timeline.profile import Wanted, profile_timeline
+from apps.timeline.profile import ProfileFilter, profile_timeline
 from feedcache.structures.counters import maintenance
 from tests.factories import deliver, publish
 
@@ -103,7 +103,9 @@ def test_a_profile_shows_restricted_posts_to_those_they_are_for(alice, bob, caro
     follow_user(bob, alice)
     said, quiet = publish(alice), publish(alice, visibility="followers")
     for viewer, expected in ((bob, [quiet.pk, said.pk]), (carol, [said.pk]), (None, [said.pk])):
-        page = profile_timeline(user_by_handle("alice"), viewer and viewer.pk, Cursor(), Wanted())
+        page = profile_timeline(
+            user_by_handle("alice"), viewer and viewer.pk, Cursor(), ProfileFilter()
+        )
         assert [item.id for item in page.items] == expected
 
 

@@ -13,7 +13,7 @@ from apps.posts.cache import POST_COUNTS
 from apps.posts.counts import count_reads
 from apps.posts.models import PostCounts
 from apps.posts.queries import Counts, counts_of, post_counts, visible_posts
-from apps.posts.tasks import cool_counts, tend_counts, write_back_reads
+from apps.posts.tasks import evict_counts, maintain_counts, write_back_reads
 from feedcache.connections import RedisError, counters
 from feedcache.structures.counters import maintenance
 from tests.factories import deliver, make_user, publish
@@ -62,7 +62,7 @@ def test_a_flush_changes_no_page_and_no_query_is_made_after_the_rebuild(page, bo
     counters().flushdb()
     assert visible_posts(bob.pk, page).counts == before
     assert len(queries(lambda: visible_posts(bob.pk, page))) == 1
-    tend_counts()
+    maintain_counts()
     assert queries(lambda: visible_posts(bob.pk, page)) == []
     assert visible_posts(bob.pk, page).counts == before == in_sql(page)
 
@@ -74,7 +74,7 @@ def test_a_dead_redis_changes_no_page(page, bob):
         like_post(bob, page[15])
         assert counts_of(page[15]).likes == 1
     assert counts_of(page[15]).likes == 1
-    tend_counts()
+    maintain_counts()
     deliver()
     assert post_counts(page) == in_sql(page)
 
@@ -134,7 +134,7 @@ def test_reads_are_counted_in_redis_and_written_back(page):
     assert post_counts(page) == in_sql(page)
     counters().flushdb()
     assert post_counts(page) == in_sql(page)
-    tend_counts()
+    maintain_counts()
     count_reads([page[0]])
     assert counts_of(page[0]).reads == 3
 
@@ -154,7 +154,7 @@ def test_reads_without_redis_are_counted_by_the_database(page):
     with dead_redis():
         count_reads([page[0]])
         assert counts_of(page[0]).reads == 2
-    tend_counts()
+    maintain_counts()
     count_reads([page[0]])
     assert counts_of(page[0]).reads == 3
 
@@ -176,7 +176,7 @@ def test_old_posts_cool_down_and_are_loaded_when_they_are_read(page, monkeypatch
     before = post_counts(page)
     later = time() + settings.COUNTERS_HOT_DAYS * 24 * 3600 + 7200
     monkeypatch.setattr("feedcache.structures.counters.service.time", lambda: later)
-    cool_counts()
+    evict_counts()
     assert PostCounts.objects.get(pk=page[0]).reads == 1
     assert len(queries(lambda: post_counts(page))) == 1
     assert queries(lambda: post_counts(page)) == []
@@ -186,7 +186,7 @@ def test_old_posts_cool_down_and_are_loaded_when_they_are_read(page, monkeypatch
 def test_cooling_with_a_limit_of_memory_keeps_all_counts(page, settings):
     before = post_counts(page)
     settings.COUNTERS_MEMORY_LIMIT_BYTES = 1
-    cool_counts()
+    evict_counts()
     assert maintenance.sample(POST_COUNTS, page[-1]).buckets <= 1
     assert post_counts(page) == before
 

@@ -20,7 +20,7 @@ from apps.graph.actions import (
 from apps.paging import Cursor
 from apps.posts import cache_updates, post_cache
 from apps.posts.actions import delete_post, repost
-from apps.posts.cache import HEADS, REPOSTED
+from apps.posts.cache import CACHED_POSTS, REPOSTED
 from apps.posts.content import State
 from apps.posts.editing import edit_post
 from apps.timeline.home import home_timeline
@@ -233,7 +233,7 @@ def test_a_deleted_post_leaves_a_tombstone_and_a_restricted_one_nothing_to_read(
     gone, hidden = publish(alice, "Gone."), publish(alice, "For some.", visibility="followers")
     delete_post(gone.pk, by=alice)
     assert elsewhere.sees(bob, gone, hidden) == ["", "Alice Wen: For some."]
-    kept = HEADS.peek_many([gone.pk, hidden.pk])
+    kept = CACHED_POSTS.peek_many([gone.pk, hidden.pk])
     assert [kept[post.pk].state for post in (gone, hidden)] == [State.GONE, State.RESTRICTED]
     assert not any(head.content for head in kept.values())
 
@@ -248,7 +248,7 @@ def test_a_writer_killed_after_its_commit_is_made_up_for_by_the_event(
     with monkeypatch.context() as dying:
         for owner, name in LOST:
             dying.setattr(owner, name, lambda *_args: None)
-        dying.setattr("apps.graph.edges.renew_standing", lambda *_args: None)
+        dying.setattr("apps.graph.edges.renew_graph_revisions", lambda *_args: None)
         dying.setattr("apps.graph.edges.bring_on", lambda *_args: None)
         ACTS[act](alice, bob, post)
     deliver()
@@ -277,7 +277,7 @@ def test_without_redis_to_tell_of_missed_writes_postgresql_is_asked(
     assert elsewhere.sees(bob, post) == ["Alice Wen: Before."]
     for owner, name in LOST:
         monkeypatch.setattr(owner, name, lambda *_args: None)
-    monkeypatch.setattr("apps.graph.edges.renew_standing", lambda *_args: None)
+    monkeypatch.setattr("apps.graph.edges.renew_graph_revisions", lambda *_args: None)
     ACTS[act](alice, bob, post)
     monkeypatch.setattr("feedcache.revision_check.generations.KEY", "no hash")
     timelines().set("no hash", "so that the question for the generations is refused")

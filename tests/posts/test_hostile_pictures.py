@@ -121,11 +121,11 @@ def run(command, data):
         found = []
         reader = Thread(target=lambda: found.append(process.communicate(data)[0]))
         reader.start()
-        most = 0
+        maximum = 0
         while reader.is_alive():
-            most = max(most, peak_of(process.pid))
+            maximum = max(maximum, peak_of(process.pid))
             reader.join(0.005)
-    return found[0], process.returncode, most // 1024
+    return found[0], process.returncode, maximum // 1024
 
 
 def peak_of(pid):

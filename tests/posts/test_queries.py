@@ -9,7 +9,7 @@ from django.utils import timezone
 from apps.accounts.models import User
 from apps.graph.actions import block_user, follow_user, unfollow_user
 from apps.posts.actions import delete_post, repost
-from apps.posts.cache import HEADS
+from apps.posts.cache import CACHED_POSTS
 from apps.posts.editing import edit_post
 from apps.posts.models import Post
 from apps.posts.post_cache import load_contents, open_contents
@@ -114,12 +114,12 @@ def test_the_gate_costs_the_same_queries_however_many_are_asked(
 
 
 def cached(post_id):
-    head = HEADS.peek_many([post_id]).get(post_id)
+    head = CACHED_POSTS.peek_many([post_id]).get(post_id)
     return head and head.content
 
 
 def name_of(post_id):
-    return HEADS._name(post_id, tiers())
+    return CACHED_POSTS._name(post_id, tiers())
 
 
 @pytest.fixture

@@ -22,7 +22,7 @@ from apps.posts.drafts import Draft, NewPicture
 from apps.posts.editing import edit_post
 from apps.posts.models import OPEN, Post, Visibility
 from apps.posts.post_cache import load_contents
-from apps.posts.recent import NOTHING, Recent, recent_posts, weeks_read
+from apps.posts.recent import NO_RECENT, Recent, recent_posts, weeks_read
 from apps.timeline.publishing import undo_repost
 from feedcache.connections import RedisError, timelines
 from feedcache.ids import first_id_at, second_of
@@ -278,8 +278,8 @@ def test_with_redis_down_nothing_is_known_and_posting_goes_on(alice, committed, 
     author = known(alice)
     with dead_redis():
         with no_sql():
-            assert recent_posts(author, ALL, 20) == NOTHING
-        assert NOTHING.rest(ALL, 20) == ALL
+            assert recent_posts(author, ALL, 20) == NO_RECENT
+        assert NO_RECENT.rest(ALL, 20) == ALL
         committed(publish, alice, "Second.")
     assert bodies(alice) == ["Second.", "First."]
 
@@ -303,7 +303,7 @@ def test_a_value_that_is_no_post_is_a_miss_and_heals(alice, committed, caplog):
             for field in timelines().hkeys(name):
                 if field.isdigit():
                     timelines().hset(name, field, garbage)
-        assert recent_posts(known(alice), ALL, 20) == NOTHING
+        assert recent_posts(known(alice), ALL, 20) == NO_RECENT
         assert bodies(alice) == ["First."]
     assert "dropped" in caplog.text
 
@@ -313,7 +313,7 @@ def test_a_post_under_another_id_or_of_another_author_is_a_miss(alice, bob, comm
     bodies(alice), bodies(bob)
     (mine,), (his,) = ([n for n in keys(who) if timelines().hlen(n) > 2] for who in (alice, bob))
     timelines().hset(mine, str(one.pk), timelines().hget(his, str(other.pk)))
-    assert recent_posts(known(alice), ALL, 20) == NOTHING
+    assert recent_posts(known(alice), ALL, 20) == NO_RECENT
     assert bodies(alice) == ["One."]
 
 
@@ -324,7 +324,7 @@ def test_a_restricted_post_that_was_planted_is_not_shown(alice, committed):
     (content,) = load_contents([post.pk]).values()
     (name,) = [n for n in keys(alice) if timelines().hlen(n) > 2]
     timelines().hset(name, str(post.pk), encode(content))
-    assert recent_posts(known(alice), ALL, 20) == NOTHING
+    assert recent_posts(known(alice), ALL, 20) == NO_RECENT
 
 
 # --- weeks ---------------------------------------------------------------------------------------
@@ -396,7 +396,7 @@ def test_this_week_and_the_last_are_read_and_what_lies_below_costs_nothing(
         assert found.complete_to == Week.of_id(posts[6].pk).first_id
         assert keys(alice) == [key(alice, "2026-W46"), key(alice)]
         author, trips = known(alice), count_trips(monkeypatch)
-        assert recent_posts(author, Cursor(max_id=posts[5].pk), 20) == NOTHING
+        assert recent_posts(author, Cursor(max_id=posts[5].pk), 20) == NO_RECENT
         assert trips == []
 
 
@@ -483,7 +483,7 @@ def test_buckets_end_a_week_after_their_last_write(alice, committed):
 
 @pytest.fixture
 def small_buckets(monkeypatch):
-    small = replace(RECENT, most_values=3)
+    small = replace(RECENT, max_values=3)
     monkeypatch.setattr(recent, "RECENT", small)
     monkeypatch.setattr(cache_updates, "RECENT", small)
 
@@ -492,15 +492,15 @@ def small_buckets(monkeypatch):
 def test_a_week_of_too_many_posts_is_left_to_the_levels_below(alice, committed, no_sql):
     posts = [committed(publish, alice, f"Number {number}") for number in range(4)]
     author = known(alice)
-    assert recent_posts(author, ALL, 20) == NOTHING
+    assert recent_posts(author, ALL, 20) == NO_RECENT
     with no_sql():  # a mark says so
-        assert recent_posts(author, ALL, 20) == NOTHING
+        assert recent_posts(author, ALL, 20) == NO_RECENT
     committed(delete_post, posts[0].pk, by=alice)
-    assert recent_posts(known(alice), ALL, 20) == NOTHING
+    assert recent_posts(known(alice), ALL, 20) == NO_RECENT
     timelines().flushdb()  # or an hour later
     assert len(bodies(alice)) == 3
     committed(publish, alice, "One more.")
-    assert recent_posts(known(alice), ALL, 20) == NOTHING
+    assert recent_posts(known(alice), ALL, 20) == NO_RECENT
 
 
 @pytest.mark.usefixtures("small_buckets")
@@ -559,7 +559,7 @@ def test_who_waits_too_long_for_a_builder_goes_on_below(
     author = known(alice)
     assert RECENT.begin(alice.pk)
     with django_assert_num_queries(0):
-        assert recent_posts(author, ALL, 20) == NOTHING
+        assert recent_posts(author, ALL, 20) == NO_RECENT
 
 
 @pytest.mark.django_db(transaction=True)

@@ -35,7 +35,7 @@ MEANT = {"password": PASSWORD, "is_meant": "on"}
 # What may still point at the number of an account: its nameless row and posts, and what staff did and must do.
 KEPT = {
     "accounts.UserCounts.user", "admin.LogEntry.user", "graph.Circle.owner", "moderation.Report.target", "moderation.Report.resolved_by",
-    "personal.Erasure.user", "posts.Post.author", "timeline.AuthorPolicy.author", "timeline.HandOver.author",
+    "personal.Erasure.user", "posts.Post.author", "timeline.AuthorPolicy.author", "timeline.Backfill.author",
     "timeline.PolicyChange.author",
 }  # fmt: skip
 

@@ -158,7 +158,7 @@ def test_the_work_renews_its_lease(alice, monkeypatch):
 
 
 def test_only_some_workers_make_archives(alice, carol, settings):
-    settings.EXPORTS_AT_ONCE = 1
+    settings.EXPORT_CONCURRENCY = 1
     first, second = export.request_export(alice), export.request_export(carol)
     Export.objects.filter(pk=first.pk).update(attempts=1, due_at=timezone.now() + timedelta(seconds=30))  # fmt: skip
     assert export.run_due(limit=1) == 0
@@ -185,7 +185,7 @@ def test_archives_are_limited(alice, settings):
 
 
 def test_pictures_without_room_are_named(life, settings):
-    settings.EXPORT_MEGABYTES_MOST = 0
+    settings.EXPORT_MAX_MEGABYTES = 0
     archive = opened(made(life[0]))
     assert archive.read("left_out.txt").count(b"pictures/") == 2
 

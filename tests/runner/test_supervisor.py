@@ -67,7 +67,7 @@ def test_a_cache_that_never_stays_stops_nothing(place, capsys):
     keeper = Supervisor([])
     keeper.begin(others)
     keeper.begin(node)
-    until(lambda: node.quick_deaths == supervisor.MOST_QUICK_DEATHS, keeper)
+    until(lambda: node.quick_deaths == supervisor.MAX_QUICK_DEATHS, keeper)
     said = capsys.readouterr().err.splitlines()[-1]
     assert "Memcached l1-0 ended 5 times" in said
     assert "Last words: Error: no memory" in said
@@ -75,7 +75,7 @@ def test_a_cache_that_never_stays_stops_nothing(place, capsys):
     assert (node.child, others.child.running()) == (None, True)
     assert 29 < node.due - time.monotonic() <= 30
     node.due = 0
-    until(lambda: node.quick_deaths == supervisor.MOST_QUICK_DEATHS + 1, keeper)
+    until(lambda: node.quick_deaths == supervisor.MAX_QUICK_DEATHS + 1, keeper)
     assert capsys.readouterr().err.endswith("next attempt in 60 s\n")
     keeper.stop()
 
@@ -111,7 +111,7 @@ def test_a_long_life_forgives_earlier_deaths(place, monkeypatch, capsys):
     monkeypatch.setattr(supervisor, "QUICK_SECONDS", 0.0)
     one = unit(place, "")
     keeper = Supervisor([one])
-    for _ in range(supervisor.MOST_QUICK_DEATHS + 2):
+    for _ in range(supervisor.MAX_QUICK_DEATHS + 2):
         keeper.look()
         if one.child is not None:
             one.child.popen.wait()

@@ -14,7 +14,7 @@ from apps.search.indexing import index_new_people
 from apps.search.models import IndexWalk, PersonEntry, PostEntry
 from apps.search.people_search import dismiss, people_found, suggested
 from apps.search.post_search import post_at, posts_found
-from apps.search.query import wish
+from apps.search.query import parse_query
 from apps.search.tasks import index_older_posts
 from apps.search.trends import rank_posts, trending_posts
 from apps.tags.models import TagUse
@@ -25,7 +25,7 @@ pytestmark = pytest.mark.django_db
 
 def found(text, viewer=None, **more):
     deliver()
-    return [item.id for item in posts_found(viewer, wish(text), Cursor(), **more).items]
+    return [item.id for item in posts_found(viewer, parse_query(text), Cursor(), **more).items]
 
 
 def people(text, viewer=None, **more):
@@ -65,9 +65,9 @@ def test_operators(alice, bob):
 def test_pages(alice):
     ids = [publish(alice, "tea").pk for _ in range(5)][::-1]
     deliver()
-    page = posts_found(None, wish("tea"), Cursor(limit=2))
+    page = posts_found(None, parse_query("tea"), Cursor(limit=2))
     assert ([item.id for item in page.items], page.older) == (ids[:2], ids[1])
-    below = posts_found(None, wish("tea"), Cursor(max_id=ids[1], limit=2))
+    below = posts_found(None, parse_query("tea"), Cursor(max_id=ids[1], limit=2))
     assert [item.id for item in below.items] == ids[2:4]
 
 

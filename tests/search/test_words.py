@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from apps.search.query import wish
+from apps.search.query import parse_query
 from apps.search.words import MAX_POSITION, query, runs, vector
 from feedcache.ids import first_id_at
 
@@ -53,7 +53,7 @@ def test_nothing_but_words_gets_into_a_query(text):
 
 
 def test_operators():
-    found = wish(
+    found = parse_query(
         'tea from:@Alice "green leaves" before:2026-11-01 after:2026-10-01 has:image is:reply lang:ZH what:ever'
     )
     assert found.phrases == ["tea", "green leaves", "what:ever"]
@@ -65,5 +65,5 @@ def test_operators():
 
 @pytest.mark.parametrize("text", ["before:never", "from:", ":", "before:9999-99-99", '"', "before:0001-01-01", "x" * 10_000])  # fmt: skip
 def test_nothing_is_wrong_to_ask(text):
-    found = wish(text)
-    assert found.above == 0 or found.below == 0 or found.phrases or found == wish("")
+    found = parse_query(text)
+    assert found.above == 0 or found.below == 0 or found.phrases or found == parse_query("")

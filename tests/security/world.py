@@ -18,7 +18,7 @@ from apps.accounts.models import User
 from apps.accounts.queries import user_by_id
 from apps.engagement.actions import bookmark_post, like_post
 from apps.engagement.voting import vote
-from apps.errors import Refusal
+from apps.errors import DomainError
 from apps.filters.actions import FilterChange, KeywordChange, add_post, create_filter
 from apps.graph.actions import block_user, follow_user, mute_user
 from apps.graph.circle_actions import add_to_circle, create_circle
@@ -273,7 +273,7 @@ def _part_ways(world: World) -> None:
 
 def _try(act: Callable[..., object], *arguments: Any) -> None:
     """Those who may not are refused: that is no news here."""
-    with suppress(Refusal):
+    with suppress(DomainError):
         act(*arguments)
 
 

@@ -30,8 +30,8 @@ def test_what_is_no_stream_is_refused(name, arguments):
         Stream.parse(name, arguments)
 
 
-def connection(most=3, granted="read"):
-    return Connection(1, "token", covered_by([granted]), most=most)
+def connection(maximum=3, granted="read"):
+    return Connection(1, "token", covered_by([granted]), maximum=maximum)
 
 
 def news(event="update", *streams):
@@ -93,7 +93,7 @@ def test_one_connection_has_so_many_streams():
 
 def test_who_does_not_read_is_cut_off_and_keeps_nothing_in_memory():
     async def scene():
-        one = connection(most=3)
+        one = connection(maximum=3)
         one.add(Stream("user"), ["user"])
         for _ in range(10):
             one.tell(news())

@@ -4,7 +4,7 @@ import pytest
 
 from apps.tags.counting import count_days
 from apps.tags.models import Tag
-from apps.tags.queries import TALK, Day, KnownTag, _last_days, talked_about
+from apps.tags.queries import TALK, Day, TagUsage, _last_days, talked_about
 from apps.web.templatetags.tag_tags import line_of_days
 from tests.factories import deliver, publish
 
@@ -48,4 +48,4 @@ def test_pages_ask_once_a_minute(alice, django_assert_num_queries):
 )
 def test_a_line_of_days_ends_with_today(uses, line):
     days = [Day(day, count) for day, count in zip(_last_days(), uses, strict=True)]
-    assert line_of_days(KnownTag(Tag(name="tea"), days)) == line
+    assert line_of_days(TagUsage(Tag(name="tea"), days)) == line

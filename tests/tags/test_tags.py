@@ -3,7 +3,7 @@
 import pytest
 
 from apps.accounts.queries import user_by_id
-from apps.audit.explain import Way, explain
+from apps.audit.explain import Source, explain
 from apps.audit.oracle import Oracle
 from apps.audit.windows import lacking
 from apps.errors import Invalid, NotFound
@@ -17,7 +17,7 @@ from apps.tags.counting import count_days
 from apps.tags.models import Tag, TagUse
 from apps.tags.queries import followed_page, known, tag_named, trending
 from apps.timeline.home import home_timeline, newer_count
-from apps.timeline.tag import TagWish, tag_timeline
+from apps.timeline.tag import TagQuery, tag_timeline
 from tests.factories import deliver, make_user, publish, suspend
 
 pytestmark = pytest.mark.django_db
@@ -33,7 +33,7 @@ def ids(page):
 
 
 def tagged(name, viewer=None, cursor=Cursor(), **more):  # noqa: B008 -- a value, never changed
-    return ids(tag_timeline(viewer and viewer.pk, TagWish(name, **more), cursor))
+    return ids(tag_timeline(viewer and viewer.pk, TagQuery(name, **more), cursor))
 
 
 def test_a_post_bears_its_tags_from_its_own_transaction_on(alice):
@@ -108,7 +108,7 @@ def test_follow_and_unfollow(alice, monkeypatch):
     ]
     unfollow_tag(alice, "TEA")
     assert [tag.name for tag in followed_page(alice, Cursor()).items] == ["茶"]
-    monkeypatch.setattr(actions, "MOST_FOLLOWED", 1)
+    monkeypatch.setattr(actions, "MAX_FOLLOWED", 1)
     with pytest.raises(Invalid):
         follow_tag(alice, "milk")
 
@@ -132,7 +132,7 @@ def test_posts_with_a_followed_tag_are_on_the_home_page_at_once(alice, bob, caro
     assert home(bob, max_id=expected[0]) == expected[1:]
     assert home(bob, min_id=expected[1], limit=1) == expected[:1]
     assert newer_count(user_by_id(bob.pk), theirs.pk) >= 1
-    assert explain(user_by_id(bob.pk), hers.pk).way == Way.TAG
+    assert explain(user_by_id(bob.pk), hers.pk).way == Source.TAG
     assert "#tea" in explain(user_by_id(bob.pk), hers.pk).text
     assert lacking(bob.pk) == ([], 0)  # the window owes nothing that is pulled
     unfollow_tag(bob, "tea")
@@ -173,12 +173,12 @@ def test_trends_count_accounts_not_posts(alice, bob, carol):
     follow_user(alice, bob)
     count_days()
     count_days()
-    assert [tag.name for tag in trending(most=5)] == ["shared", "loud"]
+    assert [tag.name for tag in trending(maximum=5)] == ["shared", "loud"]
     [shared] = known([tag_named("shared")], None)
     assert (shared.uses, shared.accounts, len(shared.history)) == (2, 2, 7)
     TagUse.objects.all().delete()
     count_days()
-    assert trending(most=5) == []
+    assert trending(maximum=5) == []
 
 
 def test_many_at_once(alice):

@@ -67,10 +67,10 @@ def truth(author_ids, *, replies=True):
     return list(rows.order_by("-pk").values_list("pk", flat=True))
 
 
-def inside(ids, cursor, most):
+def inside(ids, cursor, maximum):
     """The first `most` of some ids inside a cursor's bounds, in reading order."""
     found = [one for one in ids if cursor.admits(one)]
-    return sorted(found, reverse=not cursor.ascending)[:most]
+    return sorted(found, reverse=not cursor.ascending)[:maximum]
 
 
 def crowd(number):

@@ -50,15 +50,15 @@ def test_groups_wait_together_and_give_the_same_ids(reader, slow_store, monkeypa
     assert pull(reader) == ids[:200]  # and now the vectors are there
     slow_store.delay_seconds = DELAY_SECONDS
     slow_store.take()
-    for found, most in ((serial, 1), (grouped, 8)):
+    for found, maximum in ((serial, 1), (grouped, 8)):
         slow_store.most_waiting = 0
         with monkeypatch.context() as patch:
-            patch.setattr(outbox, "MOST_AT_ONCE", most)
+            patch.setattr(outbox, "MAX_AT_A_TIME", maximum)
             found += pull(reader)
         requests = slow_store.take().count(b"gets ")
         assert requests == 9  # a sample of all, and one for each group
         # the threads of the pool and whoever asks wait at the same time: four, unless the machine is busy
-        assert (slow_store.most_waiting > 1) == (most > 1)
+        assert (slow_store.most_waiting > 1) == (maximum > 1)
     assert serial == grouped == ids[:200]
 
 

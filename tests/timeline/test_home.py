@@ -15,8 +15,8 @@ from apps.timeline.bookmarks import bookmarks_timeline
 from apps.timeline.cache import HOME, INBOX
 from apps.timeline.handlers import (
     backfill_followee,
-    bury_deleted_post,
     deliver_post,
+    mark_deleted_post,
     withdraw_followee,
 )
 from apps.timeline.home import home_timeline, newer_count
@@ -130,7 +130,7 @@ def test_a_late_delivery_of_a_deleted_post_comes_to_nothing(alice, bob):
     home_timeline(bob, Cursor())
     post = publish(alice)
     delete_post(post.pk, by=alice)
-    bury_deleted_post({"post_id": post.pk})
+    mark_deleted_post({"post_id": post.pk})
     deliver_post({"post_id": post.pk})
     HOME.push([bob.pk], [post.pk])
     assert HOME.ids(bob.pk) == []

@@ -22,10 +22,10 @@ from apps.posts.editing import edit_post
 from apps.timeline import home
 from apps.timeline.cache import HOME, INBOX
 from apps.timeline.fanout.dispatch import circle_changed, push_to_author, start_job
-from apps.timeline.handlers import drop_windows
+from apps.timeline.handlers import drop_home_caches
 from apps.timeline.home import home_timeline, newer_count
 from apps.timeline.models import FanoutChunk
-from apps.timeline.profile import Wanted, profile_timeline
+from apps.timeline.profile import ProfileFilter, profile_timeline
 from apps.timeline.sources import outbox, sql
 from apps.timeline.sources.rebuild import rebuild_home, rebuild_inbox
 from feedcache.connections import RedisError, timelines
@@ -106,20 +106,30 @@ def test_it_is_absent_from_the_authors_outbox_for_others(cast, visibility):
     outsider = make_user()
     for viewer_id in (None, outsider.pk):
         assert (
-            ids(profile_timeline(fresh(cast["alice"]), viewer_id, Cursor(), Wanted(replies=True)))
+            ids(
+                profile_timeline(
+                    fresh(cast["alice"]), viewer_id, Cursor(), ProfileFilter(replies=True)
+                )
+            )
             == []
         )
         assert sql.author_ids(cast["alice"].pk, viewer_id, follows=False, cursor=Cursor(), count=9) == []  # fmt: skip
     assert sql.public_ids(Cursor(), 9) == []
     assert outbox.newest_of_followees(cast["bob"].pk, 9) == []
-    own = profile_timeline(fresh(cast["alice"]), cast["alice"].pk, Cursor(), Wanted(replies=True))
+    own = profile_timeline(
+        fresh(cast["alice"]), cast["alice"].pk, Cursor(), ProfileFilter(replies=True)
+    )
     assert ids(own) == [post.pk]
 
 
 def test_members_find_it_on_the_profile(cast):
     post = say(cast, "circle")
     found = [
-        ids(profile_timeline(fresh(cast["alice"]), cast[name].pk, Cursor(), Wanted(replies=True)))
+        ids(
+            profile_timeline(
+                fresh(cast["alice"]), cast[name].pk, Cursor(), ProfileFilter(replies=True)
+            )
+        )
         for name in NAMES
     ]
     assert found == [[post.pk], [], [post.pk], []]
@@ -395,7 +405,7 @@ class TestReading:
         say(cast, "followers")
         say(cast, "public")
         assert newer_count(cast["bob"], first.pk) == 2
-        assert newer_count(cast["bob"], first.pk, most=1) == 1
+        assert newer_count(cast["bob"], first.pk, maximum=1) == 1
 
     def test_authors_see_their_restricted_post_before_any_worker_ran(self, cast):
         post = publish(cast["alice"], visibility="circle", circle_id=cast["circle"].pk)
@@ -447,6 +457,6 @@ def walk_up(viewer, limit):
 
 def test_a_bulk_load_drops_both_windows(cast):
     bob = cast["bob"].pk
-    drop_windows({"user_ids": [bob]})
+    drop_home_caches({"user_ids": [bob]})
     assert not HOME.exists(bob)
     assert not INBOX.exists(bob)

@@ -3,7 +3,7 @@
 import pytest
 
 from apps.accounts.queries import user_by_id
-from apps.audit.explain import Way, explain
+from apps.audit.explain import Source, explain
 from apps.audit.oracle import Oracle
 from apps.graph.actions import follow_user, unfollow_user
 from apps.paging import Cursor
@@ -60,4 +60,4 @@ def test_nobody_elses_posts_are_touched_and_the_choice_ends_with_the_follow(
 def test_the_reader_is_told_why(alice, bob, posts):
     follow_user(bob, alice, languages=["en"])
     explained = explain(user_by_id(bob.pk), posts["fr"])
-    assert (explained.way, explained.on_home) == (Way.LANGUAGE, False)
+    assert (explained.way, explained.on_home) == (Source.LANGUAGE, False)

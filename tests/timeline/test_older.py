@@ -10,12 +10,12 @@ from django.db import connection
 from apps.accounts.queries import user_by_id
 from apps.audit.oracle import Oracle
 from apps.engagement.cache import BOOKMARKS, LIKES
-from apps.engagement.tasks import tend_filters
+from apps.engagement.tasks import maintain_filters
 from apps.graph.actions import follow_user
 from apps.graph.circle_actions import add_to_circle, create_circle
 from apps.paging import Cursor
 from apps.posts.actions import delete_post
-from apps.posts.cache import HEADS
+from apps.posts.cache import CACHED_POSTS
 from apps.posts.editing import edit_post
 from apps.posts.models import OPEN, Post
 from apps.timeline.cache import HOME, INBOX
@@ -85,7 +85,7 @@ def waves(settings):
 
 
 def _filters_built():
-    tend_filters()
+    maintain_filters()
     return all(generations.read(marks.name).live for marks in (LIKES, BOOKMARKS))
 
 
@@ -264,7 +264,7 @@ def test_a_deep_page_is_five_statements_and_as_many_trips_as_the_first(
         assert [item.id for item in page.items] == ids[start : start + PAGE]
         assert len(sent) == 2
         assert all(Counter(name for name, _ in wave)["MEMCACHED"] <= 1 for wave in sent)
-    assert HEADS.peek_many(ids[140:160]) == {}  # what many read stays in the caches
+    assert CACHED_POSTS.peek_many(ids[140:160]) == {}  # what many read stays in the caches
 
 
 def test_edits_and_deletes_show_on_a_deep_page_at_once(small_windows, reader, authors, rung):

@@ -14,7 +14,7 @@ from apps.graph.circle_actions import (
     remove_from_circle,
 )
 from apps.notifications.models import Notification
-from apps.posts.codec import VERSION, decode_head
+from apps.posts.codec import VERSION, decode_cached_post
 from apps.posts.content import State
 from apps.timeline.cache import HOME, INBOX
 from feedcache.connections import timelines
@@ -227,7 +227,7 @@ def test_the_raw_cache_never_holds_a_restricted_body(visibility, page_of, api_of
         world.shows("status", viewer)
         world.shows("home page", viewer)
     (kept,) = tiers().get_many([f"head:{VERSION}.0:{world.post}"]).values()
-    head = decode_head(kept)
+    head = decode_cached_post(kept)
     assert bool(head.content) == (visibility in {"public", "unlisted"})
     assert head.state is (State.OPEN if head.content else State.RESTRICTED)
     assert len(kept) < 30 or head.content

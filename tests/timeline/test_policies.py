@@ -20,9 +20,9 @@ from apps.timeline.fanout.switch import set_author_policy, set_site_policy
 from apps.timeline.home import home_timeline, newer_count
 from apps.timeline.models import (
     AuthorPolicy,
+    Backfill,
+    BackfillChunk,
     FanoutJob,
-    HandOver,
-    HandOverChunk,
     Mode,
     Policy,
     PolicyChange,
@@ -154,7 +154,7 @@ def test_the_site_changes_over_without_a_loss(circle, before, after):
     circle.look()
     circle.live()
     circle.look()
-    assert SitePolicy.objects.get().merges_all == (after == Policy.PULL)
+    assert SitePolicy.objects.get().pulls_all == (after == Policy.PULL)
     assert SitePolicy.objects.get().generation == (before == Policy.PULL and after != Policy.PULL)
 
 
@@ -215,7 +215,7 @@ def test_pushes_end_only_when_all_readers_have_been_told(circle):
     post = publish(circle.alice)
     deliver()
     assert post.pk in HOME.ids(circle.online.pk)
-    switch.tend()  # goes on with it
+    switch.maintain()  # goes on with it
     assert AuthorPolicy.objects.get(author=circle.alice).mode == Mode.PULL
     circle.live()
     circle.look()
@@ -255,8 +255,8 @@ def test_the_author_is_merged_until_the_last_receipt_of_the_hand_over(circle, se
     posts = [publish(circle.alice).pk for _ in range(3)]
     deliver()
     set_author_policy(circle.alice, Policy.ONLINE, by="a test")
-    backfill.run_cuts(limit=1)
-    left = HandOverChunk.objects.count()
+    backfill.run_splits(limit=1)
+    left = BackfillChunk.objects.count()
     assert left == 2
     while left:
         assert AuthorPolicy.objects.get(pk=circle.alice.pk).merged_since is not None
@@ -265,7 +265,7 @@ def test_the_author_is_merged_until_the_last_receipt_of_the_hand_over(circle, se
     assert AuthorPolicy.objects.get(pk=circle.alice.pk).merged_since is None
     assert HOME.ids(circle.online.pk) == posts[::-1]
     circle.look()
-    HandOverChunk.objects.update(state=State.PENDING, due_at=timezone.now())
+    BackfillChunk.objects.update(state=State.PENDING, due_at=timezone.now())
     backfill.run_due(limit=9)  # twice is once
     assert HOME.ids(circle.online.pk) == posts[::-1]
 
@@ -275,9 +275,9 @@ def test_a_hand_over_that_fails_for_good_keeps_the_author_merged(circle):
     publish(circle.alice)
     deliver()
     set_author_policy(circle.alice, Policy.ONLINE, by="a test")
-    backfill.run_cuts(limit=1)
-    HandOverChunk.objects.update(state=State.DEAD)
-    switch.tend()
+    backfill.run_splits(limit=1)
+    BackfillChunk.objects.update(state=State.DEAD)
+    switch.maintain()
     assert AuthorPolicy.objects.get(pk=circle.alice.pk).merged_since is not None
     circle.look()
 
@@ -291,7 +291,7 @@ def test_a_pull_that_begins_again_before_the_hand_over_is_done(circle):
     deliver()
     circle.look()
     assert AuthorPolicy.objects.get(pk=circle.alice.pk).merged_since is None
-    assert HandOver.objects.count() == 2
+    assert Backfill.objects.count() == 2
 
 
 def test_with_nobody_merged_a_page_costs_nothing_more(circle, monkeypatch):
@@ -340,7 +340,7 @@ def test_history_says_who_changed_what_and_why(circle):
 
 
 def seen(**fields):
-    return cost.Measured(**{"followers": 100_000, "online": 0.2, "posts_a_day": 5.0, "reads_a_day": 100.0, **fields})  # fmt: skip
+    return cost.MeasuredCost(**{"followers": 100_000, "online": 0.2, "posts_a_day": 5.0, "reads_a_day": 100.0, **fields})  # fmt: skip
 
 
 def test_auto_chooses_by_cost_and_says_why(settings):

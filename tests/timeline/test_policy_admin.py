@@ -4,7 +4,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from apps.graph.actions import follow_user
-from apps.timeline.models import AuthorPolicy, HandOver, PolicyChange, SitePolicy
+from apps.timeline.models import AuthorPolicy, Backfill, PolicyChange, SitePolicy
 from tests.factories import deliver, make_user, publish
 from tests.faults import dead_redis
 from tests.staff import browser_of, make_staff
@@ -44,7 +44,7 @@ def test_the_site_has_one_row_and_its_policy_is_switched(chief):
     assert "push to those online" in chief.get(f"{ROOT}/sitepolicy/").content.decode()
     chief.post(f"{ROOT}/sitepolicy/1/change/", {"policy": "pull", "why": "Redis is moved."})
     row = SitePolicy.objects.get()
-    assert (row.mode, row.merges_all) == ("pull", True)
+    assert (row.mode, row.pulls_all) == ("pull", True)
     refused = chief.post(f"{ROOT}/sitepolicy/1/change/", {"policy": "site", "why": "?"})
     assert "The site has no site above it." in refused.content.decode()
 
@@ -89,7 +89,7 @@ def test_the_command_sets_shows_and_explains(alice, capsys):
     assert "@alice: auto (push now" in printed
     assert "auto would choose push: 1 followers" in printed
     assert "1 measured" in printed
-    assert HandOver.objects.count() == 1
+    assert Backfill.objects.count() == 1
 
 
 @pytest.mark.parametrize(

@@ -41,7 +41,7 @@ def test_staff_choose_for_an_author_and_the_history_keeps_it(staff, alice, api_o
 
 def test_staff_choose_for_the_site(staff, api_of):
     answer = api_of(staff).put(f"{BASE}/site", PULL, format="json")
-    assert (answer.status_code, answer.json()["mode"], answer.json()["merges_all"]) == (
+    assert (answer.status_code, answer.json()["mode"], answer.json()["pulls_all"]) == (
         200,
         "pull",
         True,

@@ -7,11 +7,11 @@ from apps.accounts.queries import user_by_id
 from apps.graph.actions import block_user, follow_user, mute_user
 from apps.paging import Cursor
 from apps.posts.actions import delete_post, repost
-from apps.posts.cache import HEADS
+from apps.posts.cache import CACHED_POSTS
 from apps.posts.editing import edit_post
 from apps.posts.models import Post
-from apps.posts.recent import NOTHING
-from apps.timeline.profile import Wanted, profile_ids, profile_timeline
+from apps.posts.recent import NO_RECENT
+from apps.timeline.profile import ProfileFilter, profile_ids, profile_timeline
 from apps.timeline.sources import outbox
 from tests.factories import make_user, publish
 from tests.timeline.outboxes import fresh, inside, truth, write
@@ -20,14 +20,16 @@ pytestmark = pytest.mark.django_db
 
 
 def ids(author, viewer, *, replies=True, **cursor):
-    page = profile_timeline(author, viewer and viewer.pk, Cursor(**cursor), Wanted(replies=replies))
+    page = profile_timeline(
+        author, viewer and viewer.pk, Cursor(**cursor), ProfileFilter(replies=replies)
+    )
     return [item.id for item in page.items]
 
 
 def walk(author, viewer, limit):
     seen, cursor = [], Cursor(limit=limit)
     while True:
-        page = profile_timeline(author, viewer and viewer.pk, cursor, Wanted(replies=True))
+        page = profile_timeline(author, viewer and viewer.pk, cursor, ProfileFilter(replies=True))
         seen += [item.id for item in page.items]
         if page.older is None:
             return seen
@@ -153,7 +155,7 @@ def test_a_long_profile_is_walked_over_both_borders_while_posts_are_deleted(
     left = [post.pk for post in posts if replies or post.reply_to_id is None]
     seen, cursor = [], Cursor(limit=90, min_id=0 if ascending else None)
     while True:
-        page = profile_timeline(fresh(alice), bob.pk, cursor, Wanted(replies=replies))
+        page = profile_timeline(fresh(alice), bob.pk, cursor, ProfileFilter(replies=replies))
         new = [item.id for item in page.items]
         assert new == inside(left, cursor, 90)[:: -1 if ascending else 1]
         if not new:
@@ -175,21 +177,21 @@ def test_a_visitor_reads_the_last_two_weeks_with_their_contents_and_the_outbox_b
     edit_post(alice, posts[5].pk, body="Edited.")
     delete_post(posts[4].pk, by=alice)
     asked = []
-    names = type(HEADS).names
+    names = type(CACHED_POSTS).names
 
     def counted(self, keys, cache):
-        if self is HEADS:
+        if self is CACHED_POSTS:
             asked.extend(keys)
         return names(self, keys, cache)
 
     author = user_by_id(alice.pk)
-    profile_timeline(author, None, Cursor(), Wanted(replies=True))  # the weeks are built
-    monkeypatch.setattr(type(HEADS), "names", counted)
-    page = profile_timeline(author, None, Cursor(limit=3), Wanted(replies=True))
+    profile_timeline(author, None, Cursor(), ProfileFilter(replies=True))  # the weeks are built
+    monkeypatch.setattr(type(CACHED_POSTS), "names", counted)
+    page = profile_timeline(author, None, Cursor(limit=3), ProfileFilter(replies=True))
     assert [item.post.body for item in page.items] == ["Edited.", "Number 3", "Number 2"]
     assert asked == []
-    monkeypatch.setattr("apps.timeline.profile.recent_posts", lambda *_args, **_options: NOTHING)
-    below = profile_timeline(author, None, Cursor(limit=3), Wanted(replies=True))
+    monkeypatch.setattr("apps.timeline.profile.recent_posts", lambda *_args, **_options: NO_RECENT)
+    below = profile_timeline(author, None, Cursor(limit=3), ProfileFilter(replies=True))
     assert [item.post.body for item in below.items] == ["Edited.", "Number 3", "Number 2"]
     assert len(asked) > 0
 

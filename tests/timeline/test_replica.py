@@ -18,7 +18,7 @@ from apps.timeline.cache import Outboxes
 from apps.timeline.models import PostReplica, ReplicaMark
 from apps.timeline.sources import outbox, replica
 from apps.timeline.sources import sql as pull
-from apps.timeline.tasks import tend_second_level
+from apps.timeline.tasks import maintain_second_level
 from feedcache.ids import compose, first_id_at
 from tests.factories import deliver, make_user, publish
 from tests.timeline.outboxes import crowd, follow_all, truth
@@ -136,7 +136,7 @@ def test_a_refresh_is_one_query_on_one_shard_where_naive_pull_asks_them_all(shar
     follow_all(reader, authors)
     for author in authors:
         recent(author, 5, days=author.pk % 20 + 1)
-    tend_second_level()
+    maintain_second_level()
     mine = replica.shard_of(reader.pk)
     ids = [one.pk for one in authors]
 
@@ -170,7 +170,7 @@ def test_vectors_replicas_and_sql_give_the_same_ids(shards, monkeypatch):
     for author in authors:
         recent(author, 30, days=author.pk % 9 + 1)
         recent(author, 2, days=15, visibility="followers")
-    tend_second_level()
+    maintain_second_level()
     everyone = [*(one.pk for one in authors), reader.pk]
     newest = max(truth(everyone))
     for cursor in (Cursor(), Cursor(max_id=newest - 10**13), Cursor(since_id=newest - 10**14)):
@@ -190,7 +190,7 @@ def test_what_a_shard_missed_is_added_and_brought_later(shards):
     alice, reader = make_user(), make_user()
     follow_user(reader, alice)
     deliver()
-    tend_second_level()
+    maintain_second_level()
     mine = replica.shard_of(reader.pk)
     with away(mine) if mine != "default" else away("shard_b"):
         post = publish(alice)
@@ -206,7 +206,7 @@ def test_what_a_shard_missed_is_added_and_brought_later(shards):
 def test_a_deleted_post_leaves_and_a_late_event_does_not_bring_it_back(shards):
     alice = make_user()
     post, doomed = publish(alice), publish(alice)
-    tend_second_level()
+    maintain_second_level()
     due = {
         event.name: event.pk
         for event in Event.objects.filter(payload__post_id=doomed.pk, subscriber=replica.SUBSCRIBER)
@@ -227,11 +227,11 @@ def test_marks_go_down_while_older_posts_are_filled_in_and_nothing_is_said_befor
     assert replica.newest(alice.pk, [alice.pk], Cursor(), 5) is None  # no mark yet
     old = recent(alice, 35, days=50)
     ancient = recent(alice, 5, days=70)
-    replica.tend(most_batches=2)
+    replica.maintain(max_batches=2)
     assert ids_on("shard_b") == old[15:]
     assert replica.newest(alice.pk, [alice.pk], Cursor(), 20) == old[15:][::-1]
     assert replica.newest(alice.pk, [alice.pk], Cursor(), 21) is None
-    replica.tend(most_batches=9)
+    replica.maintain(max_batches=9)
     assert ids_on("shard_c") == old
     assert replica.newest(alice.pk, [alice.pk], Cursor(), 36) is None  # what is older is not here
     assert replica.newest(alice.pk, [alice.pk], Cursor(since_id=old[0] - 1), 99) == old[::-1]
@@ -241,9 +241,9 @@ def test_marks_go_down_while_older_posts_are_filled_in_and_nothing_is_said_befor
 def test_the_window_moves_on_and_what_it_leaves_is_purged(shards, settings):
     alice = make_user()
     old, young = recent(alice, 5, days=50), recent(alice, 5, days=5)
-    replica.tend()
+    replica.maintain()
     settings.TIMELINE_ENTRY_DAYS = 40
-    replica.tend()
+    replica.maintain()
     assert [ids_on(alias) for alias in shards] == [young] * 3
     bound = first_id_at(int(time.time()) - 40 * DAY)
     assert all(0 <= bound - mark < (DAY + 10) * 2**32 for mark in marks().values())
@@ -255,7 +255,7 @@ def test_a_pull_is_a_bounded_range_of_the_key_per_author(shards):
     reader, authors = make_user(), crowd(40)
     for author in authors:
         recent(author, 30, days=author.pk % 30 + 1)
-    tend_second_level()
+    maintain_second_level()
     with connection.cursor() as sql:
         sql.execute("VACUUM ANALYZE timeline_postreplica")
     ids = [one.pk for one in authors]

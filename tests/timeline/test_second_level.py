@@ -23,7 +23,7 @@ from apps.timeline.models import TimelineEntry, TimelineSpan
 from apps.timeline.sources import older, outbox, second_level
 from apps.timeline.sources import sql as pull
 from apps.timeline.sources.second_level import ENTRIES
-from apps.timeline.tasks import tend_second_level
+from apps.timeline.tasks import maintain_second_level
 from feedcache.connections import timelines
 from feedcache.ids import author_of, first_id_at
 from tests.factories import deliver, make_user, publish
@@ -275,7 +275,7 @@ def test_deleted_posts_are_dropped_by_reads_and_tidied(reader, authors):
 
 
 def test_a_reader_who_follows_a_great_writer_begins_anew(reader, monkeypatch):
-    monkeypatch.setattr(second_level, "MOST_OF_A_FOLLOWEE", 10)
+    monkeypatch.setattr(second_level, "MAX_OF_A_FOLLOWEE", 10)
     walk(reader)
     new = make_user()
     write(new, 11)
@@ -332,7 +332,7 @@ def test_what_is_older_than_sixty_days_is_not_served_and_is_purged(reader, pulls
     TimelineSpan.objects.update(filled_at=long_ago)
     pulls.clear()
     assert ENTRIES.read(reader.pk, newest=PRESENT, oldest=0, count=9) is None
-    tend_second_level()
+    maintain_second_level()
     assert (number > 100, TimelineEntry.objects.count()) == (True, 0)
     assert walk(reader) == truth(reader)
     assert pulls
@@ -345,7 +345,7 @@ def test_a_purge_takes_bounded_batches_and_leaves_the_rest(reader, monkeypatch, 
     old = list(TimelineEntry.objects.values_list("post_id", flat=True)[:50])
     TimelineEntry.objects.filter(post_id__in=old).update(added_at=long_ago)
     monkeypatch.setattr(second_level, "PURGE_BATCH", 20)
-    assert second_level.purge(most_batches=2) == 40
+    assert second_level.purge(max_batches=2) == 40
     assert second_level.purge() == 10
     assert TimelineEntry.objects.count() == number - 50
 

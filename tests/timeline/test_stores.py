@@ -6,7 +6,7 @@ from apps.timeline.sources import second_level
 from apps.timeline.sources.second_level import ENTRIES
 from apps.timeline.sources.store import TimelineStore
 from feedcache.ids import compose
-from feedcache.structures.home_window import Windows
+from feedcache.structures.home_window import HomeWindows
 from tests.factories import make_user
 
 IDS = [compose(1_700_000_000 + 60 * n, 9, 0) for n in range(30)][::-1]
@@ -31,7 +31,7 @@ class Level:
 
 
 def windows():
-    store = Windows("suite", length=1000, ttl_seconds=60)
+    store = HomeWindows("suite", length=1000, ttl_seconds=60)
 
     def keep(reader, ids, *, complete):
         token = store.begin(reader)

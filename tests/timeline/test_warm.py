@@ -8,11 +8,11 @@ from apps.accounts.models import User
 from apps.accounts.queries import user_by_id
 from apps.engagement.actions import bookmark_post, like_post
 from apps.engagement.cache import BOOKMARKS, LIKES
-from apps.engagement.tasks import tend_filters
+from apps.engagement.tasks import maintain_filters
 from apps.graph.actions import follow_user, mute_user
 from apps.paging import Cursor
 from apps.posts.actions import repost
-from apps.posts.viewer_context import Standing
+from apps.posts.viewer_context import ViewerContext
 from apps.timeline.home import home_timeline
 from apps.timeline.pipeline.hydrate import hydrate, hydrated
 from feedcache.memcached.tiers import tiers
@@ -43,7 +43,7 @@ def build_filters():
 
 
 def _built():
-    tend_filters()
+    maintain_filters()
     return all(generations.read(marks.name).live for marks in (LIKES, BOOKMARKS))
 
 
@@ -139,7 +139,7 @@ def test_the_caches_and_postgresql_make_the_same_page(alice, bob, carol):
     ids += [publish(alice, visibility="followers").pk, publish(alice, visibility="mentioned").pk]
     for viewer in (alice, bob, carol, None):
         viewer_id = viewer and viewer.pk
-        exact = hydrated(Standing(viewer_id), ids)
+        exact = hydrated(ViewerContext(viewer_id), ids)
         for _ in range(2):
             assert hydrate(viewer_id, ids).items == exact.items
 

@@ -46,8 +46,8 @@ def draw(groups: Sequence[tuple[str, Spread, Mapping[str, Spread]]]) -> str:
 def draw_growth(plots: Sequence[tuple[str, str, Mapping[str, Points]]]) -> str:
     """Plots of (title, what grows, curves by name), two in a row; both axes are logarithmic."""
     parts: list[str] = []
-    most = max(len(curves) for _title, _axis, curves in plots)
-    height = TITLE + PLOT_HEIGHT + 3 * LINE + most * LINE
+    maximum = max(len(curves) for _title, _axis, curves in plots)
+    height = TITLE + PLOT_HEIGHT + 3 * LINE + maximum * LINE
     for number, (title, axis, curves) in enumerate(plots):
         left, top = number % 2 * PLOT, number // 2 * height
         inner = "\n".join(_curves(title, axis, curves))

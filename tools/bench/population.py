@@ -64,11 +64,13 @@ def make_reader(handle: str, followees: str) -> User:
     return make_follower(handle, _ids(followees))
 
 
-def make_follower(handle: str, authors: Sequence[int], most: int | None = None) -> User:
+def make_follower(handle: str, authors: Sequence[int], maximum: int | None = None) -> User:
     """A new account that follows some accounts: all, or `most` of them, not the same as the next one."""
     make_accounts([handle])
     reader = user_by_handle(handle)
-    followed = list(authors) if most is None else random.Random(handle).sample(list(authors), most)
+    followed = (
+        list(authors) if maximum is None else random.Random(handle).sample(list(authors), maximum)
+    )
     with connection.cursor() as sql:
         for statement in _FOLLOW.split(";"):
             sql.execute(statement, {"reader": reader.pk, "authors": followed})

@@ -83,7 +83,7 @@ def _no_lease(module: Any) -> None:
 
 def _half_built(module: Any) -> None:
     """A window is put live when its first entries are there, and filled up afterwards."""
-    original = module.Windows.swap
+    original = module.HomeWindows.swap
 
     def swap(self: Any, reader_id: int, token: str, post_ids: Sequence[int], **_end: bool) -> bool:
         done: bool = original(self, reader_id, token, post_ids[:3], complete=True)
@@ -91,18 +91,18 @@ def _half_built(module: Any) -> None:
         self.push([reader_id], list(post_ids[3:]))
         return done
 
-    module.Windows.swap = swap
+    module.HomeWindows.swap = swap
 
 
 def _wrong_sentinel(module: Any) -> None:
     """Every rebuilt window says that nothing older exists."""
-    original = module.Windows.swap
+    original = module.HomeWindows.swap
 
     def swap(self: Any, reader_id: int, token: str, post_ids: Sequence[int], **_end: bool) -> bool:
         done: bool = original(self, reader_id, token, post_ids[: self.length // 4], complete=True)
         return done
 
-    module.Windows.swap = swap
+    module.HomeWindows.swap = swap
 
 
 def _no_building_key(module: Any) -> None:

@@ -19,9 +19,9 @@ def homes(verdicts: Verdicts, world: World, oracle: Oracle, reader: Reader) -> N
     """I1, by the readers: what HTTP shows is what the tables say."""
     every = max(1, len(world.people) // WALKED_TO_THE_END)
     for number, person in enumerate(world.people):
-        most = None if number % every == 0 else SOME
-        found, wanted = reader.home(person, most=most), oracle.home(person.id)
-        wanted = wanted if most is None or len(found) < most else wanted[: len(found)]
+        maximum = None if number % every == 0 else SOME
+        found, wanted = reader.home(person, maximum=maximum), oracle.home(person.id)
+        wanted = wanted if maximum is None or len(found) < maximum else wanted[: len(found)]
         verdicts["I1"].checked += len(wanted)
         _compare(verdicts, "I1", f"the home of {person.id}", found, wanted)
 

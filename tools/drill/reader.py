@@ -23,7 +23,7 @@ class Reader:
         answer = self._wire.write("POST", "/api/v1/statuses", bearer(person), body)
         return int(answer.json()["id"])
 
-    def home(self, person: Person, *, most: int | None = None) -> list[int]:
+    def home(self, person: Person, *, maximum: int | None = None) -> list[int]:
         """The ids of a home, page after page, `most` of them or all."""
         ids: list[int] = []
         cursor = ""
@@ -32,7 +32,7 @@ class Reader:
             answer = self._wire.read(path, bearer(person))
             ids += [int(one["id"]) for one in answer.json()]
             following = NEXT.search(answer.headers.get("link", ""))
-            if following is None or (most is not None and len(ids) >= most):
+            if following is None or (maximum is not None and len(ids) >= maximum):
                 break
             cursor = f"&max_id={following[1]}"
         return ids

@@ -32,7 +32,7 @@ SETTINGS = {
     "INBOX_WINDOW_LENGTH": "100",
     "MEMCACHED_TIMEOUT_SECONDS": "0.1",  # one machine is everything here
     "DATABASE_POOL_MAX": "14",
-    "WEB_SEATS": "12",  # as many as there are clients: what is shed under overload is not what is drilled
+    "WEB_CONCURRENCY": "12",  # as many as there are clients: what is shed under overload is not what is drilled
 }
 
 

@@ -33,15 +33,15 @@ def drain(verdicts: Verdicts, healed_at: float, history: History) -> None:
     """Wait until nothing is due any more; I20 says how long it took since the last fault was healed (monotonic)."""
     verdict = verdicts["I20"]
     left, noted = pending(), 0.0
-    least, since = left, time.monotonic()
+    minimum, since = left, time.monotonic()
     while left and time.monotonic() < since + STALL_SECONDS:
         if time.monotonic() > noted + NOTE_SECONDS:
             noted = time.monotonic()
             history.note(event="due", rows=left, claimed=_claimed())
         time.sleep(POLL_SECONDS)
         left = pending()
-        if left < least:
-            least, since = left, time.monotonic()
+        if left < minimum:
+            minimum, since = left, time.monotonic()
     verdict.checked += 1
     verdict.recover_s = verdicts["I1"].recover_s = time.monotonic() - healed_at
     if left:

@@ -27,19 +27,19 @@ class Bar:
 
     name: str
     value: int
-    most: int | None = None
+    maximum: int | None = None
 
     @property
     def is_met(self) -> bool:
         """Whether it is within its bar; what has none always is."""
-        return self.most is None or self.value <= self.most
+        return self.maximum is None or self.value <= self.maximum
 
     @property
     def verdict(self) -> str:
         """The bar in words."""
-        if self.most is None:
+        if self.maximum is None:
             return ""
-        return f"{'ok' if self.is_met else 'too much'}: at most {self.most:,}"
+        return f"{'ok' if self.is_met else 'too much'}: at most {self.maximum:,}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -83,8 +83,8 @@ def prepare(site: str, cast: Cast) -> Scene:
 def _join(context: BrowserContext) -> None:
     """Somebody who has nothing yet. Who joined in an earlier run still has nothing."""
     with suppress(RuntimeError):
-        wish = {"handle": NEWCOMERS_HANDLE, "password": NEWCOMERS_PASSWORD}
-        submit(context, "/join", wish)
+        parse_query = {"handle": NEWCOMERS_HANDLE, "password": NEWCOMERS_PASSWORD}
+        submit(context, "/join", parse_query)
 
 
 def _lay(context: BrowserContext, cast: Cast) -> dict[str, str]:
@@ -149,8 +149,8 @@ def submit(
 
 
 def _token(context: BrowserContext) -> str:
-    wish = {"name": "vitals", "scopes": SCOPES}
-    shown = submit(context, "/settings/account", wish, to="/settings/tokens")
+    parse_query = {"name": "vitals", "scopes": SCOPES}
+    shown = submit(context, "/settings/account", parse_query, to="/settings/tokens")
     found = re.search(r'class="token">([^<]+)<', shown.text())
     if found is None:
         raise RuntimeError("no access token was shown")

@@ -13,7 +13,7 @@ from apps.accounts.models import User
 from apps.accounts.queries import user_by_handle, user_by_id
 from apps.accounts.staff import is_permitted
 from apps.api.entities.account import AccountJson, PreferencesJson, account_json, preferences_json
-from apps.api.openapi import NOTHING, Entity, problems
+from apps.api.openapi import EMPTY_OBJECT, Entity, problems
 from apps.errors import BadRequest, NotAllowed
 from apps.http import requests
 from apps.http.verification import may_act_as_staff
@@ -39,11 +39,11 @@ def staff_of(request: Request, permission: str) -> User:
     return viewer
 
 
-def asked_ids(request: Request, *, most: int) -> list[int]:
+def asked_ids(request: Request, *, maximum: int) -> list[int]:
     """The numbers under `id[]`, or `id`, in the order asked; BadRequest when one is none."""
     texts = request.query_params.getlist("id[]") or request.query_params.getlist("id")
     try:
-        return [parse_id(text) for text in texts[:most]]
+        return [parse_id(text) for text in texts[:maximum]]
     except ValueError:
         raise BadRequest(_("An id is a number.")) from None
 
@@ -68,7 +68,7 @@ def preferences(request: Request) -> Response:
     summary="Send the link once more that confirms your e-mail address",
     description="An address cannot be given here: where a new password goes is changed with the password only.",
     request=None,
-    responses={200: NOTHING, **problems(401, 403, 429)},
+    responses={200: EMPTY_OBJECT, **problems(401, 403, 429)},
 )
 @api_view(["POST"])
 def resend_confirmation(request: Request) -> Response:

@@ -26,7 +26,7 @@ from apps.api.inputs.filter import (
     KeywordInput,
     OldFilterInput,
 )
-from apps.api.openapi import NOTHING, Entity, problems
+from apps.api.openapi import EMPTY_OBJECT, Entity, problems
 from apps.filters import actions
 from apps.filters.actions import FilterChange, KeywordChange
 from apps.filters.models import TITLE_MAX_CHARACTERS, Act, FilterKeyword
@@ -73,7 +73,7 @@ def filters(request: Request) -> Response:
 @scopes(GET=READ, PUT=WRITE, DELETE=WRITE)
 @_described("GET", "show_filter", "One of your filters", Entity(FilterJson))
 @_described("PUT", "change_filter", "Change a filter", Entity(FilterJson), FilterInput)
-@_described("DELETE", "delete_filter", "Delete a filter", NOTHING)
+@_described("DELETE", "delete_filter", "Delete a filter", EMPTY_OBJECT)
 @api_view(["GET", "PUT", "DELETE"])
 def one(request: Request, filter_id: int) -> Response:
     """Show, change or delete a filter."""
@@ -110,7 +110,7 @@ def keywords(request: Request, filter_id: int) -> Response:
 @_described(
     "PUT", "change_keyword", "Change a keyword", Entity(FilterKeywordJson), KeywordChangeInput
 )
-@_described("DELETE", "delete_keyword", "Delete a keyword", NOTHING)
+@_described("DELETE", "delete_keyword", "Delete a keyword", EMPTY_OBJECT)
 @api_view(["GET", "PUT", "DELETE"])
 def keyword(request: Request, keyword_id: int) -> Response:
     """Show, change or delete a keyword."""
@@ -142,7 +142,7 @@ def statuses(request: Request, filter_id: int) -> Response:
 
 @scopes(GET=READ, DELETE=WRITE)
 @_described("GET", "show_filter_status", "A post that a filter names", Entity(FilterStatusJson))
-@_described("DELETE", "unfilter_status", "A filter names a post no more", NOTHING)
+@_described("DELETE", "unfilter_status", "A filter names a post no more", EMPTY_OBJECT)
 @api_view(["GET", "DELETE"])
 def status(request: Request, row_id: int) -> Response:
     """Show or drop a post that a filter names, by the id of the entry."""
@@ -173,7 +173,7 @@ def old_filters(request: Request) -> Response:
 @scopes(GET=READ, PUT=WRITE, DELETE=WRITE)
 @_described("GET", "old_filter", "A keyword, in the older form", Entity(FilterV1Json))
 @_described("PUT", "change_old_filter", "Change a filter of one keyword", Entity(FilterV1Json), OldFilterInput)  # fmt: skip
-@_described("DELETE", "delete_old_filter", "Delete a keyword, in the older form", NOTHING)  # fmt: skip
+@_described("DELETE", "delete_old_filter", "Delete a keyword, in the older form", EMPTY_OBJECT)  # fmt: skip
 @api_view(["GET", "PUT", "DELETE"])
 def old_filter(request: Request, keyword_id: int) -> Response:
     """Show, change or delete a keyword as a filter of its own; a filter with nothing left to look for goes with its last one."""

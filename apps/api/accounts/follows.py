@@ -32,9 +32,9 @@ from apps.http.requests import viewer_id_of
 from apps.paging import Cursor, Page, link_header
 from apps.scopes import scopes
 
-PEOPLE_DEFAULT, PEOPLE_MOST = 40, 80
-RELATIONSHIPS_MOST = 100
-FAMILIAR_MOST = 20
+PEOPLE_DEFAULT, MAX_PEOPLE = 40, 80
+MAX_RELATIONSHIPS = 100
+MAX_FAMILIAR = 20
 
 CURSOR_PARAMETERS = [
     OpenApiParameter("max_id", str, description="Older than this, exclusive."),
@@ -55,7 +55,7 @@ CURSOR_PARAMETERS = [
 @api_view(["GET"])
 def relationships(request: Request) -> Response:
     """The relations to up to 100 accounts, in the order asked."""
-    ids = asked_ids(request, most=RELATIONSHIPS_MOST)
+    ids = asked_ids(request, maximum=MAX_RELATIONSHIPS)
     return Response([relationship_json(one) for one in standing_to(viewer_of(request).pk, ids)])
 
 
@@ -70,7 +70,7 @@ def relationships(request: Request) -> Response:
 @api_view(["GET"])
 def familiar_followers(request: Request) -> Response:
     """For up to 20 accounts up to 40 people each, the best known first; accounts that do not exist are left out."""
-    viewer, ids = viewer_of(request), asked_ids(request, most=FAMILIAR_MOST)
+    viewer, ids = viewer_of(request), asked_ids(request, maximum=MAX_FAMILIAR)
     others = users_by_id(ids)
     found = common_followers(viewer, others.values(), limit=PEOPLE_DEFAULT)
     asked = [user_id for user_id in dict.fromkeys(ids) if user_id in others]
@@ -104,7 +104,7 @@ def _people(
     @api_view(["GET"])
     @permission_classes([AllowAny])
     def endpoint(request: Request, account_id: int) -> Response:
-        cursor = Cursor.from_query(request.query_params, default=PEOPLE_DEFAULT, most=PEOPLE_MOST)
+        cursor = Cursor.from_query(request.query_params, default=PEOPLE_DEFAULT, maximum=MAX_PEOPLE)
         page = query(user_by_id(account_id), viewer_id_of(request), cursor)
         return paged(request, page, [account_json(user) for user in page.items])
 

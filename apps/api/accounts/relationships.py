@@ -12,7 +12,7 @@ from rest_framework.serializers import Serializer
 from apps.accounts.models import User
 from apps.accounts.queries import user_by_id
 from apps.api.accounts.accounts import viewer_of
-from apps.api.accounts.follows import CURSOR_PARAMETERS, PEOPLE_DEFAULT, PEOPLE_MOST, paged
+from apps.api.accounts.follows import CURSOR_PARAMETERS, MAX_PEOPLE, PEOPLE_DEFAULT, paged
 from apps.api.entities.account import AccountJson, account_json
 from apps.api.entities.relationship import (
     MutedAccountJson,
@@ -191,7 +191,7 @@ def _own_list(
     )
     @api_view(["GET"])
     def endpoint(request: Request) -> Response:
-        cursor = Cursor.from_query(request.query_params, default=PEOPLE_DEFAULT, most=PEOPLE_MOST)
+        cursor = Cursor.from_query(request.query_params, default=PEOPLE_DEFAULT, maximum=MAX_PEOPLE)
         page = query(viewer_of(request), cursor)
         return paged(request, page, [shown(item) for item in page.items])
 

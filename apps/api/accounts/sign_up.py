@@ -26,7 +26,7 @@ from apps.oauth.queries import Bearer
 from apps.scopes import scopes
 from apps.throttling import check_sign_up
 
-ACCOUNTS_MOST = 100  # shown at once
+MAX_ACCOUNTS = 100  # shown at once
 # Our names for what is wrong, and Mastodon's.
 _NAMES = {"handle": "username"}
 _CODES = {
@@ -65,7 +65,7 @@ def accounts(request: Request) -> Response:
     """Show accounts in the order asked, without those that are not there; or make one."""
     if request.method == "POST":
         return _join(request)
-    ids = asked_ids(request, most=ACCOUNTS_MOST)
+    ids = asked_ids(request, maximum=MAX_ACCOUNTS)
     users = users_by_id(ids)
     found = [users[user_id] for user_id in dict.fromkeys(ids) if user_id in users]
     return Response([account_json(user) for user in found])

@@ -4,7 +4,7 @@ from typing import Annotated, TypedDict
 
 from django.utils.html import linebreaks, urlize
 
-from apps.announcements.queries import Shown
+from apps.announcements.queries import VisibleAnnouncement
 from apps.api.entities.base import DateTime, Object, optional_timestamp, timestamp
 
 
@@ -34,7 +34,7 @@ class AnnouncementJson(TypedDict):
     reactions: list[ReactionJson]
 
 
-def announcement_json(shown: Shown) -> AnnouncementJson:
+def announcement_json(shown: VisibleAnnouncement) -> AnnouncementJson:
     row = shown.announcement
     return {
         "id": str(row.pk),

@@ -4,7 +4,7 @@ from typing import TypedDict
 
 from apps.api.entities.account import AccountJson, account_json
 from apps.api.entities.status import StatusJson, status_json
-from apps.conversations.queries import Talk
+from apps.conversations.queries import ConversationItem
 
 
 class ConversationJson(TypedDict):
@@ -16,7 +16,7 @@ class ConversationJson(TypedDict):
     last_status: StatusJson
 
 
-def conversation_json(talk: Talk) -> ConversationJson:
+def conversation_json(talk: ConversationItem) -> ConversationJson:
     return {
         "id": str(talk.id),
         "unread": talk.is_unread,

@@ -3,7 +3,7 @@
 from typing import Annotated, TypedDict
 
 from apps.api.entities.base import DateTime, optional_timestamp
-from apps.audit.explain import Explanation, Way
+from apps.audit.explain import Explanation, Source
 
 
 class DeliveryJson(TypedDict):
@@ -19,7 +19,7 @@ class ExplanationJson(TypedDict):
 
     id: str
     on_home: bool
-    reason: Annotated[str, Way]
+    reason: Annotated[str, Source]
     text: Annotated[str, "The reason as a sentence, in the reader's language."]
     at: Annotated[DateTime | None, "When it was delivered, or will be tried."]
     delivery: DeliveryJson | None

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from typing import Annotated, TypedDict
 
 from apps.api.entities.base import DateTime, optional_timestamp
-from apps.filters.matching import Caught
+from apps.filters.matching import FilterMatch
 from apps.filters.models import Act, Filter, FilterContext, FilterKeyword, FilterPost
 
 
@@ -90,11 +90,11 @@ class FilterResultJson(TypedDict):
     status_matches: list[str] | None
 
 
-def filter_results_json(found: Iterable[Caught], post_id: int) -> list[FilterResultJson]:
+def filter_results_json(found: Iterable[FilterMatch], post_id: int) -> list[FilterResultJson]:
     return [_result(one, post_id) for one in found]
 
 
-def _result(one: Caught, post_id: int) -> FilterResultJson:
+def _result(one: FilterMatch, post_id: int) -> FilterResultJson:
     sieve = one.sieve
     return {
         "filter": {

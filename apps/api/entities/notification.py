@@ -9,7 +9,7 @@ from apps.api.entities.base import DateTime, Uri, timestamp
 from apps.api.entities.status import StatusJson, status_json
 from apps.notifications.groups import Group
 from apps.notifications.models import NotificationPolicy, ReadMarker, Verdict
-from apps.notifications.queries import HeldBack, NotificationItem
+from apps.notifications.queries import FilteredNotifications, NotificationItem
 
 NotificationType = Literal[
     "favourite",
@@ -164,7 +164,9 @@ class NotificationPolicyJson(TypedDict):
     summary: PolicySummaryJson
 
 
-def policy_json(policy: NotificationPolicy, held: Sequence[HeldBack]) -> NotificationPolicyJson:
+def policy_json(
+    policy: NotificationPolicy, held: Sequence[FilteredNotifications]
+) -> NotificationPolicyJson:
     return {
         "for_not_following": policy.for_not_following,
         "for_not_followers": policy.for_not_followers,
@@ -189,7 +191,7 @@ class NotificationRequestJson(TypedDict):
     last_status: StatusJson | None
 
 
-def held_back_json(held: HeldBack) -> NotificationRequestJson:
+def held_back_json(held: FilteredNotifications) -> NotificationRequestJson:
     newest, oldest = held.items[0], held.items[-1]
     return {
         "id": str(held.actor.pk),

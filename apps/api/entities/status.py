@@ -485,11 +485,11 @@ def _scheduled_poll(poll: PollDraft) -> ScheduledPollJson:
 
 
 class SitePolicyJson(TypedDict):
-    """The policy of the site. `merges_all`: readers merge the outboxes of all whom they follow."""
+    """The policy of the site. `pulls_all`: readers merge the outboxes of all whom they follow."""
 
     policy: Annotated[str, Policy]
     mode: Annotated[str, Mode]
-    merges_all: bool
+    pulls_all: bool
     generation: int
     version: int
 
@@ -498,7 +498,7 @@ def site_policy_json(row: SitePolicy) -> SitePolicyJson:
     return {
         "policy": row.policy,
         "mode": row.mode,
-        "merges_all": row.merges_all,
+        "pulls_all": row.pulls_all,
         "generation": row.generation,
         "version": row.version,
     }

@@ -5,7 +5,7 @@ from typing import Annotated, TypedDict
 
 from apps.addresses import absolute
 from apps.api.entities.base import Date, Uri
-from apps.tags.queries import Day, KnownTag
+from apps.tags.queries import Day, TagUsage
 
 
 class TagDayJson(TypedDict):
@@ -27,7 +27,7 @@ class TagJson(TypedDict):
     featuring: bool
 
 
-def tag_json(known: KnownTag) -> TagJson:
+def tag_json(known: TagUsage) -> TagJson:
     return {
         "id": str(known.tag.pk) if known.is_in_use else None,
         "name": known.tag.name,

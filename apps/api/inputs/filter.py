@@ -4,7 +4,7 @@ from typing import Any
 
 from rest_framework import serializers
 
-from apps.filters.actions import MOST_KEYWORDS, MOST_SECONDS
+from apps.filters.actions import MAX_KEYWORDS, MAX_SECONDS
 from apps.filters.models import KEYWORD_MAX_CHARACTERS, TITLE_MAX_CHARACTERS, Act, FilterContext
 
 ID = r"\A[1-9][0-9]{0,18}\Z"
@@ -22,7 +22,7 @@ class OldFilterInput(serializers.Serializer[Any]):
     )
     whole_word = serializers.BooleanField(required=False)
     expires_in = serializers.IntegerField(
-        min_value=0, max_value=MOST_SECONDS, allow_null=True, required=False
+        min_value=0, max_value=MAX_SECONDS, allow_null=True, required=False
     )
 
 
@@ -45,13 +45,13 @@ class FilterInput(serializers.Serializer[Any]):
     filter_action = serializers.ChoiceField(Act.values, required=False)
     expires_in = serializers.IntegerField(
         min_value=0,
-        max_value=MOST_SECONDS,
+        max_value=MAX_SECONDS,
         allow_null=True,
         required=False,
         help_text="Seconds from now; 0 or null: never.",
     )
     keywords_attributes = serializers.ListField(
-        child=KeywordAttributes(), max_length=MOST_KEYWORDS, required=False
+        child=KeywordAttributes(), max_length=MAX_KEYWORDS, required=False
     )
 
 

@@ -7,7 +7,7 @@ from rest_framework import serializers
 from apps.api.inputs.account import LANGUAGE
 from apps.graph.actions import NOTE_MAX_CHARACTERS
 
-LANGUAGES_MOST = 20  # of one follow
+MAX_LANGUAGES = 20  # of one follow
 
 
 class FollowInput(serializers.Serializer[Any]):
@@ -17,7 +17,7 @@ class FollowInput(serializers.Serializer[Any]):
     notify = serializers.BooleanField(allow_null=True, default=None)
     languages = serializers.ListField(
         child=serializers.RegexField(LANGUAGE, allow_blank=True),
-        max_length=LANGUAGES_MOST,
+        max_length=MAX_LANGUAGES,
         allow_null=True,
         default=None,
         help_text="In which its statuses come to the home timeline, such as `en`; empty: all.",

@@ -12,8 +12,8 @@ from apps.posts.models import QuotePolicy
 from apps.timeline.models import Policy
 
 ID = r"\A[1-9][0-9]{0,18}\Z"
-MOST_NAMED = 20  # pictures or options in one request; the actions allow fewer
-MOST_ALLOWED = 100  # accounts in `allowed_mentions`
+MAX_NAMED = 20  # pictures or options in one request; the actions allow fewer
+MAX_ALLOWED = 100  # accounts in `allowed_mentions`
 # Mastodon's words for our visibilities; `circle` is a word of our own.
 VISIBILITIES = {
     "public": "public",
@@ -70,7 +70,7 @@ class MediaAttribute(MediaChange):
 class PollInput(serializers.Serializer[Any]):
     """A poll: 2 to 4 options of up to 50 characters."""
 
-    options = serializers.ListField(child=serializers.CharField(), max_length=MOST_NAMED)
+    options = serializers.ListField(child=serializers.CharField(), max_length=MAX_NAMED)
     expires_in = serializers.IntegerField(
         help_text=f"In seconds: {POLL_SECONDS[0]} to {POLL_SECONDS[1]}."
     )
@@ -91,13 +91,13 @@ class VoteInput(serializers.Serializer[Any]):
     """The numbers of the options chosen, from 0."""
 
     choices = serializers.ListField(
-        child=serializers.IntegerField(min_value=0, max_value=MOST_NAMED), max_length=MOST_NAMED
+        child=serializers.IntegerField(min_value=0, max_value=MAX_NAMED), max_length=MAX_NAMED
     )
 
 
 def media_ids_field(**options: Any) -> serializers.ListField:
     """Pictures that were uploaded before, in the order they are shown."""
-    return serializers.ListField(child=serializers.RegexField(ID), max_length=MOST_NAMED, **options)
+    return serializers.ListField(child=serializers.RegexField(ID), max_length=MAX_NAMED, **options)
 
 
 class StatusInput(serializers.Serializer[Any]):
@@ -138,7 +138,7 @@ class StatusInput(serializers.Serializer[Any]):
     )
     allowed_mentions = serializers.ListField(
         child=serializers.RegexField(ID),
-        max_length=MOST_ALLOWED,
+        max_length=MAX_ALLOWED,
         allow_null=True,
         default=None,
         help_text="Ids of those who may be named in the text: 422 with `unexpected_accounts` when it names others.",

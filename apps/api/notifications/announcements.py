@@ -9,7 +9,7 @@ from apps.announcements.actions import dismiss_announcement, react, take_back
 from apps.announcements.queries import announcements_for, current_announcement
 from apps.api.accounts.accounts import viewer_of
 from apps.api.entities.announcement import AnnouncementJson, announcement_json
-from apps.api.openapi import NOTHING, Entity, problems
+from apps.api.openapi import EMPTY_OBJECT, Entity, problems
 from apps.scopes import scopes
 
 
@@ -37,7 +37,7 @@ def announcements(request: Request) -> Response:
     tags=["instance"],
     summary="Note that you have read an announcement",
     request=None,
-    responses={200: NOTHING, **problems(401, 404)},
+    responses={200: EMPTY_OBJECT, **problems(401, 404)},
 )
 @api_view(["POST"])
 def dismiss(request: Request, announcement_id: int) -> Response:
@@ -53,14 +53,14 @@ def dismiss(request: Request, announcement_id: int) -> Response:
     tags=["instance"],
     summary="Answer an announcement with an emoji",
     request=None,
-    responses={200: NOTHING, **problems(401, 404, 422)},
+    responses={200: EMPTY_OBJECT, **problems(401, 404, 422)},
 )
 @extend_schema(
     methods=["DELETE"],
     operation_id="take_back_reaction",
     tags=["instance"],
     summary="Take an emoji back",
-    responses={200: NOTHING, **problems(401, 404)},
+    responses={200: EMPTY_OBJECT, **problems(401, 404)},
 )
 @api_view(["PUT", "DELETE"])
 def reaction(request: Request, announcement_id: int, emoji: str) -> Response:

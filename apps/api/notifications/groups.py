@@ -12,16 +12,16 @@ from apps.api.accounts.follows import CURSOR_PARAMETERS, paged
 from apps.api.entities.account import AccountJson, account_json
 from apps.api.entities.notification import GroupedNotificationsJson, UnreadCountJson, groups_json
 from apps.api.notifications.notifications import CHOICE_PARAMETERS, actor_of, kinds_of
-from apps.api.openapi import NOTHING, Entity, problems
+from apps.api.openapi import EMPTY_OBJECT, Entity, problems
 from apps.notifications.actions import dismiss_group
 from apps.notifications.groups import GROUPED, group_of, groups_page, unread_groups
 from apps.paging import Cursor
 from apps.scopes import scopes
 
 GROUPS_DEFAULT, GROUPS_MOST = 40, 80
-UNREAD_DEFAULT, UNREAD_MOST = 100, 1000
+UNREAD_DEFAULT, MAX_UNREAD = 100, 1000
 EXPANSIONS = ("full", "partial_avatars")
-PEOPLE_MOST = 80
+MAX_PEOPLE = 80
 GROUPED_PARAMETER = OpenApiParameter(
     "grouped_types[]", str, many=True, description="Group only these; all that can be, else."
 )
@@ -44,7 +44,7 @@ GROUPED_PARAMETER = OpenApiParameter(
 @api_view(["GET"])
 def groups(request: Request) -> Response:
     """The viewer's notifications in groups, the newest first. Reading them here does not mark them as read."""
-    cursor = Cursor.from_query(request.query_params, default=GROUPS_DEFAULT, most=GROUPS_MOST)
+    cursor = Cursor.from_query(request.query_params, default=GROUPS_DEFAULT, maximum=GROUPS_MOST)
     page = groups_page(
         viewer_of(request),
         cursor,
@@ -81,7 +81,7 @@ def group_accounts(request: Request, group_key: str) -> Response:
     """Those who did it, the last first; at most 80."""
     items = group_of(viewer_of(request), group_key).items
     people = {one.actor.pk: one.actor for one in items}
-    return Response([account_json(person) for person in list(people.values())[:PEOPLE_MOST]])
+    return Response([account_json(person) for person in list(people.values())[:MAX_PEOPLE]])
 
 
 @scopes(POST="write:notifications")
@@ -90,7 +90,7 @@ def group_accounts(request: Request, group_key: str) -> Response:
     tags=["notifications"],
     summary="Forget a group of notifications",
     request=None,
-    responses={200: NOTHING, **problems(401, 404)},
+    responses={200: EMPTY_OBJECT, **problems(401, 404)},
 )
 @api_view(["POST"])
 def dismiss(request: Request, group_key: str) -> Response:
@@ -114,10 +114,12 @@ def dismiss(request: Request, group_key: str) -> Response:
 @api_view(["GET"])
 def unread(request: Request) -> Response:
     """How many groups have something unread, among the newest thousand notifications."""
-    most = Cursor.from_query(request.query_params, default=UNREAD_DEFAULT, most=UNREAD_MOST).limit
+    maximum = Cursor.from_query(
+        request.query_params, default=UNREAD_DEFAULT, maximum=MAX_UNREAD
+    ).limit
     number = unread_groups(
         viewer_of(request),
-        most=most,
+        maximum=maximum,
         kinds=kinds_of(request),
         actor_id=actor_of(request),
         grouped=_grouped(request),

@@ -17,12 +17,12 @@ from apps.api.entities.notification import (
     notification_json,
 )
 from apps.api.inputs.notification import MarksInput
-from apps.api.openapi import NOTHING, Entity, problems
+from apps.api.openapi import EMPTY_OBJECT, Entity, problems
 from apps.errors import BadRequest, Invalid
 from apps.notifications.actions import clear, dismiss, mark_read
 from apps.notifications.models import ReadMarker
 from apps.notifications.queries import (
-    UNREAD_MOST,
+    MAX_UNREAD,
     markers_of,
     notifications_page,
     one_notification,
@@ -76,10 +76,10 @@ def notifications(request: Request) -> Response:
 @api_view(["GET"])
 def unread(request: Request) -> Response:
     """How many notifications are unread, at most 100."""
-    most = Cursor.from_query(request.query_params, default=UNREAD_MOST, most=UNREAD_MOST).limit
+    maximum = Cursor.from_query(request.query_params, default=MAX_UNREAD, maximum=MAX_UNREAD).limit
     kinds, actor_id = kinds_of(request), actor_of(request)
     count = unread_count(viewer_of(request), kinds=kinds, actor_id=actor_id)
-    return Response(UnreadCountJson(count=min(most, count)))
+    return Response(UnreadCountJson(count=min(maximum, count)))
 
 
 @scopes(GET="read:notifications")
@@ -101,7 +101,7 @@ def one(request: Request, notification_id: int) -> Response:
     tags=["notifications"],
     summary="Forget one notification",
     request=None,
-    responses={200: NOTHING, **problems(401, 404)},
+    responses={200: EMPTY_OBJECT, **problems(401, 404)},
 )
 @api_view(["POST"])
 def dismiss_one(request: Request, notification_id: int) -> Response:
@@ -116,7 +116,7 @@ def dismiss_one(request: Request, notification_id: int) -> Response:
     tags=["notifications"],
     summary="Forget all notifications",
     request=None,
-    responses={200: NOTHING, **problems(401)},
+    responses={200: EMPTY_OBJECT, **problems(401)},
 )
 @api_view(["POST"])
 def clear_all(request: Request) -> Response:

@@ -11,7 +11,7 @@ from rest_framework.response import Response
 from apps.accounts.models import User
 from apps.accounts.queries import user_by_id, users_by_id
 from apps.api.accounts.accounts import viewer_of
-from apps.api.accounts.follows import PEOPLE_DEFAULT, PEOPLE_MOST
+from apps.api.accounts.follows import MAX_PEOPLE, PEOPLE_DEFAULT
 from apps.api.entities.notification import (
     NotificationPolicyJson,
     NotificationRequestJson,
@@ -20,7 +20,7 @@ from apps.api.entities.notification import (
     policy_json,
 )
 from apps.api.inputs.notification import AccountIdsInput, PolicyInput
-from apps.api.openapi import NOTHING, Entity, problems
+from apps.api.openapi import EMPTY_OBJECT, Entity, problems
 from apps.errors import NotFound
 from apps.notifications.actions import accept_from, change_policy, dismiss_from
 from apps.notifications.queries import held_back, policy_of
@@ -70,7 +70,9 @@ def policy(request: Request) -> Response:
 @api_view(["GET"])
 def requests(request: Request) -> Response:
     """What is held back, by account, the newest first; `limit` of them."""
-    limit = Cursor.from_query(request.query_params, default=PEOPLE_DEFAULT, most=PEOPLE_MOST).limit
+    limit = Cursor.from_query(
+        request.query_params, default=PEOPLE_DEFAULT, maximum=MAX_PEOPLE
+    ).limit
     return Response([held_back_json(one) for one in held_back(viewer_of(request))[:limit]])
 
 
@@ -110,7 +112,7 @@ def _for_one(name: str, summary: str, act: Act) -> Endpoint:
         tags=["notifications"],
         summary=summary,
         request=None,
-        responses={200: NOTHING, **problems(401, 404)},
+        responses={200: EMPTY_OBJECT, **problems(401, 404)},
     )
     @api_view(["POST"])
     def endpoint(request: Request, account_id: int) -> Response:
@@ -127,7 +129,7 @@ def _for_several(name: str, summary: str, act: Act) -> Endpoint:
         tags=["notifications"],
         summary=summary,
         request=AccountIdsInput,
-        responses={200: NOTHING, **problems(400, 401, 422)},
+        responses={200: EMPTY_OBJECT, **problems(400, 401, 422)},
     )
     @api_view(["POST"])
     def endpoint(request: Request) -> Response:

@@ -26,10 +26,10 @@ from apps.api.entities.oauth import (
     server_json,
 )
 from apps.api.inputs.oauth import ApplicationInput, RevocationInput, TokenInput
-from apps.api.openapi import NOTHING, Entity, problems
+from apps.api.openapi import EMPTY_OBJECT, Entity, problems
 from apps.errors import NotFound
 from apps.http.requests import client_address
-from apps.oauth.actions import register_application, tell_ended
+from apps.oauth.actions import announce_end, register_application
 from apps.oauth.models import Application
 from apps.oauth.queries import Bearer, bearer_of
 from apps.scopes import ANY_TOKEN, scopes
@@ -114,7 +114,7 @@ def token(request: Request) -> Response:
     tags=["oauth"],
     summary="End a token",
     request=RevocationInput,
-    responses={200: NOTHING, 400: Entity(GrantErrorJson), 401: Entity(GrantErrorJson)},
+    responses={200: EMPTY_OBJECT, 400: Entity(GrantErrorJson), 401: Entity(GrantErrorJson)},
 )
 @api_view(["POST"])
 @authentication_classes([])
@@ -125,7 +125,7 @@ def revoke(request: Request) -> Response:
     bearer = bearer_of(str(said.get("token", "")))
     _uri, headers, body, status = get_oauthlib_core().create_revocation_response(request)
     if bearer and bearer.user:
-        tell_ended(bearer.user.pk)
+        announce_end(bearer.user.pk)
     return Response(json.loads(body) if body else {}, status=status, headers=_kept(headers))
 
 

@@ -12,7 +12,7 @@ from rest_framework.response import Response
 from apps.api.accounts.accounts import viewer_of
 from apps.api.entities.status import MediaAttachmentJson, media_json
 from apps.api.inputs.status import MediaChange, MediaInput
-from apps.api.openapi import NOTHING, Entity, problems
+from apps.api.openapi import EMPTY_OBJECT, Entity, problems
 from apps.media.sandbox import unfit
 from apps.posts.content import Picture
 from apps.posts.models import Attachment
@@ -80,7 +80,7 @@ upload_v1 = _upload("v1", "Upload a picture, as older clients do")
     operation_id="delete_media",
     tags=["media"],
     summary="Delete your picture, until a status has it",
-    responses={200: NOTHING, **problems(400, 401, 403, 404, 422)},
+    responses={200: EMPTY_OBJECT, **problems(400, 401, 403, 404, 422)},
 )
 @api_view(["GET", "PUT", "DELETE"])
 def one(request: Request, media_id: int) -> Response:
@@ -104,8 +104,8 @@ def _require_small(request: Request) -> None:
     """Before the body is read: it would be written to a disk first."""
     length = request.META.get("CONTENT_LENGTH") or "0"
     if not length.isdecimal() or int(length) > settings.PICTURE_MAX_BYTES + FORM_BYTES:
-        most = {"count": settings.PICTURE_MAX_BYTES // 1024**2}
-        raise unfit(_("This picture is too large. %(count)d MB is the most.") % most, "file")
+        maximum = {"count": settings.PICTURE_MAX_BYTES // 1024**2}
+        raise unfit(_("This picture is too large. %(count)d MB is the most.") % maximum, "file")
 
 
 def _media(picture: Attachment) -> Response:

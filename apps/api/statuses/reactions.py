@@ -9,7 +9,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from apps.accounts.models import User
-from apps.api.accounts.follows import CURSOR_PARAMETERS, PEOPLE_DEFAULT, PEOPLE_MOST, paged
+from apps.api.accounts.follows import CURSOR_PARAMETERS, MAX_PEOPLE, PEOPLE_DEFAULT, paged
 from apps.api.entities.account import AccountJson, account_json
 from apps.api.entities.status import StatusJson
 from apps.api.openapi import Entity, problems
@@ -35,7 +35,7 @@ def _people(
     @api_view(["GET"])
     @permission_classes([AllowAny])
     def endpoint(request: Request, status_id: int) -> Response:
-        cursor = Cursor.from_query(request.query_params, default=PEOPLE_DEFAULT, most=PEOPLE_MOST)
+        cursor = Cursor.from_query(request.query_params, default=PEOPLE_DEFAULT, maximum=MAX_PEOPLE)
         page = query(viewer_id_of(request), status_id, cursor)
         return paged(request, page, [account_json(user) for user in page.items])
 

@@ -9,7 +9,7 @@ from apps.api.accounts.accounts import viewer_of
 from apps.api.accounts.follows import CURSOR_PARAMETERS, paged
 from apps.api.entities.status import ScheduledStatusJson, scheduled_json
 from apps.api.inputs.status import ScheduleInput
-from apps.api.openapi import NOTHING, Entity, problems
+from apps.api.openapi import EMPTY_OBJECT, Entity, problems
 from apps.paging import Cursor
 from apps.posts.scheduled import cancel, reschedule, scheduled_post, scheduled_posts
 from apps.scopes import scopes
@@ -51,7 +51,7 @@ def waiting(request: Request) -> Response:
     operation_id="cancel_scheduled_status",
     tags=["statuses"],
     summary="Do not publish it",
-    responses={200: NOTHING, **problems(401, 404)},
+    responses={200: EMPTY_OBJECT, **problems(401, 404)},
 )
 @api_view(["GET", "PUT", "DELETE"])
 def one(request: Request, number: int) -> Response:

@@ -49,12 +49,12 @@ from apps.posts.scheduled import schedule_post
 from apps.posts.uploads import uploaded_pictures
 from apps.scopes import scopes
 from apps.timeline import publishing
-from apps.timeline.filters import marked, sifted, sifted_thread
+from apps.timeline.filters import apply_filters, apply_filters_to_thread, marked
 from apps.timeline.pipeline.hydrate import hydrate
 from apps.timeline.thread import one_item, own_item, thread
 
-ACT_REFUSALS = problems(400, 401, 403, 404, 422, 429)
-STATUSES_MOST = 100  # shown at once
+ACTION_ERRORS = problems(400, 401, 403, 404, 422, 429)
+MAX_STATUSES = 100  # shown at once
 _NEW_STATUS = (
     StatusInput()
 )  # one for all: each copies its fields, which takes longer than what they check
@@ -88,8 +88,8 @@ _NEW_STATUS = (
 def several(request: Request) -> Response:
     """Show posts, or publish one. The same Idempotency-Key gives the same post, however often it is sent."""
     if request.method == "GET":
-        items = hydrate(viewer_id_of(request), asked_ids(request, most=STATUSES_MOST)).items
-        found = sifted(requests.viewer_of(request), None, items)
+        items = hydrate(viewer_id_of(request), asked_ids(request, maximum=MAX_STATUSES)).items
+        found = apply_filters(requests.viewer_of(request), None, items)
         return Response([status_json(item) for item in found])
     if not isinstance(request.user, User):
         raise NotAuthenticated
@@ -250,7 +250,9 @@ def interaction_policy(request: Request, status_id: int) -> Response:
 @permission_classes([AllowAny])
 def context(request: Request, status_id: int) -> Response:
     """The thread around a post."""
-    found = sifted_thread(requests.viewer_of(request), thread(viewer_id_of(request), status_id))
+    found = apply_filters_to_thread(
+        requests.viewer_of(request), thread(viewer_id_of(request), status_id)
+    )
     ancestors = [status_json(item) for item in found.ancestors if item is not None]
     descendants = [status_json(item) for item in found.descendants]
     return Response(ContextJson(ancestors=ancestors, descendants=descendants))
@@ -265,7 +267,7 @@ def _act(
         tags=["statuses"],
         summary=summary,
         request=None,
-        responses={200: Entity(StatusJson), **ACT_REFUSALS},
+        responses={200: Entity(StatusJson), **ACTION_ERRORS},
     )
     @api_view(["POST"])
     def endpoint(request: Request, status_id: int) -> Response:

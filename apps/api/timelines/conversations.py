@@ -8,7 +8,7 @@ from rest_framework.response import Response
 from apps.api.accounts.accounts import viewer_of
 from apps.api.accounts.follows import CURSOR_PARAMETERS, paged
 from apps.api.entities.conversation import ConversationJson, conversation_json
-from apps.api.openapi import NOTHING, Entity, problems
+from apps.api.openapi import EMPTY_OBJECT, Entity, problems
 from apps.conversations.actions import mark_read, remove_conversation
 from apps.conversations.queries import conversations_page, one_conversation
 from apps.paging import Cursor
@@ -38,7 +38,7 @@ def conversations(request: Request) -> Response:
     summary="Take a conversation off your list",
     description="What is said in it next brings it back.",
     responses={
-        200: NOTHING,
+        200: EMPTY_OBJECT,
         **problems(401, 404),
     },
 )

@@ -11,11 +11,11 @@ from rest_framework.response import Response
 
 from apps.accounts.queries import user_by_id
 from apps.api.accounts.accounts import viewer_of
-from apps.api.accounts.follows import CURSOR_PARAMETERS, PEOPLE_DEFAULT, PEOPLE_MOST, paged
+from apps.api.accounts.follows import CURSOR_PARAMETERS, MAX_PEOPLE, PEOPLE_DEFAULT, paged
 from apps.api.entities.account import AccountJson, account_json
 from apps.api.entities.list import ListJson, list_json
 from apps.api.inputs.list import ListChange, ListInput, PeopleInput
-from apps.api.openapi import NOTHING, Entity, problems
+from apps.api.openapi import EMPTY_OBJECT, Entity, problems
 from apps.errors import BadRequest
 from apps.lists import actions
 from apps.lists.queries import lists_of, lists_with, members_page, own_list
@@ -71,7 +71,7 @@ def lists(request: Request) -> Response:
     operation_id="delete_list",
     tags=["lists"],
     summary="Delete a list",
-    responses={200: NOTHING, **problems(401, 404)},
+    responses={200: EMPTY_OBJECT, **problems(401, 404)},
 )
 @api_view(["GET", "PUT", "DELETE"])
 def one(request: Request, list_id: int) -> Response:
@@ -102,7 +102,7 @@ def one(request: Request, list_id: int) -> Response:
     tags=["lists"],
     summary="Put people you follow into a list",
     request=PeopleInput,
-    responses={200: NOTHING, **problems(400, 401, 404, 422)},
+    responses={200: EMPTY_OBJECT, **problems(400, 401, 404, 422)},
 )
 @extend_schema(
     methods=["DELETE"],
@@ -110,7 +110,7 @@ def one(request: Request, list_id: int) -> Response:
     tags=["lists"],
     summary="Take people out of a list",
     request=PeopleInput,
-    responses={200: NOTHING, **problems(400, 401, 404, 422)},
+    responses={200: EMPTY_OBJECT, **problems(400, 401, 404, 422)},
 )
 @api_view(["GET", "POST", "DELETE"])
 def members(request: Request, list_id: int) -> Response:
@@ -125,9 +125,9 @@ def members(request: Request, list_id: int) -> Response:
 
 def _people(request: Request, list_id: int) -> Response:
     found, query = own_list(viewer_of(request), list_id), request.query_params
-    cursor = Cursor.from_query(query, default=PEOPLE_DEFAULT, most=PEOPLE_MOST)
+    cursor = Cursor.from_query(query, default=PEOPLE_DEFAULT, maximum=MAX_PEOPLE)
     if query.get("limit") == "0":  # Mastodon's way to ask for everybody
-        cursor = replace(cursor, limit=actions.MOST_MEMBERS)
+        cursor = replace(cursor, limit=actions.MAX_MEMBERS)
     page = members_page(found, cursor)
     return paged(request, page, [account_json(user) for user in page.items])
 

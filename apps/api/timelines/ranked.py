@@ -17,7 +17,7 @@ from apps.filters.models import FilterContext
 from apps.ranking.inputs import place_in
 from apps.ranking.ordering import choose_preset, preset_of, ranked_page
 from apps.scopes import scopes
-from apps.timeline.filters import sifted
+from apps.timeline.filters import apply_filters
 from feedcache.timing import stage
 
 
@@ -43,7 +43,7 @@ def ranked(request: Request) -> Response:
     viewer, place = viewer_of(request), place_in(request.query_params)
     page = ranked_page(viewer, session_id=place.session, after=place.after, limit=place.limit)
     with stage("present"):
-        items = {item.id: item for item in sifted(viewer, FilterContext.HOME, page.items)}
+        items = {item.id: item for item in apply_filters(viewer, FilterContext.HOME, page.items)}
         body: list[RankedStatusJson] = [
             {
                 **status_json(items[entry.item.id]),

@@ -12,7 +12,7 @@ from apps.api.entities.account import AccountJson, account_json
 from apps.api.entities.search import SearchJson, SuggestionJson, TrendsLinkJson, suggestion_json
 from apps.api.entities.status import StatusJson, status_json
 from apps.api.entities.tag import tag_json
-from apps.api.openapi import NOTHING, Entity, problems
+from apps.api.openapi import EMPTY_OBJECT, Entity, problems
 from apps.api.timelines.tags import offset_of
 from apps.errors import BadRequest
 from apps.filters.models import FilterContext
@@ -22,16 +22,16 @@ from apps.paging import Cursor
 from apps.scopes import ANY_TOKEN, scopes
 from apps.search.people_search import dismiss, people_found, suggested
 from apps.search.post_search import post_at, posts_found
-from apps.search.query import wish
+from apps.search.query import parse_query
 from apps.search.trends import trending_posts
 from apps.tags.queries import known, tags_beginning
 from apps.throttling import check_rate_limit
-from apps.timeline.filters import sifted
+from apps.timeline.filters import apply_filters
 from apps.timeline.pipeline.items import FeedItem
 from feedcache.ids import parse_id
 
 KINDS = ("accounts", "statuses", "hashtags")
-PEOPLE_DEFAULT, PEOPLE_MOST = 40, 80
+PEOPLE_DEFAULT, MAX_PEOPLE = 40, 80
 LIMIT = OpenApiParameter("limit", int, description="How many of each kind at most; clamped.")
 OFFSET = OpenApiParameter("offset", int, description="How many to pass over, at most 150.")
 
@@ -80,9 +80,9 @@ def search(request: Request) -> Response:
         found["accounts"] = [account_json(user) for user in people]
     if kind in {"", "statuses"}:
         items = _posts(request, viewer, text, cursor, offset)
-        found["statuses"] = [status_json(item) for item in sifted(viewer, None, items)]
+        found["statuses"] = [status_json(item) for item in apply_filters(viewer, None, items)]
     if kind in {"", "hashtags"}:
-        tags = tags_beginning(text.strip(), most=offset + cursor.limit)[offset:]
+        tags = tags_beginning(text.strip(), maximum=offset + cursor.limit)[offset:]
         found["hashtags"] = [tag_json(one) for one in known(tags, viewer, are_in_use=True)]
     return Response(found)
 
@@ -93,7 +93,7 @@ def _posts(
     if (pasted := post_at(viewer, text)) is not None:
         return [pasted]
     wide = Cursor(max_id=cursor.max_id, min_id=cursor.min_id, limit=offset + cursor.limit)
-    page = posts_found(viewer, wish(text), wide, author_id=_account_id(request))
+    page = posts_found(viewer, parse_query(text), wide, author_id=_account_id(request))
     return page.items[offset:]
 
 
@@ -116,7 +116,7 @@ def accounts(request: Request) -> Response:
     """Accounts by a part of the name or the beginning of the handle; the one of exactly this handle first."""
     _count(request)
     query, viewer = request.query_params, viewer_of(request)
-    limit = Cursor.from_query(query, default=PEOPLE_DEFAULT, most=PEOPLE_MOST).limit
+    limit = Cursor.from_query(query, default=PEOPLE_DEFAULT, maximum=MAX_PEOPLE).limit
     people = people_found(
         viewer,
         query.get("q", ""),
@@ -144,7 +144,9 @@ def trends(request: Request) -> Response:
     items = trending_posts(
         viewer.pk if viewer else None, limit=limit, offset=offset_of(request.query_params)
     )
-    return Response([status_json(item) for item in sifted(viewer, FilterContext.PUBLIC, items)])
+    return Response(
+        [status_json(item) for item in apply_filters(viewer, FilterContext.PUBLIC, items)]
+    )
 
 
 @scopes(GET=ANY_TOKEN)
@@ -194,7 +196,7 @@ def suggested_accounts(request: Request) -> Response:
     operation_id="dismiss_suggestion",
     tags=["accounts"],
     summary="Do not suggest an account again",
-    responses={200: NOTHING, **problems(401, 404)},
+    responses={200: EMPTY_OBJECT, **problems(401, 404)},
 )
 @api_view(["DELETE"])
 def dismissed(request: Request, account_id: int) -> Response:
@@ -204,7 +206,7 @@ def dismissed(request: Request, account_id: int) -> Response:
 
 
 def _suggested(request: Request) -> list[User]:
-    cursor = Cursor.from_query(request.query_params, default=PEOPLE_DEFAULT, most=PEOPLE_MOST)
+    cursor = Cursor.from_query(request.query_params, default=PEOPLE_DEFAULT, maximum=MAX_PEOPLE)
     return suggested(viewer_of(request), limit=cursor.limit)
 
 

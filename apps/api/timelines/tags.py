@@ -24,7 +24,7 @@ from apps.tags.queries import followed_page, known, tag_named, trending
 
 FOLLOWED_DEFAULT, FOLLOWED_MOST = 100, 200
 TRENDING_DEFAULT, TRENDING_MOST = 10, 20
-OFFSET_MOST = 150  # with the longest page of posts within one hydration
+MAX_OFFSET = 150  # with the longest page of posts within one hydration
 
 
 @scopes(GET=ANY_TOKEN)
@@ -78,7 +78,7 @@ def _tag(tag: Tag, viewer: User | None) -> Response:
 def followed(request: Request) -> Response:
     """The tags that the viewer follows, the latest first; follow the `Link` header."""
     viewer, query = viewer_of(request), request.query_params
-    cursor = Cursor.from_query(query, default=FOLLOWED_DEFAULT, most=FOLLOWED_MOST)
+    cursor = Cursor.from_query(query, default=FOLLOWED_DEFAULT, maximum=FOLLOWED_MOST)
     page = followed_page(viewer, cursor)
     return paged(request, page, [tag_json(one) for one in known(page.items, viewer)])
 
@@ -99,8 +99,8 @@ def _trends(name: str) -> Callable[..., Response]:
     @permission_classes([AllowAny])
     def endpoint(request: Request) -> Response:
         query = request.query_params
-        most = Cursor.from_query(query, default=TRENDING_DEFAULT, most=TRENDING_MOST).limit
-        found = trending(most=most, offset=offset_of(query))
+        maximum = Cursor.from_query(query, default=TRENDING_DEFAULT, maximum=TRENDING_MOST).limit
+        found = trending(maximum=maximum, offset=offset_of(query))
         tags = known(found, requests.viewer_of(request), are_in_use=True)
         return Response([tag_json(one) for one in tags])
 
@@ -112,7 +112,7 @@ def offset_of(query: Mapping[str, str]) -> int:
     text = query.get("offset") or "0"
     if not (text.isascii() and text.isdigit() and len(text) < 10):
         raise BadRequest("offset is not a number.", code="bad_offset")
-    return min(int(text), OFFSET_MOST)
+    return min(int(text), MAX_OFFSET)
 
 
 trends = _trends("trending_tags")

@@ -20,13 +20,13 @@ from apps.scopes import scopes
 from apps.tags.names import normal_many
 from apps.tags.queries import tag_named
 from apps.timeline.bookmarks import bookmarks_timeline, favourites_timeline
-from apps.timeline.filters import sifted, sifted_page
+from apps.timeline.filters import apply_filters, apply_filters_to_page
 from apps.timeline.home import home_timeline
 from apps.timeline.list import list_timeline
 from apps.timeline.pipeline.items import FeedItem
-from apps.timeline.profile import Wanted, pinned_posts, profile_timeline
+from apps.timeline.profile import ProfileFilter, pinned_posts, profile_timeline
 from apps.timeline.public import public_timeline
-from apps.timeline.tag import MOST_NAMES, TagWish, tag_timeline
+from apps.timeline.tag import MAX_NAMES, TagQuery, tag_timeline
 from apps.timeline.unread import get_activity
 from feedcache.timing import stage
 
@@ -98,7 +98,7 @@ def of_account(request: Request, account_id: int) -> Response:
     cursor = Cursor.from_query(request.query_params)
     if flags["pinned"]:
         return statuses(request, Page(pinned_posts(author, viewer_id)), FilterContext.ACCOUNT)
-    wanted = Wanted(
+    wanted = ProfileFilter(
         replies=not flags["exclude_replies"],
         reposts=not flags["exclude_reblogs"],
         mentioned=not flags["exclude_direct"],
@@ -164,7 +164,7 @@ def activity(request: Request) -> Response:
     limit = Cursor.from_query(request.query_params).limit
     viewer = viewer_of(request)
     unread = get_activity(viewer, request.query_params.get("last_id"), limit=limit)
-    items = [status_json(item) for item in sifted(viewer, FilterContext.HOME, unread.items)]
+    items = [status_json(item) for item in apply_filters(viewer, FilterContext.HOME, unread.items)]
     return Response(ActivityJson(items=items, last_id=unread.last_id, more=unread.more))
 
 
@@ -207,20 +207,20 @@ def of_tag(request: Request, name: str) -> Response:
     """A tag's timeline; a tag that nobody uses has an empty one."""
     query = request.query_params
     cursor = Cursor.from_query(query)
-    wish = TagWish(
+    parse_query = TagQuery(
         tag_named(name).name,
         any_of=_tag_names(request, "any"),
         all_of=_tag_names(request, "all"),
         none_of=_tag_names(request, "none"),
         only_media=is_true(query.get("only_media")),
     )
-    page = tag_timeline(viewer_id_of(request), wish, cursor)
+    page = tag_timeline(viewer_id_of(request), parse_query, cursor)
     return statuses(request, Page() if is_true(query.get("remote")) else page, FilterContext.PUBLIC)
 
 
 def _tag_names(request: Request, name: str) -> list[str]:
     query = request.query_params
-    return normal_many([*query.getlist(f"{name}[]"), *query.getlist(name)])[:MOST_NAMES]
+    return normal_many([*query.getlist(f"{name}[]"), *query.getlist(name)])[:MAX_NAMES]
 
 
 def statuses(
@@ -228,5 +228,5 @@ def statuses(
 ) -> Response:
     """A page of statuses with its `Link` header; `place`: where filters see it."""
     with stage("present"):
-        sieved = sifted_page(requests.viewer_of(request), place, page)
+        sieved = apply_filters_to_page(requests.viewer_of(request), place, page)
         return paged(request, sieved, statuses_as_bytes(sieved.items))

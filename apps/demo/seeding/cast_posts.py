@@ -37,7 +37,7 @@ def _entry(
     if post.ago is not None:
         second = world.now - post.ago * 60
     elif source:
-        second = later(rng, source.second, world.now, least=40 * 60, most=60 * HOUR)
+        second = later(rng, source.second, world.now, minimum=40 * 60, maximum=60 * HOUR)
     else:
         youngest = ROOT_AGE_SECONDS if is_root else YOUNGEST_SECONDS
         second = moment(rng, post.language, world.now, hour=post.hour, youngest=youngest)
@@ -51,7 +51,7 @@ def _replies(world: World, rng: Random, conversation: Conversation, root: Entry)
         if reply.post.ago is not None:
             second = world.now - reply.post.ago * 60
         else:  # nobody answers before the answer above is there
-            second = later(rng, chain[-1].second, world.now, least=70, most=90 * 60)
+            second = later(rng, chain[-1].second, world.now, minimum=70, maximum=90 * 60)
         chain.append(_made(world, rng, reply.post, second, reply_to=parent))
     return chain[1:]
 

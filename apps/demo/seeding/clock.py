@@ -41,10 +41,12 @@ def _hour(rng: Random, rhythm: Sequence[float] = RHYTHM) -> int:
     return rng.choices(range(24), rhythm)[0]
 
 
-def later(rng: Random, after: float, now: float, *, least: float, most: float) -> float:
+def later(rng: Random, after: float, now: float, *, minimum: float, maximum: float) -> float:
     """A second between `least` and `most` after another, quick answers being likelier, and not in the future."""
-    gap = least + (most - least) * rng.random() ** 2
+    gap = minimum + (maximum - minimum) * rng.random() ** 2
     latest = now - NEWEST_SECONDS
     return (
-        after + gap if after + gap < latest else after + max(least, (latest - after) * rng.random())
+        after + gap
+        if after + gap < latest
+        else after + max(minimum, (latest - after) * rng.random())
     )

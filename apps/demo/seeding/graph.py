@@ -36,7 +36,7 @@ def make_follows(world: World) -> None:
 
 def _edges(world: World) -> Iterator[Edge]:
     rng = world.rng("follows")
-    urns = _Urns(rng)
+    urns = _WeightedDraw(rng)
     for member in world.cast.values():
         urns.add(member, round(member.weight))
     if world.makes_cast:
@@ -56,17 +56,17 @@ def _edges_of(rng: Random, world: World, member: Member, chosen: list[Member]) -
         yield since + (world.now - 3600 - since) * rng.random() ** 0.7, member, other
 
 
-def _cast_choice(rng: Random, world: World, urns: "_Urns", member: Member) -> list[Member]:
+def _cast_choice(rng: Random, world: World, urns: "_WeightedDraw", member: Member) -> list[Member]:
     person = member.person
     if person is None or person.follows:
         return [world.cast[handle] for handle in person.follows] if person else []
     return urns.draw(member, rng.randint(12, 26), favourite=_favourite(world))
 
 
-def _crowd_choice(rng: Random, world: World, urns: "_Urns", member: Member) -> list[Member]:
+def _crowd_choice(rng: Random, world: World, urns: "_WeightedDraw", member: Member) -> list[Member]:
     count = round(rng.lognormvariate(log(world.size.follows_each) - 0.32, 0.8))
-    most = min(MOST, len(world.members) // 2)
-    return urns.draw(member, max(FEWEST, min(most, count)), favourite=_favourite(world))
+    maximum = min(MOST, len(world.members) // 2)
+    return urns.draw(member, max(FEWEST, min(maximum, count)), favourite=_favourite(world))
 
 
 def _back_to_the_crowd(rng: Random, world: World) -> Iterator[Edge]:
@@ -80,7 +80,7 @@ def _favourite(world: World) -> Member:
     return max(world.cast.values(), key=lambda member: member.weight)
 
 
-class _Urns:
+class _WeightedDraw:
     """Draws followees: an account lies in its language's urn once for its weight and once for every follower."""
 
     def __init__(self, rng: Random) -> None:

@@ -19,7 +19,7 @@ from apps.posts.text import mentioned_handles, tag_names
 from apps.tags.actions import add_tags
 from feedcache.ids import next_post_id, second_of
 
-MOST_POSTS = 40
+MAX_POSTS = 40
 REPOST_SHARE = 0.12
 
 
@@ -57,7 +57,7 @@ def _crowd_entries(world: World) -> list[Entry]:
     entries = []
     for member in world.crowd:
         wanted = round(rng.lognormvariate(log(world.size.posts_each) - 0.4, 0.95))
-        for _ in range(max(1, min(MOST_POSTS, wanted))):
+        for _ in range(max(1, min(MAX_POSTS, wanted))):
             second = moment(rng, member.language, world.now)
             appeal = rng.paretovariate(1.3) * member.weight**0.5
             entries.append(
@@ -92,7 +92,7 @@ def _crowd_reposts(world: World, entries: Sequence[Entry]) -> list[Entry]:
         for _ in range(round(rng.expovariate(1 / (world.size.posts_each * REPOST_SHARE * 3)))):
             source = shared[min(len(shared) - 1, bisect_left(sums, rng.random() * sums[-1]))]
             if source.author is not member:
-                second = later(rng, source.second, world.now, least=120, most=72 * HOUR)
+                second = later(rng, source.second, world.now, minimum=120, maximum=72 * HOUR)
                 reposts.setdefault(
                     (member.pk, id(source)), Entry(member, second, source=source, appeal=0)
                 )

@@ -13,7 +13,7 @@ from apps.engagement.rebuild import written_past
 from apps.notifications.models import NotificationKind
 from apps.posts.models import OPEN
 
-MOST_LIKES = 400
+MAX_LIKES = 400
 BOOKMARK_SHARE = 0.06
 Reaction = tuple[float, Member, Entry]
 
@@ -79,7 +79,7 @@ def _kept(world: World) -> Iterator[tuple[Member, Entry]]:
 
 def _drawn(world: World) -> Iterator[tuple[Member, Entry]]:
     rng = world.rng("readers")
-    shelves = {language: _Shelf(world, language) for language in ("en", "zh")}
+    shelves = {language: _PostPool(world, language) for language in ("en", "zh")}
     by_key = {entry.key: entry for entry in world.entries if entry.key}
     for member in world.members:
         if _is_fixed(member) and member.person:
@@ -87,7 +87,7 @@ def _drawn(world: World) -> Iterator[tuple[Member, Entry]]:
             continue
         if not world.makes_cast and member.person:
             continue
-        wanted = min(MOST_LIKES, round(rng.lognormvariate(log(world.size.likes_each) - 0.4, 0.9)))
+        wanted = min(MAX_LIKES, round(rng.lognormvariate(log(world.size.likes_each) - 0.4, 0.9)))
         for _ in range(wanted):
             is_own = rng.random() < 0.8
             shelf = shelves[
@@ -97,7 +97,7 @@ def _drawn(world: World) -> Iterator[tuple[Member, Entry]]:
                 yield member, shelf.one(rng.random())
 
 
-class _Shelf:
+class _PostPool:
     """The posts of a language that can be liked; the more appeal, the likelier."""
 
     def __init__(self, world: World, language: str) -> None:

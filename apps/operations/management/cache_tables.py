@@ -5,19 +5,19 @@ from collections.abc import Sequence
 from rich.markup import escape
 from rich.table import Table
 
-from apps.operations.queries import Fleet, Standing
+from apps.operations.queries import Fleet, NodeStatus
 from apps.operations.wording import said
 from feedcache.topology import Topology, problems, warnings
 
 MEGABYTE = 1024 * 1024
 
 
-def tables(topology: Topology, nodes: Sequence[Standing], processes: Fleet) -> list[Table]:
+def tables(topology: Topology, nodes: Sequence[NodeStatus], processes: Fleet) -> list[Table]:
     """The nodes, then the processes."""
     return [_node_table(topology, nodes), *([_process_table(processes)] if processes.processes else [])]  # fmt: skip
 
 
-def troubles(topology: Topology, nodes: Sequence[Standing], processes: Fleet) -> list[str]:
+def troubles(topology: Topology, nodes: Sequence[NodeStatus], processes: Fleet) -> list[str]:
     """What somebody should look at, a line each. Unusual sizes are told, and are no trouble of their own."""
     lines = [f"Wrong: {text}" for text in said(problems(topology))] if topology.main else []
     lines += [f"Wrong: {one.title} ({one.node.url}): {one.health.error}." for one in nodes if not one.health.is_well]  # fmt: skip
@@ -35,7 +35,7 @@ def remarks(topology: Topology) -> list[str]:
     return said(warnings(topology)) if topology.main else []
 
 
-def _node_table(topology: Topology, nodes: Sequence[Standing]) -> Table:
+def _node_table(topology: Topology, nodes: Sequence[NodeStatus]) -> Table:
     version = f"version {topology.version}" if topology.version else "the settings"
     table = Table(title=f"Cache topology: {version}", caption="\n".join(remarks(topology)) or None)
     for heading in ("place", "name", "address", "health", "hit rate", "memory", "evictions", "items"):  # fmt: skip
@@ -45,17 +45,17 @@ def _node_table(topology: Topology, nodes: Sequence[Standing]) -> Table:
     return table
 
 
-def _figures(one: Standing) -> list[str]:
+def _figures(one: NodeStatus) -> list[str]:
     health = one.health
     if not health.is_well:
         return [f"[red]down[/red]{_unread(one)}", "", f"{one.node.megabytes} MB", "", ""]
     rate = "" if health.hit_rate is None else f"{health.hit_rate:.1%}"
-    memory = f"{health.bytes_used / MEGABYTE:.1f} of {health.bytes_most / MEGABYTE:.0f} MB"
+    memory = f"{health.bytes_used / MEGABYTE:.1f} of {health.max_bytes / MEGABYTE:.0f} MB"
     well = f"[green]works[/green] {health.milliseconds:.1f} ms{_unread(one)}"
     return [well, rate, memory, f"{health.evictions:,}", f"{health.items:,}"]
 
 
-def _unread(one: Standing) -> str:
+def _unread(one: NodeStatus) -> str:
     return "" if one.node.is_read else f" ({one.node.state})"
 
 

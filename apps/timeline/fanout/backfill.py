@@ -9,26 +9,26 @@ from datetime import timedelta
 from typing import Any, TypeVar
 
 from apps.events import leases
-from apps.events.actions import ring
+from apps.events.actions import enqueue
 from apps.graph.queries import follower_ids_between
 from apps.timeline import policy
 from apps.timeline.cache import HOME
 from apps.timeline.fanout import ledger, switch
-from apps.timeline.models import HandOver, HandOverChunk
+from apps.timeline.models import Backfill, BackfillChunk
 
 NOW = timedelta()
 R = TypeVar("R", bound=leases.LeasedRow)
-POSTS_AT_ONCE = 100  # with as many readers as make a script of some milliseconds
+POSTS_PER_CALL = 100  # with as many readers as make a script of some milliseconds
 
 
-def run_cuts(*, limit: int, overdue: timedelta = NOW, only: list[int] | None = None) -> int:
+def run_splits(*, limit: int, overdue: timedelta = NOW, only: list[int] | None = None) -> int:
     """Claim due hand-overs and cut their follower lists to the end; how many were claimed."""
-    return _work_off(HandOver, _cut, limit=limit, overdue=overdue, only=only)
+    return _work_off(Backfill, _cut, limit=limit, overdue=overdue, only=only)
 
 
 def run_due(*, limit: int, overdue: timedelta = NOW, only: list[int] | None = None) -> int:
     """Claim due chunks of hand-overs and deliver them; how many were claimed."""
-    return _work_off(HandOverChunk, _deliver, limit=limit, overdue=overdue, only=only)
+    return _work_off(BackfillChunk, _deliver, limit=limit, overdue=overdue, only=only)
 
 
 def _work_off(kind: type[R], work: Callable[[R], tuple[int, leases.Receipt]], **how: Any) -> int:
@@ -42,26 +42,26 @@ def _work_off(kind: type[R], work: Callable[[R], tuple[int, leases.Receipt]], **
 
     claimed = leases.work_off(kind, noting, **how)
     for author_id in authors:
-        switch.unmerge(author_id)
+        switch.stop_pulling(author_id)
     return claimed
 
 
-def _cut(job: HandOver) -> tuple[int, leases.Receipt]:
+def _cut(job: Backfill) -> tuple[int, leases.Receipt]:
     if job.post_ids:
         for batch in ledger.batches(job, job.author_id):
             for chunk_id in batch.chunk_ids:
-                ring("apps.timeline.tasks.deliver_hand_over", chunk_id)
+                enqueue("apps.timeline.tasks.deliver_backfill", chunk_id)
     return job.author_id, {}
 
 
-def _deliver(chunk: HandOverChunk) -> tuple[int, leases.Receipt]:
+def _deliver(chunk: BackfillChunk) -> tuple[int, leases.Receipt]:
     job, windows = chunk.job, HOME.of(policy.refresh().generation)
     readers = follower_ids_between(
         job.author_id, first_edge=chunk.first_edge, last_edge=chunk.last_edge
     )
     delivered = dormant = 0
-    for start in range(0, len(job.post_ids), POSTS_AT_ONCE):
-        posts = job.post_ids[start : start + POSTS_AT_ONCE]
+    for start in range(0, len(job.post_ids), POSTS_PER_CALL):
+        posts = job.post_ids[start : start + POSTS_PER_CALL]
         found = windows.push(readers, posts, news=False)  # merged pages have shown them
         if any(found):  # else all of them have been deleted
             delivered, dormant = found
@@ -71,5 +71,5 @@ def _deliver(chunk: HandOverChunk) -> tuple[int, leases.Receipt]:
 
 def retry_dead(job_ids: list[int]) -> int:
     """Give the dead chunks of hand-overs, and hand-overs that were not cut, five more tries; the sweeper finds them."""
-    jobs = leases.revive_dead(HandOver, pk__in=job_ids)
-    return len(jobs) + len(leases.revive_dead(HandOverChunk, job__in=job_ids))
+    jobs = leases.revive_dead(Backfill, pk__in=job_ids)
+    return len(jobs) + len(leases.revive_dead(BackfillChunk, job__in=job_ids))

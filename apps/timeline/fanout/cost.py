@@ -34,11 +34,11 @@ STAY = 0.8  # of what it takes to be pulled
 DAYS = 7
 RECEIPTS = 50  # the newest chunks say how many are online
 ONLINE_UNKNOWN = 0.2
-AT_ONCE = 500
+AUTHORS_BATCH_SIZE = 500
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
+class MeasuredCost:
     """What was seen of an author: followers, the share of them online, and posts and reads a day in the last week."""
 
     followers: int
@@ -66,7 +66,7 @@ class Choice:
     reason: str
 
 
-def measure(author_id: int) -> Measured:
+def measure(author_id: int) -> MeasuredCost:
     """What can be seen of an author now."""
     week = first_id_at(int((timezone.now() - timedelta(days=DAYS)).timestamp()))
     recent = Post.objects.filter(author=author_id, pk__gte=week, deleted_at=None)
@@ -75,7 +75,7 @@ def measure(author_id: int) -> Measured:
     expected = sum(row["expected"] for row in newest)
     delivered = sum(row["delivered"] for row in newest)
     reads = PostCounts.objects.filter(post__in=recent).aggregate(reads=Sum("reads"))["reads"]
-    return Measured(
+    return MeasuredCost(
         followers=UserCounts.objects.values_list("followers", flat=True).get(pk=author_id),
         online=delivered / expected if expected else ONLINE_UNKNOWN,
         posts_a_day=recent.count() / DAYS,
@@ -83,7 +83,7 @@ def measure(author_id: int) -> Measured:
     )
 
 
-def choose(seen: Measured, now: Mode | None) -> Choice:
+def choose(seen: MeasuredCost, now: Mode | None) -> Choice:
     """The mode that costs least; who is pulled now stays so until it is clearly not."""
     factor = STAY if now == Mode.PULL else 1.0
     threshold = round(settings.AUTO_PULL_FOLLOWERS * factor)
@@ -115,7 +115,7 @@ def measure_author(author_id: int) -> Choice:
         PolicyChange.objects.create(
             author_id=author_id, before=now or Policy.SITE, after=choice.mode, reason=choice.reason, made_by=Policy.AUTO,
         )  # fmt: skip
-        switch.settle(author_id, choice.mode)
+        switch.apply_mode(author_id, choice.mode)
     return choice
 
 
@@ -125,10 +125,10 @@ def measure_all() -> int:
     if site:
         large = Q(counts__followers__gte=settings.AUTO_PULL_FOLLOWERS)
         known = AuthorPolicy.objects.exclude(policy=Policy.SITE).values("author")
-        for author in User.objects.filter(large).exclude(pk__in=known)[:AT_ONCE]:
+        for author in User.objects.filter(large).exclude(pk__in=known)[:AUTHORS_BATCH_SIZE]:
             switch.set_author_policy(author, Policy.AUTO, by=Policy.AUTO, reason=_("The whole site is."))  # fmt: skip
     longest_ago = AuthorPolicy.objects.filter(policy=Policy.AUTO).order_by("measured_at")
-    authors = list(longest_ago.values_list("pk", flat=True)[:AT_ONCE])
+    authors = list(longest_ago.values_list("pk", flat=True)[:AUTHORS_BATCH_SIZE])
     for author_id in authors:
         measure_author(author_id)
     return len(authors)

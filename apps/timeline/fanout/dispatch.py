@@ -18,7 +18,7 @@ from django.db.models import F, QuerySet
 
 from apps.accounts.models import UserCounts
 from apps.events import leases
-from apps.events.actions import ring
+from apps.events.actions import enqueue
 from apps.graph.circle_queries import circle_audience, circles_known
 from apps.graph.queries import exact_relations, follower_ids_between
 from apps.posts.models import OPEN, RESTRICTED, Mention, Post, Visibility
@@ -29,7 +29,7 @@ from apps.timeline.models import FanoutChunk, FanoutJob, Mode
 from apps.timeline.sources import second_level, sql
 from feedcache.connections import RedisError
 from feedcache.ids import author_of
-from feedcache.structures.home_window import Windows
+from feedcache.structures.home_window import HomeWindows
 
 logger = logging.getLogger(__name__)
 
@@ -44,7 +44,7 @@ def start_job(post_id: int) -> None:
     post = _delivered().filter(pk=post_id, deleted_at=None).first()
     if post is None:
         return
-    windows = _windows_for(post.visibility, policy.refresh().generation)
+    windows = _home_cache_for(post.visibility, policy.refresh().generation)
     windows.push([post.author_id], [post_id])  # authors read their own posts
     try:
         job, chunks = _write_down(post)
@@ -62,7 +62,7 @@ def _begin(post: Post, job: FanoutJob, chunks: Sequence[FanoutChunk]) -> None:
     elif post.visibility in ADDRESSED:
         leases.do([job], _cut_here)
     else:
-        ring("apps.timeline.tasks.cut_job", post.pk)
+        enqueue("apps.timeline.tasks.split_job", post.pk)
 
 
 def _go_on(post: Post, job: FanoutJob) -> None:
@@ -71,7 +71,7 @@ def _go_on(post: Post, job: FanoutJob) -> None:
     if post.visibility in ADDRESSED or job.followers <= settings.FANOUT_CHUNK_SIZE:
         leases.work_off(FanoutJob, _cut_here, limit=1, only=[post.pk])
     else:
-        ring("apps.timeline.tasks.cut_job", post.pk)
+        enqueue("apps.timeline.tasks.split_job", post.pk)
 
 
 def _write_down(post: Post) -> tuple[FanoutJob, list[FanoutChunk]]:
@@ -89,7 +89,7 @@ def _write_down(post: Post) -> tuple[FanoutJob, list[FanoutChunk]]:
         if mode == Mode.PULL:
             job.state = leases.State.DONE
         elif not is_addressed and job.followers <= settings.FANOUT_CHUNK_SIZE:
-            chunks = ledger.cut_short(job, post.author_id)
+            chunks = ledger.split_small(job, post.author_id)
         job.save(force_insert=True)
         FanoutChunk.objects.bulk_create(chunks)
     return job, chunks
@@ -99,13 +99,13 @@ def run_due(*, limit: int, only: list[int] | None = None, overdue: timedelta = N
     """Claim due chunks and deliver them; unless some are named, after the rest of the ledger's work; how many rows."""
     others = 0
     if only is None:
-        others += run_cuts(limit=limit, overdue=overdue)
-        others += backfill.run_cuts(limit=limit, overdue=overdue)
+        others += run_splits(limit=limit, overdue=overdue)
+        others += backfill.run_splits(limit=limit, overdue=overdue)
         others += backfill.run_due(limit=limit, overdue=overdue)
     return others + leases.work_off(FanoutChunk, _deliver, limit=limit, only=only, overdue=overdue)
 
 
-def run_cuts(*, limit: int, only: list[int] | None = None, overdue: timedelta = NOW) -> int:
+def run_splits(*, limit: int, only: list[int] | None = None, overdue: timedelta = NOW) -> int:
     """Claim due jobs and cut their follower lists to the end; how many were claimed."""
     return leases.work_off(FanoutJob, _cut, limit=limit, only=only, overdue=overdue)
 
@@ -114,7 +114,7 @@ def retry_dead(job_ids: list[int]) -> int:
     """Give the dead chunks of jobs, and jobs that were not cut, five more tries, now; how many."""
     jobs = leases.revive_dead(FanoutJob, pk__in=job_ids)
     for job_id in jobs:
-        ring("apps.timeline.tasks.cut_job", job_id)
+        enqueue("apps.timeline.tasks.split_job", job_id)
     dead = leases.revive_dead(FanoutChunk, job__in=job_ids)
     _ring(dead, queue=BULK)
     return len(jobs) + len(dead)
@@ -149,7 +149,7 @@ def _cut(job: FanoutJob) -> None:
 
 def _ring(chunk_ids: Sequence[int], *, queue: str | None) -> None:
     for chunk_id in chunk_ids:
-        ring("apps.timeline.tasks.deliver_chunk", chunk_id, queue=queue)
+        enqueue("apps.timeline.tasks.deliver_chunk", chunk_id, queue=queue)
 
 
 def _deliver(chunk: FanoutChunk) -> leases.Receipt:
@@ -159,7 +159,7 @@ def _deliver(chunk: FanoutChunk) -> leases.Receipt:
 
 def _deliver_post(post: Post, chunk: FanoutChunk, mode: str) -> leases.Receipt:
     readers = [] if post.deleted_at is not None else _readers(post, chunk)
-    windows = _windows_for(post.visibility, policy.refresh().generation)
+    windows = _home_cache_for(post.visibility, policy.refresh().generation)
     delivered, dormant = windows.push(readers, [post.pk])
     if not delivered + dormant:  # nobody is left, or the post was deleted, perhaps meanwhile
         return NOTHING_OWED
@@ -175,7 +175,7 @@ def _delivered() -> QuerySet[Post]:
     return Post.objects.only("author", "visibility", "circle", "deleted_at")  # no text is needed
 
 
-def _windows_for(visibility: str, generation: int) -> Windows:
+def _home_cache_for(visibility: str, generation: int) -> HomeWindows:
     return HOME.of(generation) if visibility in OPEN else INBOX
 
 
@@ -211,7 +211,7 @@ def deliver_to_named(post_id: int) -> None:
 def push_to_author(post: Post) -> None:
     """Put a post into its author's own window at once; what Redis refuses is left to the job."""
     try:
-        windows = _windows_for(post.visibility, policy.generation())
+        windows = _home_cache_for(post.visibility, policy.generation())
         windows.push([post.author_id], [post.pk])
     except RedisError as error:
         logger.warning("own window of %s not reached, left to the job: %s", post.author_id, error)
@@ -233,7 +233,7 @@ def follow_changed(reader_id: int, author_id: int) -> None:
 
 
 def _backfill(
-    windows: Windows, reader_id: int, author_id: int, visibilities: Sequence[str]
+    windows: HomeWindows, reader_id: int, author_id: int, visibilities: Sequence[str]
 ) -> None:
     # as many as a window holds: then a window with the sentinel still reaches the end, or loses it by trimming
     ids = sql.newest_of_author(
@@ -242,7 +242,7 @@ def _backfill(
     windows.push([reader_id], ids, news=False)
 
 
-def _withdraw(windows: Windows, reader_id: int, author_id: int) -> None:
+def _withdraw(windows: HomeWindows, reader_id: int, author_id: int) -> None:
     # the author is in the id; what came by a circle stays, whoever is followed
     ids = [post_id for post_id in windows.ids(reader_id) if author_of(post_id) == author_id]
     circled = Post.objects.filter(pk__in=ids, visibility=Visibility.CIRCLE)

@@ -27,13 +27,13 @@ from django.utils import timezone
 
 from apps.events import leases
 from apps.graph.queries import follower_chunks
-from apps.timeline.models import Chunk, Walk
+from apps.timeline.models import Chunk, FollowerScan
 
 CHUNKS_PER_BATCH = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class DeliveryProgress:
     """Where a delivery stands, in followers: `expected = delivered + dormant + pending` at any time.
 
     Pending are those of chunks that are not done, and those of the list that is not cut yet. `per_second` is the rate so
@@ -53,7 +53,7 @@ class Standing:
 
 
 def with_receipts(jobs: QuerySet[Any]) -> QuerySet[Any]:
-    """Jobs with the sums that `standing` wants, computed for the rows that are looked at only."""
+    """Jobs with the sums that `delivery_progress` needs, computed for the rows that are looked at only."""
     done, dead = Q(state=leases.State.DONE), Q(state=leases.State.DEAD)
     annotated: QuerySet[Any] = jobs.annotate(
         chunk_count=_of_chunks(jobs, Count("pk")),
@@ -67,7 +67,7 @@ def with_receipts(jobs: QuerySet[Any]) -> QuerySet[Any]:
     return annotated
 
 
-def standing(job: Any) -> Standing:
+def delivery_progress(job: Any) -> DeliveryProgress:
     """Where a job of `with_receipts` stands."""
     delivered, dormant = int(job.delivered_sum or 0), int(job.dormant_sum or 0)
     owed = delivered + dormant + int(job.pending_sum or 0)
@@ -77,7 +77,7 @@ def standing(job: Any) -> Standing:
     if job.last_receipt is not None:
         until = timezone.now() if pending else job.last_receipt
         rate = (delivered + dormant) / max((until - job.created_at).total_seconds(), 0.001)
-    return Standing(owed + uncut, delivered, dormant, pending, rate)
+    return DeliveryProgress(owed + uncut, delivered, dormant, pending, rate)
 
 
 def _of_chunks(jobs: QuerySet[Any], total: Aggregate, field: Any = None) -> Subquery:
@@ -89,7 +89,7 @@ def _of_chunks(jobs: QuerySet[Any], total: Aggregate, field: Any = None) -> Subq
 
 
 @dataclass(frozen=True, slots=True)
-class Batch:
+class ChunkBatch:
     """The chunks that were just cut, and whether they were the last."""
 
     chunks: list[Any]
@@ -101,7 +101,7 @@ class Batch:
         return [chunk.pk for chunk in self.chunks]
 
 
-def batches(walk: Walk, owner_id: int) -> Iterator[Batch]:
+def batches(walk: FollowerScan, owner_id: int) -> Iterator[ChunkBatch]:
     """Cut what is left of a walk, a batch at a time."""
     is_last = False
     while not is_last:
@@ -110,25 +110,25 @@ def batches(walk: Walk, owner_id: int) -> Iterator[Batch]:
         is_last = batch.is_last
 
 
-def cut(walk: Walk, owner_id: int, *, most_chunks: int) -> Batch:
+def cut(walk: FollowerScan, owner_id: int, *, most_chunks: int) -> ChunkBatch:
     """Cut the next batch of a walk behind the place it has come to, and renew its lease."""
     size = settings.FANOUT_CHUNK_SIZE
     model: Any = type(walk)
     with transaction.atomic():
-        locked: Walk = model.objects.select_for_update().get(pk=walk.pk)
-        pieces = follower_chunks(owner_id, size=size, after=locked.cut_to, most=most_chunks)
+        locked: FollowerScan = model.objects.select_for_update().get(pk=walk.pk)
+        pieces = follower_chunks(owner_id, size=size, after=locked.cut_to, maximum=most_chunks)
         chunks = _chunk_model(walk).objects.bulk_create(_chunks(walk, pieces))
         if pieces:
             model.objects.filter(pk=walk.pk).update(cut_to=pieces[-1][1], **leases.held())
-    return Batch(chunks, is_last=len(pieces) < most_chunks or pieces[-1][2] < size)
+    return ChunkBatch(chunks, is_last=len(pieces) < most_chunks or pieces[-1][2] < size)
 
 
-def cut_short(walk: Walk, owner_id: int) -> list[Any]:
+def split_small(walk: FollowerScan, owner_id: int) -> list[Any]:
     """Cut a walk that is not written yet and fits into one chunk; that chunk, for the caller to write and to do.
 
     The walk is done with it. None, and the walk stays as it is, when the list turns out to be longer.
     """
-    pieces = follower_chunks(owner_id, size=settings.FANOUT_CHUNK_SIZE, most=2)
+    pieces = follower_chunks(owner_id, size=settings.FANOUT_CHUNK_SIZE, maximum=2)
     if len(pieces) > 1:
         return []
     walk.state, walk.finished_at = leases.State.DONE, timezone.now()
@@ -137,7 +137,7 @@ def cut_short(walk: Walk, owner_id: int) -> list[Any]:
     return _chunks(walk, pieces, **leases.held())
 
 
-def add_chunk(walk: Walk, expected: int) -> list[int]:
+def add_chunk(walk: FollowerScan, expected: int) -> list[int]:
     """The one chunk of a walk that needs no list; none for nobody."""
     if not expected:
         return []
@@ -148,7 +148,7 @@ def add_chunk(walk: Walk, expected: int) -> list[int]:
     return [chunk.pk]
 
 
-def _chunks(walk: Walk, pieces: list[tuple[int, int, int]], **fields: Any) -> list[Any]:
+def _chunks(walk: FollowerScan, pieces: list[tuple[int, int, int]], **fields: Any) -> list[Any]:
     kind = _chunk_model(walk)
     return [
         kind(job_id=walk.pk, first_edge=first, last_edge=last, expected=number, **fields)
@@ -156,7 +156,7 @@ def _chunks(walk: Walk, pieces: list[tuple[int, int, int]], **fields: Any) -> li
     ]
 
 
-def _chunk_model(walk: type[Walk] | Walk) -> Any:
+def _chunk_model(walk: type[FollowerScan] | FollowerScan) -> Any:
     meta: Any = walk._meta  # noqa: SLF001 -- Django's documented name
     return meta.get_field("chunks").related_model
 

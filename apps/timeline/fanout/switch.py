@@ -17,14 +17,14 @@ from django.utils import timezone
 
 from apps.accounts.models import User, UserCounts
 from apps.events import leases
-from apps.events.actions import ring
+from apps.events.actions import enqueue
 from apps.posts.models import OPEN, Post
 from apps.timeline import policy as policies
 from apps.timeline.cache import HOME
 from apps.timeline.models import (
     AuthorPolicy,
-    HandOver,
-    HandOverChunk,
+    Backfill,
+    BackfillChunk,
     Mode,
     Policy,
     PolicyChange,
@@ -32,7 +32,7 @@ from apps.timeline.models import (
 )
 from feedcache.connections import timelines
 
-AT_ONCE = 500  # authors settled in one go
+AUTHORS_BATCH_SIZE = 500  # authors settled in one go
 
 
 def set_author_policy(author: User, policy: Policy, *, by: str, reason: str = "") -> AuthorPolicy:
@@ -42,7 +42,7 @@ def set_author_policy(author: User, policy: Policy, *, by: str, reason: str = ""
         PolicyChange.objects.create(author=author, before=row.policy, after=policy, made_by=by, reason=reason)  # fmt: skip
         row.policy, row.reason = policy, reason
         row.save(update_fields=["policy", "reason"])
-    settle(author.pk, _asked(policy, row.mode))
+    apply_mode(author.pk, _asked(policy, row.mode))
     row.refresh_from_db()
     return row
 
@@ -56,70 +56,70 @@ def set_site_policy(policy: Policy, *, by: str, reason: str = "") -> SitePolicy:
         PolicyChange.objects.create(before=row.policy, after=policy, made_by=by, reason=reason)
         row.policy = policy
         row.save(update_fields=["policy"])
-    settle_site()
+    apply_site_policy()
     return SitePolicy.objects.get(pk=1)
 
 
-def settle(author_id: int, mode: Mode | None) -> None:
+def apply_mode(author_id: int, mode: Mode | None) -> None:
     """Bring an author to a mode, or to that of the site; again and again, wherever it was interrupted, until it is so."""
     if mode == Mode.PULL:
         since = _merge(author_id)
         _announce()  # a Redis that does not answer leaves it at that: pushes go on
         _pull(author_id, since)
-    elif hand_over_id := _push(author_id, mode):
-        ring("apps.timeline.tasks.cut_hand_over", hand_over_id)
+    elif backfill_id := _push(author_id, mode):
+        enqueue("apps.timeline.tasks.split_backfill", backfill_id)
     else:
-        unmerge(author_id)
+        stop_pulling(author_id)
 
 
-def settle_site() -> None:
+def apply_site_policy() -> None:
     """Bring the site to the mode of its policy, wherever that was interrupted."""
     with transaction.atomic():
         row = _site()
         wanted = _site_mode(row)
-        if wanted == Mode.PULL and not row.merges_all:
-            SitePolicy.objects.filter(pk=1).update(merges_all=True)
+        if wanted == Mode.PULL and not row.pulls_all:
+            SitePolicy.objects.filter(pk=1).update(pulls_all=True)
             _bump()
     _announce()
     with transaction.atomic():
         row = _site()
         wanted, leaves = _site_mode(row), row.mode == Mode.PULL
-        if wanted != row.mode and (wanted != Mode.PULL or row.merges_all):
+        if wanted != row.mode and (wanted != Mode.PULL or row.pulls_all):
             generation = row.generation + (leaves and wanted != Mode.PULL)
             SitePolicy.objects.filter(pk=1).update(mode=wanted, generation=generation)
             _bump()
     _announce()
     with transaction.atomic():
         row = _site()
-        if row.merges_all and row.mode != Mode.PULL:
-            SitePolicy.objects.filter(pk=1).update(merges_all=False)
+        if row.pulls_all and row.mode != Mode.PULL:
+            SitePolicy.objects.filter(pk=1).update(pulls_all=False)
             _bump()
     _announce()
 
 
-def tend() -> None:
+def maintain() -> None:
     """Go on with switches that were interrupted, and end the merging of authors whose posts are handed over."""
-    settle_site()
+    apply_site_policy()
     waiting = AuthorPolicy.objects.filter(
         Q(policy=Policy.PULL) & ~Q(mode=Mode.PULL) | ~Q(policy=Policy.PULL) & Q(merged_since__isnull=False)
     )  # fmt: skip
-    for row in waiting.order_by("pk")[:AT_ONCE]:
-        settle(row.pk, _asked(row.policy, row.mode))
+    for row in waiting.order_by("pk")[:AUTHORS_BATCH_SIZE]:
+        apply_mode(row.pk, _asked(row.policy, row.mode))
     with (
         transaction.atomic()
     ):  # while nobody switches, and so exactly: a restored database may have an older version
         timelines().set(policies.VERSION_KEY, _site().version)
 
 
-def unmerge(author_id: int) -> None:
+def stop_pulling(author_id: int) -> None:
     """End the merging of an author who is not pulled, unless something is still to be handed over."""
-    unfinished = HandOverChunk.objects.filter(job=OuterRef("pk")).exclude(state=leases.State.DONE)
+    unfinished = BackfillChunk.objects.filter(job=OuterRef("pk")).exclude(state=leases.State.DONE)
     owed = Q(Exists(unfinished)) | ~Q(state=leases.State.DONE)
     with transaction.atomic():
         row = AuthorPolicy.objects.select_for_update().filter(pk=author_id).first()
         if row is None or row.merged_since is None or row.mode == Mode.PULL:
             return
-        if HandOver.objects.filter(owed, author=author_id).exists():
+        if Backfill.objects.filter(owed, author=author_id).exists():
             return
         AuthorPolicy.objects.filter(pk=author_id).update(merged_since=None)
         _bump()
@@ -176,12 +176,12 @@ def _push(author_id: int, mode: Mode | None) -> int | None:
         if row.mode != Mode.PULL:
             return None
         # all posts of the pull are in the ledger: the transactions that wrote them down held this row
-        hand_over = HandOver.objects.create(
+        backfill = Backfill.objects.create(
             author_id=author_id,
             post_ids=_pulled(row),
             followers=UserCounts.objects.values_list("followers", flat=True).get(pk=author_id),
         )
-        return hand_over.pk
+        return backfill.pk
 
 
 def _pulled(row: AuthorPolicy) -> list[int]:

@@ -73,7 +73,7 @@ class Migration(migrations.Migration):
             },
         ),
         migrations.CreateModel(
-            name='HandOver',
+            name='Backfill',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('state', models.CharField(choices=[('pending', 'pending'), ('done', 'done'), ('dead', 'dead letter')], default='pending', max_length=8, verbose_name='state')),
@@ -93,7 +93,7 @@ class Migration(migrations.Migration):
             },
         ),
         migrations.CreateModel(
-            name='HandOverChunk',
+            name='BackfillChunk',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('state', models.CharField(choices=[('pending', 'pending'), ('done', 'done'), ('dead', 'dead letter')], default='pending', max_length=8, verbose_name='state')),
@@ -148,7 +148,7 @@ class Migration(migrations.Migration):
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('policy', models.CharField(choices=[('push', 'push to everybody'), ('online', 'push to those online'), ('pull', 'pull at reading'), ('auto', 'whichever costs least'), ('site', 'as the whole site')], default='online', max_length=6, verbose_name='policy')),
                 ('mode', models.CharField(choices=[('push', 'push to everybody'), ('online', 'push to those online'), ('pull', 'pull at reading')], default='online', max_length=6, verbose_name='mode')),
-                ('merges_all', models.BooleanField(default=False, verbose_name='merged at reading')),
+                ('pulls_all', models.BooleanField(default=False, verbose_name='merged at reading')),
                 ('generation', models.PositiveIntegerField(default=0, verbose_name='generation')),
                 ('version', models.PositiveBigIntegerField(default=0, verbose_name='version')),
             ],

@@ -16,11 +16,11 @@ from apps.engagement.queries import (
 from apps.graph.queries import Relations
 from apps.posts.content import PostContent
 from apps.posts.muting import muted_threads
-from apps.posts.queries import MAX_IDS, Known, VisiblePosts, reposted_ids, visible_posts
-from apps.posts.viewer_context import Standing, standing_of
-from apps.posts.visibility import SeenPosts, ask_posts
+from apps.posts.queries import MAX_IDS, Preloaded, VisiblePosts, reposted_ids, visible_posts
+from apps.posts.viewer_context import ViewerContext, viewer_context_of
+from apps.posts.visibility import PostsSeen, ask_posts
 from apps.timeline.pipeline.items import FeedItem, ViewerFlags
-from feedcache.batch import Together
+from feedcache.batch import Batch
 from feedcache.ids import author_of, is_possible
 from feedcache.timing import stage
 
@@ -42,7 +42,7 @@ class _Parts:
 
     viewer_id: int | None
     page: Sequence[int]
-    seen: SeenPosts = field(default_factory=SeenPosts)
+    seen: PostsSeen = field(default_factory=PostsSeen)
     asked: set[int] = field(default_factory=set)  # posts
     looked_for: set[int] = field(default_factory=set)  # what posts answer
     filters: list[Filters] = field(default_factory=list)
@@ -82,16 +82,16 @@ class _Parts:
 
 
 def hydrate(
-    viewer_id: int | None, post_ids: Sequence[int], *, known: Known | None = None
+    viewer_id: int | None, post_ids: Sequence[int], *, preloaded: Preloaded | None = None
 ) -> Hydrated:
     """Everything a page of up to 200 ids needs, for ids that are there already. See `hydrated`."""
-    with standing_of(viewer_id) as standing:
+    with viewer_context_of(viewer_id) as context:
         pass
-    return hydrated(standing, post_ids, known=known)
+    return hydrated(context, post_ids, preloaded=preloaded)
 
 
 def hydrated(
-    standing: Standing, post_ids: Sequence[int], *, known: Known | None = None
+    context: ViewerContext, post_ids: Sequence[int], *, preloaded: Preloaded | None = None
 ) -> Hydrated:
     """Everything a page of up to 200 ids needs. Ids that the viewer may not see are left out.
 
@@ -99,27 +99,27 @@ def hydrated(
     named to those only who may see that as well.
     """
     post_ids = list(filter(is_possible, post_ids))
-    parts = _Parts(standing.viewer_id, post_ids)
+    parts = _Parts(context.viewer_id, post_ids)
     if not post_ids:
         return Hydrated([], parts.seen.relations)
-    if standing.is_believed:
-        _read_caches(parts, standing, known)
+    if context.is_fresh:
+        _read_caches(parts, context, preloaded)
     else:
-        _read_exactly(parts, known)
+        _read_exactly(parts, preloaded)
     asking = [post_id for post_id, post in parts.seen.posts.items() if post.poll]
-    parts.polls = poll_results(standing.viewer_id, asking)
+    parts.polls = poll_results(context.viewer_id, asking)
     did = parts.engaged
     parts.touched = did.liked.union(did.bookmarked, did.read, parts.reposted)
     items = [_item(parts, post_id) for post_id in post_ids]
     return Hydrated([item for item in items if item is not None], parts.seen.relations)
 
 
-def _read_caches(parts: _Parts, standing: Standing, known: Known | None) -> None:
+def _read_caches(parts: _Parts, context: ViewerContext, preloaded: Preloaded | None) -> None:
     posts, parents = set(parts.page), set[int]()
     for _trip in range(MAX_TRIPS):
-        trip = Together()
-        seen = ask_posts(trip, standing, posts, parents=parents, known=known)
-        filters = ask_filters(trip, standing.viewer_id, posts)
+        trip = Batch()
+        seen = ask_posts(trip, context, posts, parents=parents, preloaded=preloaded)
+        filters = ask_filters(trip, context.viewer_id, posts)
         trip.go()
         parts.asked |= posts
         parts.seen |= seen()
@@ -129,17 +129,17 @@ def _read_caches(parts: _Parts, standing: Standing, known: Known | None) -> None
         if not posts and not parents:
             break
     with stage("flags"):
-        parts.engaged = confirmed(standing.viewer_id, parts.filters)
-        older = [pk for pk in parts.seen.posts if pk < standing.reposted.floor]
-        parts.reposted = standing.reposted.ids | reposted_ids(standing.viewer_id, older).keys()
+        parts.engaged = confirmed(context.viewer_id, parts.filters)
+        older = [pk for pk in parts.seen.posts if pk < context.reposted.floor]
+        parts.reposted = context.reposted.ids | reposted_ids(context.viewer_id, older).keys()
         threads = {post.thread_id for post in parts.seen.posts.values()}
-        older_threads = {pk for pk in threads if pk < standing.muted.floor}
-        parts.muted = standing.muted.ids | muted_threads(standing.viewer_id, older_threads)
+        older_threads = {pk for pk in threads if pk < context.muted.floor}
+        parts.muted = context.muted.ids | muted_threads(context.viewer_id, older_threads)
 
 
-def _read_exactly(parts: _Parts, known: Known | None) -> None:
+def _read_exactly(parts: _Parts, preloaded: Preloaded | None) -> None:
     """From PostgreSQL: where caches may not be believed."""
-    visible = visible_posts(parts.viewer_id, parts.page, known=known)
+    visible = visible_posts(parts.viewer_id, parts.page, preloaded=preloaded)
     shared = [
         visible.posts.get(post.source_id or 0) for post in visible.posts.values() if post.is_repost
     ]
@@ -148,7 +148,7 @@ def _read_exactly(parts: _Parts, known: Known | None) -> None:
         visible |= visible_posts(parts.viewer_id, [post_id for post_id in deeper if post_id])
     parents = _visible_parents(parts.viewer_id, visible)
     people = {post.author_id for post in visible.posts.values()} | set(map(author_of, parents))
-    parts.seen = SeenPosts(
+    parts.seen = PostsSeen(
         visible.posts,
         counts=visible.counts,
         people=users_by_id(people),

@@ -8,7 +8,7 @@ from django.utils.translation import gettext as _
 
 from apps.accounts.models import User
 from apps.engagement.queries import PollResult
-from apps.filters.matching import Caught
+from apps.filters.matching import FilterMatch
 from apps.posts.content import PostContent
 from apps.posts.queries import Counts
 from feedcache.ids import author_of
@@ -40,7 +40,7 @@ class FeedItem:
     is_nested: bool = False  # shown inside a quote: what it quotes itself is left out
     reply_to_id: int | None = None  # what it answers, None when the viewer may not see that
     reply_to_handle: str = ""
-    filtered: tuple[Caught, ...] = ()  # what the viewer's filters find in it
+    filtered: tuple[FilterMatch, ...] = ()  # what the viewer's filters find in it
     warnings: tuple[str, ...] = ()  # the titles of those that act where it is shown
     poll: PollResult | None = None  # of a post with a poll
     follows_author: bool = False  # whether the viewer does

@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 
 from apps.graph.queries import Relations
 from apps.paging import Cursor, Page, cut
-from apps.posts.queries import Known
-from apps.posts.viewer_context import standing_of
+from apps.posts.queries import Preloaded
+from apps.posts.viewer_context import viewer_context_of
 from apps.timeline.pipeline.hydrate import hydrated
 from apps.timeline.pipeline.items import FeedItem
 from feedcache.ids import first_id_at, second_of
@@ -28,19 +28,19 @@ def fill_page(
     viewer_id: int | None,
     cursor: Cursor,
     rule: Rule,
-    known: Known | None = None,
+    preloaded: Preloaded | None = None,
 ) -> Page[FeedItem]:
     """One page of a timeline: complete unless the end, or eight rounds of refused candidates, came first.
 
-    `known` are contents that the source brought along; it may fill them while it is asked.
+    `preloaded` are contents that the source brought along; it may fill them while it is asked.
     """
     shown: list[FeedItem] = []
     walk, more = cursor, True
-    with standing_of(viewer_id) as standing, stage("skeleton"):
+    with viewer_context_of(viewer_id) as context, stage("skeleton"):
         ids = source(walk, cursor.limit + 1)
     for _round in range(MAX_ROUNDS):
         more = len(ids) > cursor.limit
-        found = hydrated(standing, ids, known=known)
+        found = hydrated(context, ids, preloaded=preloaded)
         with stage("rules"):
             shown += [item for item in found.items if rule(item, found.relations)]
         if not more or len(shown) > cursor.limit:

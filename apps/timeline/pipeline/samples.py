@@ -15,7 +15,7 @@ from apps.paging import Cursor, Page
 from feedcache.connections import RedisError, timelines
 
 KEY = "audit:reads"
-KEPT = 200
+MAX_SAMPLES = 200
 TTL_SECONDS = 3600
 
 _reads = count(1)
@@ -40,17 +40,17 @@ def note_home(viewer_id: int, cursor: Cursor, page: Page[Any]) -> None:
     try:
         pipeline = timelines().pipeline(transaction=False)
         pipeline.lpush(KEY, json.dumps(sample))
-        pipeline.ltrim(KEY, 0, KEPT - 1)
+        pipeline.ltrim(KEY, 0, MAX_SAMPLES - 1)
         pipeline.expire(KEY, TTL_SECONDS)
         pipeline.execute()
     except RedisError:
         return
 
 
-def take_homes(most: int) -> list[dict[str, Any]]:
+def take_homes(maximum: int) -> list[dict[str, Any]]:
     """Up to `most` samples, oldest first, which nobody else will get; none when Redis does not answer."""
     try:
-        taken: Any = timelines().rpop(KEY, most)
+        taken: Any = timelines().rpop(KEY, maximum)
     except RedisError:
         return []
     return [json.loads(text) for text in taken or ()]

@@ -9,10 +9,10 @@ import time
 
 from django.conf import settings
 
-from apps.events.actions import ring
+from apps.events.actions import enqueue
 from apps.paging import Cursor
 from apps.posts.post_cache import load_open
-from apps.posts.queries import Known
+from apps.posts.queries import Preloaded
 from apps.timeline.sources import merge, second_level, sql
 from apps.timeline.sources.second_level import ENTRIES
 from feedcache.ids import first_id_at
@@ -23,16 +23,16 @@ EXPIRES = 10  # seconds; by then the reader has read on
 
 
 def home_ids(
-    reader_id: int, cursor: Cursor, count: int, *, known: Known | None = None
+    reader_id: int, cursor: Cursor, count: int, *, preloaded: Preloaded | None = None
 ) -> list[int]:
     """Up to `count` candidate ids inside the cursor's bounds, in reading order.
 
-    `known` gets the contents of the open ones further down: what hardly anybody reads would only drive out of the caches
+    `preloaded` gets the contents of the open ones further down: what hardly anybody reads would only drive out of the caches
     what many do. The newest posts are theirs.
     """
     ids = _ids(reader_id, cursor, count)
-    if ids and known is not None and cursor.max_id is not None and not cursor.ascending:
-        known |= load_open(ids)
+    if ids and preloaded is not None and cursor.max_id is not None and not cursor.ascending:
+        preloaded |= load_open(ids)
     return ids
 
 
@@ -46,7 +46,7 @@ def _ids(reader_id: int, cursor: Cursor, count: int) -> list[int]:
     began = time.perf_counter()
     ids = sql.home_ids(reader_id, cursor, count)
     if time.perf_counter() - began >= SLOW_SECONDS and _may_be_kept(cursor):
-        ring("apps.timeline.tasks.keep_older", reader_id, cursor.max_id, expires=EXPIRES)
+        enqueue("apps.timeline.tasks.keep_older", reader_id, cursor.max_id, expires=EXPIRES)
     return ids
 
 

@@ -28,7 +28,7 @@ from feedcache.structures.id_vector import IdVector, entry
 
 GROUP = 500  # authors read together: one call of each node, one statement; 0.8 MB of short vectors
 EN_MASSE, SAMPLE = 1_000, 20  # authors; fewer are loaded within a twentieth of a second
-MOST_AT_ONCE = 8  # groups, one of them by whoever asks
+MAX_AT_A_TIME = 8  # groups, one of them by whoever asks
 
 Revisions = Mapping[int, int]  # author id -> outbox revision
 
@@ -166,9 +166,9 @@ def _stepped(
 
 def _pulled(revisions: Revisions, cursor: Cursor, count: int) -> list[int]:
     """Each group's own first ids, several groups at a time, and then the first of those (source 004)."""
-    together = 1 if connection.in_atomic_block else MOST_AT_ONCE  # threads see what is committed
+    together = 1 if connection.in_atomic_block else MAX_AT_A_TIME  # threads see what is committed
     parts = in_parallel(
-        lambda group: _read(group, cursor, count)[0], list(_groups(revisions)), most=together
+        lambda group: _read(group, cursor, count)[0], list(_groups(revisions)), maximum=together
     )
     return parts[0] if len(parts) == 1 else merge.page(parts, count, ascending=cursor.ascending)
 

@@ -24,7 +24,7 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 
-def in_parallel(work: Callable[[T], R], pieces: Sequence[T], *, most: int) -> list[R]:
+def in_parallel(work: Callable[[T], R], pieces: Sequence[T], *, maximum: int) -> list[R]:
     """`work` of every piece, in order, by at most `most` threads, this one among them; its first error is raised.
 
     Threads have database connections of their own, so they see what is committed; afterwards these are given back.
@@ -41,7 +41,7 @@ def in_parallel(work: Callable[[T], R], pieces: Sequence[T], *, most: int) -> li
         if not one_is_done.wait(PATIENCE_SECONDS):
             take_all()
 
-    helpers = [_pool().submit(_closing, help_out) for _ in range(min(most, len(pieces)) - 1)]
+    helpers = [_pool().submit(_closing, help_out) for _ in range(min(maximum, len(pieces)) - 1)]
     try:
         take_all()
     finally:

@@ -10,7 +10,7 @@ from django.db import DatabaseError, connection, connections
 from apps.deadline import go_without, seconds_left
 from apps.graph.queries import MAX_OTHERS, relations
 from apps.paging import Cursor
-from apps.timeline.policy import InForce
+from apps.timeline.policy import PoliciesInForce
 from apps.timeline.sources import outbox
 from feedcache.bulkhead import Bulkhead, Refused
 from feedcache.connections import RedisError
@@ -23,17 +23,17 @@ PULLED = Bulkhead(SOURCE, seats=4, after=connections.close_all)
 
 
 def ids(
-    reader_id: int, now: InForce, cursor: Cursor, count: int, *, revision: int | None = None
+    reader_id: int, now: PoliciesInForce, cursor: Cursor, count: int, *, revision: int | None = None
 ) -> list[int]:
     """Up to `count` public ids of the merged authors whom a reader follows, inside the cursor's bounds, in reading order."""
-    if now.merges_all:
+    if now.pulls_all:
         return outbox.page_of_followees(reader_id, cursor, count)
     authors = _followed(reader_id, now.merged, revision)
     return outbox.page_of(authors, cursor, count) if authors else []
 
 
 def ids_in_time(
-    reader_id: int, now: InForce, cursor: Cursor, count: int, *, revision: int | None = None
+    reader_id: int, now: PoliciesInForce, cursor: Cursor, count: int, *, revision: int | None = None
 ) -> list[int]:
     """The same behind a bulkhead: none, and the page says that they are missing, when they do not come in time.
 
@@ -43,7 +43,7 @@ def ids_in_time(
     """
     work = partial(ids, reader_id, now, cursor, count, revision=revision)
     if (
-        now.merges_all or connection.in_atomic_block
+        now.pulls_all or connection.in_atomic_block
     ):  # another thread would not see what is not committed
         return work()
     try:

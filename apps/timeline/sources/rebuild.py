@@ -15,7 +15,7 @@ from apps.paging import Cursor
 from apps.timeline.cache import HOME, INBOX
 from apps.timeline.sources import outbox, sql
 from feedcache.connections import RedisError
-from feedcache.structures.home_window import Windows
+from feedcache.structures.home_window import HomeWindows
 
 logger = logging.getLogger(__name__)
 
@@ -42,7 +42,7 @@ def _restricted_snapshot(reader_id: int) -> list[int]:
     return sql.restricted_home_ids(reader_id, Cursor(), INBOX.length)
 
 
-def _rebuild(windows: Windows, reader_id: int, snapshot: Callable[[int], list[int]]) -> bool:
+def _rebuild(windows: HomeWindows, reader_id: int, snapshot: Callable[[int], list[int]]) -> bool:
     try:
         token = windows.begin(reader_id)
         if token is None:
@@ -59,7 +59,7 @@ def _rebuild(windows: Windows, reader_id: int, snapshot: Callable[[int], list[in
         return False
 
 
-def _wait_for_other(windows: Windows, reader_id: int) -> bool:
+def _wait_for_other(windows: HomeWindows, reader_id: int) -> bool:
     deadline = time.monotonic() + WAIT_SECONDS
     while time.monotonic() < deadline:
         time.sleep(POLL_SECONDS)

@@ -15,7 +15,7 @@ from typing import Any
 from django.conf import settings
 from django.db import Error, connections
 
-from apps.events.queries import outstanding
+from apps.events.queries import pending_events
 from apps.paging import Cursor
 from apps.posts.models import OPEN, Post
 from apps.timeline.models import PostReplica, ReplicaMark
@@ -58,7 +58,7 @@ def newest(
     reader_id: int, author_ids: Collection[int], cursor: Cursor, count: int
 ) -> list[int] | None:
     """Up to `count` open ids of authors inside the bounds, newest first; None when the shard does not reach so far down."""
-    late = _outstanding(author_ids, cursor)  # first: what is done since then is on the shard
+    late = _pending_events(author_ids, cursor)  # first: what is done since then is on the shard
     values: dict[str, Any] = {
         "authors": list(author_ids),
         "newest": MAX_ID if cursor.max_id is None else cursor.max_id,
@@ -76,8 +76,8 @@ def newest(
     return ids if len(ids) == count or mark <= cursor.floor else None
 
 
-def _outstanding(author_ids: Collection[int], cursor: Cursor) -> list[int]:
-    payloads = outstanding(["post_published"], SUBSCRIBER).values_list("payload", flat=True)
+def _pending_events(author_ids: Collection[int], cursor: Cursor) -> list[int]:
+    payloads = pending_events(["post_published"], SUBSCRIBER).values_list("payload", flat=True)
     late = [payload["post_id"] for payload in payloads]
     authors = set(author_ids)
     wanted = [one for one in late if author_of(one) in authors and cursor.admits(one)]
@@ -105,24 +105,24 @@ def leave(post_id: int) -> None:
     _everywhere(lambda alias: found.using(alias).delete())
 
 
-def tend(*, most_batches: int = 4) -> None:
+def maintain(*, max_batches: int = 4) -> None:
     """Move every shard's mark towards the end of the window, as far as a turn goes: fill in above it, delete below it."""
-    _everywhere(lambda alias: _tend(alias, most_batches))
+    _everywhere(lambda alias: _tend(alias, max_batches))
 
 
-def _tend(alias: str, most_batches: int) -> None:
+def _tend(alias: str, max_batches: int) -> None:
     now = int(time.time())
     end = first_id_at((now // DAY - settings.TIMELINE_ENTRY_DAYS) * DAY)  # moves once a day
     above_all = {"oldest": first_id_at(now + MARGIN_SECONDS)}
     mark, _created = ReplicaMark.objects.using(alias).get_or_create(defaults=above_all)
-    for _batch in range(most_batches):
+    for _batch in range(max_batches):
         if mark.oldest > end:
             mark.oldest = _fill(alias, mark.oldest, end)
             mark.save(using=alias)
     if mark.oldest < end:
         mark.oldest = end
         mark.save(using=alias)  # first nothing is said of them any more
-    _purge(alias, end, most_batches)
+    _purge(alias, end, max_batches)
 
 
 def _fill(alias: str, mark: int, end: int) -> int:
@@ -134,9 +134,9 @@ def _fill(alias: str, mark: int, end: int) -> int:
     return found[-1].post_id - 1 if len(found) == BATCH else end
 
 
-def _purge(alias: str, end: int, most_batches: int) -> None:
+def _purge(alias: str, end: int, max_batches: int) -> None:
     old = PostReplica.objects.using(alias).filter(post_id__lte=end)
-    for _batch in range(most_batches):
+    for _batch in range(max_batches):
         ids = list(old.values_list("post_id", flat=True)[:BATCH])
         old.filter(post_id__in=ids).delete()
         if len(ids) < BATCH:

@@ -32,10 +32,8 @@ from feedcache.structures.home_window import WindowRange
 logger = logging.getLogger(__name__)
 
 SETTLED_SECONDS = 300  # far longer than a transaction lives
-LONGEST = 20_000  # entries of a span; a reader who goes on begins a new one
-MOST_OF_A_FOLLOWEE = (
-    5_000  # posts that a follow brings in; who wrote more makes the span begin anew
-)
+MAX_SPAN_ENTRIES = 20_000  # entries of a span; a reader who goes on begins a new one
+MAX_OF_A_FOLLOWEE = 5_000  # posts that a follow brings in; who wrote more makes the span begin anew
 PURGE_BATCH = 5_000
 FOLLOWERS_BATCH = 5_000
 
@@ -187,7 +185,7 @@ def _keep(reader_id: int, revision: int, ids: list[int], ceiling: int, floor: in
 def _joins(old: TimelineSpan, revision: int, ceiling: int, floor: int) -> bool:
     touches = ceiling > old.floor and floor < old.ceiling
     holds = old.graph_revision == revision and old.filled_at > _horizon()
-    return touches and holds and old.length < LONGEST
+    return touches and holds and old.length < MAX_SPAN_ENTRIES
 
 
 def follow(reader_id: int, author_id: int, *, is_last: Any) -> None:
@@ -202,8 +200,8 @@ def follow(reader_id: int, author_id: int, *, is_last: Any) -> None:
         if span is None or revision is None:
             return
         if Followee.objects.filter(owner=reader_id, followee=author_id).exists():
-            found = pull.open_between(author_id, span.floor, span.ceiling, MOST_OF_A_FOLLOWEE + 1)
-            if len(found) > MOST_OF_A_FOLLOWEE:
+            found = pull.open_between(author_id, span.floor, span.ceiling, MAX_OF_A_FOLLOWEE + 1)
+            if len(found) > MAX_OF_A_FOLLOWEE:
                 span.delete()
                 return
             _run(_ANEW, readers=[reader_id], posts=found, now=timezone.now())
@@ -219,18 +217,18 @@ def tidy(post_id: int) -> None:
     ENTRIES.remove(author_id, [post_id])
     after: int | None = 0
     while after is not None:
-        after = _one(_TIDY, author=author_id, after=after, post=post_id, most=FOLLOWERS_BATCH)
+        after = _one(_TIDY, author=author_id, after=after, post=post_id, maximum=FOLLOWERS_BATCH)
 
 
-def purge(*, most_batches: int = 20) -> int:
+def purge(*, max_batches: int = 20) -> int:
     """Delete spans and rows whose time is over, the spans first; how many rows."""
     TimelineSpan.objects.filter(filled_at__lt=_horizon()).delete()
-    return sum(_batches(most_batches))
+    return sum(_batches(max_batches))
 
 
-def _batches(most: int) -> Iterator[int]:
-    for _batch in range(most):
-        deleted = _run(_PURGE, horizon=_horizon(), most=PURGE_BATCH)
+def _batches(maximum: int) -> Iterator[int]:
+    for _batch in range(maximum):
+        deleted = _run(_PURGE, horizon=_horizon(), maximum=PURGE_BATCH)
         yield deleted
         if deleted < PURGE_BATCH:
             return

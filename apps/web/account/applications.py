@@ -13,7 +13,7 @@ from oauth2_provider.exceptions import FatalClientError, OAuthToolkitError
 from oauth2_provider.http import OAuth2ResponseRedirect
 from oauth2_provider.oauth2_backends import get_oauthlib_core
 
-from apps.http.requests import MemberVisit, SeeOther, page, signed_in_only
+from apps.http.requests import AuthenticatedRequest, SeeOther, login_required, page
 from apps.http.verification import second_factor_shown
 from apps.oauth.actions import end_access
 from apps.oauth.models import OUT_OF_BAND, Application
@@ -24,9 +24,9 @@ _SOURCE = re.compile(r"[a-z][a-z0-9+.-]*:(//[\w.:\[\]-]+)?", re.ASCII | re.IGNOR
 
 
 @page
-@signed_in_only
+@login_required
 @second_factor_shown
-def authorize(request: MemberVisit) -> HttpResponseBase:
+def authorize(request: AuthenticatedRequest) -> HttpResponseBase:
     """Ask the reader whether a program may act for them; what it asks is in the address, for the answer too."""
     core = get_oauthlib_core()
     try:
@@ -48,8 +48,8 @@ def authorize(request: MemberVisit) -> HttpResponseBase:
 
 
 @require_safe
-@signed_in_only
-def applications(request: MemberVisit) -> HttpResponseBase:
+@login_required
+def applications(request: AuthenticatedRequest) -> HttpResponseBase:
     """The programs that may act for the reader."""
     context = {
         "connections": connections_of(request.user.pk),
@@ -61,8 +61,8 @@ def applications(request: MemberVisit) -> HttpResponseBase:
 
 
 @require_POST
-@signed_in_only
-def revoke(request: MemberVisit, application_id: int) -> HttpResponseBase:
+@login_required
+def revoke(request: AuthenticatedRequest, application_id: int) -> HttpResponseBase:
     """End what a program may do."""
     end_access(request.user.pk, application_id)
     messages.success(request, _("Revoked."))
@@ -70,7 +70,7 @@ def revoke(request: MemberVisit, application_id: int) -> HttpResponseBase:
 
 
 def _question(
-    request: MemberVisit, application: Application, scopes: list[str], redirect_uri: str
+    request: AuthenticatedRequest, application: Application, scopes: list[str], redirect_uri: str
 ) -> HttpResponse:
     words = Scopes().get_all_scopes()
     context = {
@@ -88,14 +88,14 @@ def _question(
     return response
 
 
-def _code(request: MemberVisit, application: Application, code: str) -> HttpResponse:
+def _code(request: AuthenticatedRequest, application: Application, code: str) -> HttpResponse:
     response = render(request, "oauth/code.html", {"application": application, "code": code})
     response.headers["Cache-Control"] = "no-store"
     return response
 
 
 def _refused(
-    request: MemberVisit, error: OAuthToolkitError, application: Application | None = None
+    request: AuthenticatedRequest, error: OAuthToolkitError, application: Application | None = None
 ) -> HttpResponseBase:
     """Tell the program, if it is known and its address is one it registered; else tell the reader."""
     reason: Any = error.oauthlib_error

@@ -24,31 +24,31 @@ from apps.accounts.models import User
 from apps.accounts.passkeys import work_here
 from apps.errors import Invalid
 from apps.http.requests import (
-    MemberVisit,
+    AuthenticatedRequest,
     SeeOther,
-    Visit,
+    SiteRequest,
     client_address,
+    login_required,
     next_address,
     page,
     session_origin,
-    signed_in_only,
     viewer_of,
 )
 from apps.http.verification import begin_session, forget_pending
-from apps.throttling import SITE, Guess, Origin, begin_guess, check_rate_limit, check_sign_up
+from apps.throttling import SITE, GuessLimit, Origin, begin_guess, check_rate_limit, check_sign_up
 from apps.web.forms.accounts import (
     JoinForm,
     LoginForm,
     NewPasswordForm,
     ResetForm,
     form_page,
-    show_refusal,
+    show_error,
 )
 
 
 @sensitive_post_parameters("password")
 @page
-def join(request: Visit) -> HttpResponseBase:
+def join(request: SiteRequest) -> HttpResponseBase:
     """Make an account and be logged in."""
     if viewer_of(request):
         return redirect("front")
@@ -58,7 +58,7 @@ def join(request: Visit) -> HttpResponseBase:
         try:
             user = register(**form.cleaned_data)
         except Invalid as refusal:
-            show_refusal(form, refusal)
+            show_error(form, refusal)
         else:
             return finish_login(request, user, to=_after_joining(request, user))
     return _entry_page(request, "accounts/join.html", form)
@@ -66,7 +66,7 @@ def join(request: Visit) -> HttpResponseBase:
 
 @sensitive_post_parameters("password")
 @page
-def log_in(request: Visit) -> HttpResponseBase:
+def log_in(request: SiteRequest) -> HttpResponseBase:
     """Log in with handle or e-mail. Counted before the password is looked at; only failures use up the limits."""
     if viewer_of(request):
         return redirect(next_address(request))
@@ -83,7 +83,7 @@ def log_in(request: Visit) -> HttpResponseBase:
 
 
 def finish_login(
-    request: Visit, user: User, guess: Guess | None = None, *, to: str = ""
+    request: SiteRequest, user: User, guess: GuessLimit | None = None, *, to: str = ""
 ) -> HttpResponseBase:
     """After the right password, which is no failed guess: on to the second factor of who has one, else in."""
     if guess is not None:
@@ -92,7 +92,7 @@ def finish_login(
 
 
 @require_POST
-def log_out(request: Visit) -> HttpResponseBase:
+def log_out(request: SiteRequest) -> HttpResponseBase:
     """End the session."""
     logout(request)
     return SeeOther("/")
@@ -110,8 +110,8 @@ class PasswordChange(auth.PasswordChangeView):
 
 @sensitive_post_parameters()
 @page
-@signed_in_only
-def password_change(request: MemberVisit) -> HttpResponseBase:
+@login_required
+def password_change(request: AuthenticatedRequest) -> HttpResponseBase:
     """A new password, for who knows the old one."""
     view = PasswordChange.as_view(
         template_name="accounts/password_change.html",
@@ -127,7 +127,7 @@ def password_change(request: MemberVisit) -> HttpResponseBase:
 
 
 @page
-def password_reset(request: Visit) -> HttpResponseBase:
+def password_reset(request: SiteRequest) -> HttpResponseBase:
     """Send a link to the address of an account; says and does the same whether there is one."""
     if request.method == "POST":
         check_rate_limit("password_reset", client_address(request))
@@ -141,7 +141,7 @@ def password_reset(request: Visit) -> HttpResponseBase:
 
 @sensitive_post_parameters()
 @page
-def password_reset_confirm(request: Visit, uidb64: str, token: str) -> HttpResponseBase:
+def password_reset_confirm(request: SiteRequest, uidb64: str, token: str) -> HttpResponseBase:
     """A new password, for who has the link. Wrong links are counted as wrong passwords are."""
     guess = begin_guess(
         f"reset {uidb64}",
@@ -158,26 +158,26 @@ def password_reset_confirm(request: Visit, uidb64: str, token: str) -> HttpRespo
     return _finish(response, request, said)
 
 
-def _origin(request: Visit, is_of: Callable[[User], bool]) -> Origin:
+def _origin(request: SiteRequest, is_of: Callable[[User], bool]) -> Origin:
     """From where a visitor guesses; with the device if the account in question knows it."""
     device = known_device(request)
     known = device.key if device and is_of(device.user) else ""
     return Origin(client_address(request), known)
 
 
-def _after_joining(request: Visit, user: User) -> str:
+def _after_joining(request: SiteRequest, user: User) -> str:
     """Where a new account goes first: to its unconfirmed address, if there is one to confirm."""
     if not (settings.EMAIL_CONFIRMATION_REQUIRED and user.pending_email):
         return ""
     return f"{reverse('email_pending')}?{urlencode({'next': next_address(request)})}"
 
 
-def _entry_page(request: Visit, template: str, form: Any) -> HttpResponse:
+def _entry_page(request: SiteRequest, template: str, form: Any) -> HttpResponse:
     context = {"form": form, "next": next_address(request), "work_here": work_here(request)}
     return form_page(request, template, context, form)
 
 
-def _finish(response: HttpResponseBase, request: Visit, said: str) -> HttpResponseBase:
+def _finish(response: HttpResponseBase, request: SiteRequest, said: str) -> HttpResponseBase:
     """Django's own views answer a form with 302 or 200; here it is 303, with a word to say, or 422."""
     if request.method != "POST":
         return response

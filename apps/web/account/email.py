@@ -7,20 +7,20 @@ from django.utils.translation import gettext as _
 
 from apps.accounts.emails import confirm_email, send_confirmation, user_to_confirm
 from apps.http.requests import (
-    MemberVisit,
+    AuthenticatedRequest,
     SeeOther,
-    Visit,
+    SiteRequest,
     client_address,
+    login_required,
     next_address,
     page,
-    signed_in_only,
 )
 from apps.throttling import Origin, begin_guess
 
 
 @page
-@signed_in_only
-def pending(request: MemberVisit) -> HttpResponseBase:
+@login_required
+def pending(request: AuthenticatedRequest) -> HttpResponseBase:
     """Confirm your address: where the link went, and a button to send it once more."""
     if not request.user.pending_email:
         return redirect("settings_account")
@@ -33,7 +33,7 @@ def pending(request: MemberVisit) -> HttpResponseBase:
 
 
 @page
-def confirm(request: Visit, token: str) -> HttpResponseBase:
+def confirm(request: SiteRequest, token: str) -> HttpResponseBase:
     """What the link in the mail leads to. A button confirms: programs that look at links in mails press none."""
     guess = begin_guess(f"confirm {token}", Origin(client_address(request)))
     found = user_to_confirm(token)

@@ -12,14 +12,14 @@ from apps.errors import Invalid
 from apps.filters.actions import change_filter, create_filter, delete_filter
 from apps.filters.models import Filter
 from apps.filters.queries import filters_of, own_filter
-from apps.http.requests import MemberVisit, SeeOther, page, signed_in_only
+from apps.http.requests import AuthenticatedRequest, SeeOther, login_required, page
 from apps.web.forms.accounts import form_page
 from apps.web.forms.filters import FilterForm, form_of
 
 
 @page
-@signed_in_only
-def filters(request: MemberVisit) -> HttpResponseBase:
+@login_required
+def filters(request: AuthenticatedRequest) -> HttpResponseBase:
     """One's filters, and a form for a new one."""
     form = FilterForm(request.POST or None)
     if request.method == "POST" and form.is_valid() and _saved(request, form, None):
@@ -28,8 +28,8 @@ def filters(request: MemberVisit) -> HttpResponseBase:
 
 
 @page
-@signed_in_only
-def edit(request: MemberVisit, filter_id: int) -> HttpResponseBase:
+@login_required
+def edit(request: AuthenticatedRequest, filter_id: int) -> HttpResponseBase:
     """One of one's filters."""
     found = own_filter(request.user, filter_id)
     form = FilterForm(request.POST or None, initial=form_of(found))
@@ -40,8 +40,8 @@ def edit(request: MemberVisit, filter_id: int) -> HttpResponseBase:
 
 
 @page
-@signed_in_only
-def delete(request: MemberVisit, filter_id: int) -> HttpResponseBase:
+@login_required
+def delete(request: AuthenticatedRequest, filter_id: int) -> HttpResponseBase:
     """Ask, then delete."""
     found = own_filter(request.user, filter_id)
     if request.method != "POST":
@@ -52,7 +52,7 @@ def delete(request: MemberVisit, filter_id: int) -> HttpResponseBase:
     return SeeOther(reverse("settings_filters"))
 
 
-def _saved(request: MemberVisit, form: FilterForm, before: Filter | None) -> bool:
+def _saved(request: AuthenticatedRequest, form: FilterForm, before: Filter | None) -> bool:
     """Whether what the form says could be done; else the form says why not."""
     try:
         wanted = form.change(before)
@@ -68,7 +68,7 @@ def _saved(request: MemberVisit, form: FilterForm, before: Filter | None) -> boo
 
 
 def _settings(
-    request: MemberVisit, template: str, form: FilterForm, **context: Any
+    request: AuthenticatedRequest, template: str, form: FilterForm, **context: Any
 ) -> HttpResponse:
     context = {"form": form, "tab": "filters", "here": "settings", "no_fab": True, **context}
     return form_page(request, template, context, form)

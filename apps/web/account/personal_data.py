@@ -11,24 +11,24 @@ from django.views.decorators.http import require_safe
 from apps.errors import Invalid, NotAllowed, NotFound
 from apps.events.leases import State
 from apps.http.requests import (
-    MemberVisit,
+    AuthenticatedRequest,
     SeeOther,
+    login_required,
     page,
     session_origin,
-    signed_in_only,
 )
 from apps.privacy.archive import private_storage
 from apps.privacy.erasure import delete_account
 from apps.privacy.export import newest_export, own_export, request_export
-from apps.web.forms.accounts import form_page, show_refusal
+from apps.web.forms.accounts import form_page, show_error
 from apps.web.forms.personal_data import DeleteAccountForm
 
 STOP_POLLING = 286
 
 
 @page
-@signed_in_only
-def export(request: MemberVisit) -> HttpResponseBase:
+@login_required
+def export(request: AuthenticatedRequest) -> HttpResponseBase:
     """Ask for an archive, see how far it is, download it."""
     if request.method == "POST":
         request_export(request.user)
@@ -43,8 +43,8 @@ def export(request: MemberVisit) -> HttpResponseBase:
 
 
 @require_safe
-@signed_in_only
-def download(request: MemberVisit, number: int) -> HttpResponseBase:
+@login_required
+def download(request: AuthenticatedRequest, number: int) -> HttpResponseBase:
     """The archive, for its owner and nobody else, until its time is over."""
     found = own_export(request.user, number)
     try:
@@ -59,8 +59,8 @@ def download(request: MemberVisit, number: int) -> HttpResponseBase:
 
 @sensitive_post_parameters("password")
 @page
-@signed_in_only
-def delete(request: MemberVisit) -> HttpResponseBase:
+@login_required
+def delete(request: AuthenticatedRequest) -> HttpResponseBase:
     """Delete the account."""
     form = DeleteAccountForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
@@ -71,7 +71,7 @@ def delete(request: MemberVisit) -> HttpResponseBase:
                 origin=session_origin(request),
             )
         except Invalid as refusal:
-            show_refusal(form, refusal)
+            show_error(form, refusal)
         except NotAllowed as refusal:
             form.add_error(None, refusal.message)
         else:

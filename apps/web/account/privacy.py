@@ -23,7 +23,7 @@ from apps.graph.relationships import (
     requests_page,
 )
 from apps.graph.request_actions import approve_request, reject_request
-from apps.http.requests import MemberVisit, SeeOther, next_address, page, signed_in_only
+from apps.http.requests import AuthenticatedRequest, SeeOther, login_required, next_address, page
 from apps.paging import Cursor
 from apps.web.forms.accounts import form_page
 from apps.web.forms.graph import LanguagesForm, MuteForm, PrivacyForm
@@ -39,8 +39,8 @@ _SAID = {
 
 
 @page
-@signed_in_only
-def privacy(request: MemberVisit) -> HttpResponseBase:
+@login_required
+def privacy(request: AuthenticatedRequest) -> HttpResponseBase:
     """Whether others have to ask before they follow; the way to the lists below."""
     form = PrivacyForm(request.POST or None, initial={"is_locked": request.user.is_locked})
     if request.method == "POST":
@@ -54,8 +54,8 @@ def privacy(request: MemberVisit) -> HttpResponseBase:
 
 
 @require_safe
-@signed_in_only
-def blocked(request: MemberVisit) -> HttpResponseBase:
+@login_required
+def blocked(request: AuthenticatedRequest) -> HttpResponseBase:
     """Whom one has blocked."""
     found = blocked_page(request.user, Cursor.from_query(request.GET))
     rows = [(person, None) for person in found.items]
@@ -63,24 +63,24 @@ def blocked(request: MemberVisit) -> HttpResponseBase:
 
 
 @require_safe
-@signed_in_only
-def muted(request: MemberVisit) -> HttpResponseBase:
+@login_required
+def muted(request: AuthenticatedRequest) -> HttpResponseBase:
     """Whom one has muted, and until when."""
     found = muted_page(request.user, Cursor.from_query(request.GET))
     return _settings(request, "graph/severed.html", page=found, rows=found.items, verb="unmute")
 
 
 @require_safe
-@signed_in_only
-def follow_requests(request: MemberVisit) -> HttpResponseBase:
+@login_required
+def follow_requests(request: AuthenticatedRequest) -> HttpResponseBase:
     """Who asks to follow."""
     found = requests_page(request.user, Cursor.from_query(request.GET))
     return render(request, "graph/requests.html", {"page": found, "here": "notifications"})
 
 
 @require_POST
-@signed_in_only
-def answer(request: MemberVisit, handle: str, verb: str) -> HttpResponseBase:
+@login_required
+def answer(request: AuthenticatedRequest, handle: str, verb: str) -> HttpResponseBase:
     """Let somebody who asked follow, or not."""
     other = user_by_handle(handle)
     ANSWERS[verb](request.user, other)
@@ -89,8 +89,8 @@ def answer(request: MemberVisit, handle: str, verb: str) -> HttpResponseBase:
 
 
 @page
-@signed_in_only
-def mute(request: MemberVisit, handle: str) -> HttpResponseBase:
+@login_required
+def mute(request: AuthenticatedRequest, handle: str) -> HttpResponseBase:
     """Ask for how long, then mute; a bare POST mutes for good."""
     other = user_by_handle(handle)
     back, form = next_address(request, other.url), MuteForm(request.POST or None)
@@ -105,15 +105,15 @@ def mute(request: MemberVisit, handle: str) -> HttpResponseBase:
 
 
 @page
-@signed_in_only
-def languages(request: MemberVisit, handle: str) -> HttpResponseBase:
+@login_required
+def languages(request: AuthenticatedRequest, handle: str) -> HttpResponseBase:
     """In which languages the viewer wants the posts of somebody they follow, or have asked to."""
     other = user_by_handle(handle)
-    standing = relationships(request.user.pk, [other.pk])[0]
-    if not (standing.following or standing.requested):
+    relationship = relationships(request.user.pk, [other.pk])[0]
+    if not (relationship.following or relationship.requested):
         raise NotFound(_("You don't follow this account."))
     form = LanguagesForm(
-        request.POST if request.method == "POST" else None, chosen=standing.languages
+        request.POST if request.method == "POST" else None, chosen=relationship.languages
     )
     # no box at all is an answer too: all languages
     if request.method == "POST" and form.is_valid():
@@ -124,7 +124,7 @@ def languages(request: MemberVisit, handle: str) -> HttpResponseBase:
     return form_page(request, "graph/languages.html", context, form)
 
 
-def _settings(request: MemberVisit, template: str, **context: Any) -> HttpResponse:
+def _settings(request: AuthenticatedRequest, template: str, **context: Any) -> HttpResponse:
     return render(
         request, template, {"here": "settings", "tab": "privacy", "no_fab": True, **context}
     )

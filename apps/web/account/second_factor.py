@@ -14,14 +14,14 @@ from apps.accounts import passkeys
 from apps.accounts import second_factor as factors
 from apps.errors import Invalid, TooMany
 from apps.http.requests import (
-    MemberVisit,
+    AuthenticatedRequest,
     SeeOther,
-    Visit,
+    SiteRequest,
     client_address,
+    login_required,
     next_address,
     page,
     session_origin,
-    signed_in_only,
     viewer_of,
 )
 from apps.http.verification import (
@@ -40,7 +40,7 @@ from apps.web.forms.accounts import (
     PasskeyForm,
     PasswordForm,
     form_page,
-    show_refusal,
+    show_error,
 )
 
 NEW_APP = (
@@ -51,7 +51,7 @@ NO_STORE = "no-store"
 
 @sensitive_post_parameters("code")
 @page
-def code(request: Visit) -> HttpResponseBase:
+def code(request: SiteRequest) -> HttpResponseBase:
     """The page after the password: a code of the app, a recovery code, or a passkey. Without JavaScript too."""
     candidate = candidate_of(request)
     if candidate is None:
@@ -74,7 +74,7 @@ def code(request: Visit) -> HttpResponseBase:
 
 
 @require_POST
-def passkey_options(request: Visit) -> HttpResponseBase:
+def passkey_options(request: SiteRequest) -> HttpResponseBase:
     """What the browser is asked for a passkey: of who showed the password, else of anybody who has one here."""
     check_rate_limit("passkey", client_address(request))
     candidate = candidate_of(request)
@@ -82,7 +82,7 @@ def passkey_options(request: Visit) -> HttpResponseBase:
 
 
 @require_POST
-def passkey_login(request: Visit) -> HttpResponseBase:
+def passkey_login(request: SiteRequest) -> HttpResponseBase:
     """A passkey in the place of a code; or of name, password and code together."""
     candidate = candidate_of(request)
     if candidate is None and viewer_of(request):
@@ -99,9 +99,9 @@ def passkey_login(request: Visit) -> HttpResponseBase:
 
 
 @page
-@signed_in_only
+@login_required
 @second_factor_shown
-def security(request: MemberVisit) -> HttpResponseBase:
+def security(request: AuthenticatedRequest) -> HttpResponseBase:
     """What there is, and what may be done with it."""
     context = {
         "factor": factors.second_factor_of(request.user),
@@ -114,9 +114,9 @@ def security(request: MemberVisit) -> HttpResponseBase:
 
 @sensitive_post_parameters("password")
 @page
-@signed_in_only
+@login_required
 @second_factor_shown
-def app_add(request: MemberVisit) -> HttpResponseBase:
+def app_add(request: AuthenticatedRequest) -> HttpResponseBase:
     """The password first; then there is a key for the app."""
 
     def begin() -> HttpResponseBase:
@@ -136,9 +136,9 @@ def app_add(request: MemberVisit) -> HttpResponseBase:
 
 @sensitive_post_parameters("code")
 @page
-@signed_in_only
+@login_required
 @second_factor_shown
-def app_code(request: MemberVisit) -> HttpResponseBase:
+def app_code(request: AuthenticatedRequest) -> HttpResponseBase:
     """The key, as a picture and as text, for who began in this session; a code of it turns the app on."""
     device = factors.begun_app(request.user, request.session.get(NEW_APP, 0))
     if device is None:
@@ -148,7 +148,7 @@ def app_code(request: MemberVisit) -> HttpResponseBase:
         try:
             device, codes = factors.confirm_app(request.user, device.pk, form.cleaned_data["code"])
         except (Invalid, TooMany) as refusal:
-            show_refusal(form, refusal)
+            show_error(form, refusal)
         else:
             del request.session[NEW_APP]
             return _added(request, device, codes)
@@ -163,9 +163,9 @@ def app_code(request: MemberVisit) -> HttpResponseBase:
 
 @sensitive_post_parameters("password")
 @page
-@signed_in_only
+@login_required
 @second_factor_shown
-def app_remove(request: MemberVisit) -> HttpResponseBase:
+def app_remove(request: AuthenticatedRequest) -> HttpResponseBase:
     """End the app."""
 
     def remove() -> HttpResponseBase:
@@ -179,9 +179,9 @@ def app_remove(request: MemberVisit) -> HttpResponseBase:
 
 @sensitive_post_parameters("password")
 @page
-@signed_in_only
+@login_required
 @second_factor_shown
-def codes_new(request: MemberVisit) -> HttpResponseBase:
+def codes_new(request: AuthenticatedRequest) -> HttpResponseBase:
     """Other recovery codes, for who has a second factor."""
     if not factors.is_on(request.user):
         return redirect("settings_security")
@@ -195,9 +195,9 @@ def codes_new(request: MemberVisit) -> HttpResponseBase:
 
 @sensitive_post_parameters("password")
 @page
-@signed_in_only
+@login_required
 @second_factor_shown
-def passkey_remove(request: MemberVisit, passkey_id: int) -> HttpResponseBase:
+def passkey_remove(request: AuthenticatedRequest, passkey_id: int) -> HttpResponseBase:
     """End a passkey."""
     passkey = factors.own_passkey(request.user, passkey_id)
 
@@ -212,9 +212,9 @@ def passkey_remove(request: MemberVisit, passkey_id: int) -> HttpResponseBase:
 
 
 @page
-@signed_in_only
+@login_required
 @second_factor_shown
-def passkey_add(request: MemberVisit) -> HttpResponseBase:
+def passkey_add(request: AuthenticatedRequest) -> HttpResponseBase:
     """Its name and the password; then the browser asks for the passkey (`passkeys.js`), and its answer comes here."""
     form = PasskeyForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
@@ -231,9 +231,9 @@ def passkey_add(request: MemberVisit) -> HttpResponseBase:
 
 @sensitive_post_parameters("password")
 @require_POST
-@signed_in_only
+@login_required
 @second_factor_shown
-def passkey_add_options(request: MemberVisit) -> HttpResponseBase:
+def passkey_add_options(request: AuthenticatedRequest) -> HttpResponseBase:
     """What the browser is asked for a new passkey, after the password."""
     try:
         factors.require_password(
@@ -244,7 +244,7 @@ def passkey_add_options(request: MemberVisit) -> HttpResponseBase:
         return JsonResponse({"error": refusal.message}, status=refusal.status)
 
 
-def _added(request: MemberVisit, device: Any, codes: list[str]) -> HttpResponseBase:
+def _added(request: AuthenticatedRequest, device: Any, codes: list[str]) -> HttpResponseBase:
     """A session in which a factor was added has shown it."""
     if not has_second_factor(request):
         passed(request, request.user, device)
@@ -254,12 +254,12 @@ def _added(request: MemberVisit, device: Any, codes: list[str]) -> HttpResponseB
     return SeeOther(next_address(request, "/settings/security"))
 
 
-def _codes_page(request: MemberVisit, codes: list[str]) -> HttpResponse:
+def _codes_page(request: AuthenticatedRequest, codes: list[str]) -> HttpResponse:
     """The only sight of recovery codes: they are in no session and no log."""
     return _settings(request, "accounts/security_codes.html", {"codes": codes})
 
 
-def _code_page(request: Visit, candidate: Candidate, form: CodeForm) -> HttpResponse:
+def _code_page(request: SiteRequest, candidate: Candidate, form: CodeForm) -> HttpResponse:
     has = factors.second_factor_of(candidate.user)
     context = {
         "form": form,
@@ -273,7 +273,13 @@ def _code_page(request: Visit, candidate: Candidate, form: CodeForm) -> HttpResp
 
 
 def _with_password(
-    request: MemberVisit, done: Any, *, title: str, text: str, act: str, danger: bool = False
+    request: AuthenticatedRequest,
+    done: Any,
+    *,
+    title: str,
+    text: str,
+    act: str,
+    danger: bool = False,
 ) -> HttpResponseBase:
     """A page that asks for the password before something is done."""
     form = PasswordForm(request.POST or None)
@@ -284,7 +290,7 @@ def _with_password(
             )
             answer: HttpResponseBase = done()
         except Invalid as refusal:
-            show_refusal(form, refusal)
+            show_error(form, refusal)
         else:
             return answer
     context = {"form": form, "question": title, "text": text, "act": act, "danger": danger}
@@ -292,7 +298,7 @@ def _with_password(
 
 
 def _settings(
-    request: MemberVisit, template: str, context: dict[str, Any], *shown: Any
+    request: AuthenticatedRequest, template: str, context: dict[str, Any], *shown: Any
 ) -> HttpResponse:
     more = {
         "here": "settings",
@@ -315,6 +321,6 @@ def _in_fours(text: str) -> str:
     return " ".join(text[start : start + 4] for start in range(0, len(text), 4))
 
 
-def _query(request: MemberVisit) -> str:
+def _query(request: AuthenticatedRequest) -> str:
     query = request.GET.urlencode()
     return f"?{query}" if query else ""

@@ -27,13 +27,13 @@ from apps.accounts.models import User
 from apps.accounts.queries import tokens_of
 from apps.errors import Invalid
 from apps.http.requests import (
-    MemberVisit,
+    AuthenticatedRequest,
     SeeOther,
-    Visit,
+    SiteRequest,
+    login_required,
     next_address,
     page,
     session_origin,
-    signed_in_only,
     viewer_of,
 )
 from apps.http.verification import second_factor_shown
@@ -46,7 +46,7 @@ from apps.web.forms.accounts import (
     TokenForm,
     WritingForm,
     form_page,
-    show_refusal,
+    show_error,
 )
 
 PROFILE = ("display_name", "bio", "lines", "is_bot", "avatar", "header")
@@ -55,8 +55,8 @@ NEW_TOKEN = "new_access_token"  # noqa: S105 -- the name of a session entry
 
 
 @page
-@signed_in_only
-def profile(request: MemberVisit) -> HttpResponseBase:
+@login_required
+def profile(request: AuthenticatedRequest) -> HttpResponseBase:
     """Name, bio, lines and pictures."""
     user = request.user
     said = {
@@ -71,7 +71,7 @@ def profile(request: MemberVisit) -> HttpResponseBase:
         try:
             update_profile(user, **{name: data[name] for name in PROFILE})
         except Invalid as refusal:
-            show_refusal(form, refusal, {"fields": "lines"})
+            show_error(form, refusal, {"fields": "lines"})
         else:
             if data["remove_avatar"]:
                 remove_avatar(user)
@@ -82,8 +82,8 @@ def profile(request: MemberVisit) -> HttpResponseBase:
 
 
 @page
-@signed_in_only
-def appearance(request: MemberVisit) -> HttpResponseBase:
+@login_required
+def appearance(request: AuthenticatedRequest) -> HttpResponseBase:
     """Theme, text size and language."""
     user = request.user
     said = {"theme": user.theme, "text_size": user.text_size, "language": user.interface_language}
@@ -103,8 +103,8 @@ def appearance(request: MemberVisit) -> HttpResponseBase:
 
 
 @page
-@signed_in_only
-def writing(request: MemberVisit) -> HttpResponseBase:
+@login_required
+def writing(request: AuthenticatedRequest) -> HttpResponseBase:
     """For whom new posts are, what is asked before they are sent, and the keys."""
     names = ("post_visibility", "post_sensitive", "asks_for_alt", "keys")
     said = {name: getattr(request.user, name) for name in names}
@@ -116,8 +116,8 @@ def writing(request: MemberVisit) -> HttpResponseBase:
 
 
 @page
-@signed_in_only
-def reading(request: MemberVisit) -> HttpResponseBase:
+@login_required
+def reading(request: AuthenticatedRequest) -> HttpResponseBase:
     """Room and loading."""
     user = request.user
     form = ReadingForm(
@@ -131,7 +131,7 @@ def reading(request: MemberVisit) -> HttpResponseBase:
 
 
 @require_POST
-def quick_appearance(request: Visit) -> HttpResponseBase:
+def quick_appearance(request: SiteRequest) -> HttpResponseBase:
     """A language or a theme from the footer: kept in a cookie, and in the account of who has one."""
     form, user = QuickAppearanceForm(request.POST), viewer_of(request)
     response = SeeOther(next_address(request))
@@ -150,23 +150,23 @@ def quick_appearance(request: Visit) -> HttpResponseBase:
 
 @sensitive_post_parameters("password")
 @page
-@signed_in_only
-def account(request: MemberVisit) -> HttpResponseBase:
+@login_required
+def account(request: AuthenticatedRequest) -> HttpResponseBase:
     """E-mail address, password, access tokens."""
     form = EmailForm(request.POST or None, initial=_said_email(request.user))
     if request.method == "POST" and form.is_valid():
         try:
             change_email(request.user, origin=session_origin(request), **form.cleaned_data)
         except Invalid as refusal:
-            show_refusal(form, refusal)
+            show_error(form, refusal)
         else:
             return _email_saved(request)
     return _account(request, form)
 
 
 @require_POST
-@signed_in_only
-def session_end(request: MemberVisit, login_id: int) -> HttpResponseBase:
+@login_required
+def session_end(request: AuthenticatedRequest, login_id: int) -> HttpResponseBase:
     """Log out on another device."""
     end_session(request.user, login_id)
     messages.success(request, _("Logged out there."))
@@ -174,9 +174,9 @@ def session_end(request: MemberVisit, login_id: int) -> HttpResponseBase:
 
 
 @require_POST
-@signed_in_only
+@login_required
 @second_factor_shown
-def token_new(request: MemberVisit) -> HttpResponseBase:
+def token_new(request: AuthenticatedRequest) -> HttpResponseBase:
     """Make an access token; the account page shows it, once."""
     form = TokenForm(request.POST)
     if not form.is_valid():
@@ -189,8 +189,8 @@ def token_new(request: MemberVisit) -> HttpResponseBase:
 
 
 @require_POST
-@signed_in_only
-def token_revoke(request: MemberVisit, token_id: int) -> HttpResponseBase:
+@login_required
+def token_revoke(request: AuthenticatedRequest, token_id: int) -> HttpResponseBase:
     """End an access token."""
     revoke_token(request.user, token_id)
     messages.success(request, _("Revoked."))
@@ -198,7 +198,7 @@ def token_revoke(request: MemberVisit, token_id: int) -> HttpResponseBase:
 
 
 def _account(
-    request: MemberVisit, form: EmailForm, token_form: TokenForm | None = None
+    request: AuthenticatedRequest, form: EmailForm, token_form: TokenForm | None = None
 ) -> HttpResponse:
     token_form = token_form or TokenForm()
     context = {
@@ -217,7 +217,7 @@ def _account(
 
 
 def _settings(
-    request: MemberVisit, template: str, form: Any, *more: TokenForm, **context: Any
+    request: AuthenticatedRequest, template: str, form: Any, *more: TokenForm, **context: Any
 ) -> HttpResponse:
     if form.errors:
         request.user.refresh_from_db()  # what was refused is not shown as if it were saved
@@ -238,13 +238,13 @@ def _said_email(user: User) -> dict[str, str]:
     return {"email": user.pending_email or user.email or ""}
 
 
-def _email_saved(request: MemberVisit) -> HttpResponseBase:
+def _email_saved(request: AuthenticatedRequest) -> HttpResponseBase:
     """Says the same whether the address is another account's."""
     if settings.EMAIL_CONFIRMATION_REQUIRED and request.user.pending_email:
         return SeeOther(reverse("email_pending"))
     return _saved(request)
 
 
-def _saved(request: MemberVisit) -> HttpResponseBase:
+def _saved(request: AuthenticatedRequest) -> HttpResponseBase:
     messages.success(request, _("Saved."))
     return SeeOther(request.path)

@@ -23,7 +23,7 @@ from apps.accounts.models import (
     Theme,
 )
 from apps.accounts.passwords import check_own_password
-from apps.errors import Refusal
+from apps.errors import DomainError
 from apps.media.avatars import Cropped, box_of
 from apps.scopes import ALL
 from apps.throttling import Origin, check_rate_limit
@@ -32,8 +32,8 @@ LANGUAGES = [("", _("As my browser says")), ("en", "English"), ("zh-hans", "ç®€ä
 HANDLES_MAX_CHARACTERS = 2000
 
 
-def show_refusal(
-    form: forms.BaseForm, refusal: Refusal, names: Mapping[str, str] | None = None
+def show_error(
+    form: forms.BaseForm, refusal: DomainError, names: Mapping[str, str] | None = None
 ) -> None:
     """Put what an action refused beside the fields it is about; `names` maps the action's names to the form's."""
     names = names or {}
@@ -51,11 +51,11 @@ def form_page(
 
 
 def _text(
-    label: Any, *, most: int, required: bool = True, help_text: Any = "", **attributes: str
+    label: Any, *, maximum: int, required: bool = True, help_text: Any = "", **attributes: str
 ) -> forms.CharField:
     widget = forms.TextInput(attrs=attributes)
     return forms.CharField(
-        label=label, max_length=most, required=required, help_text=help_text, widget=widget
+        label=label, max_length=maximum, required=required, help_text=help_text, widget=widget
     )
 
 
@@ -89,13 +89,15 @@ class JoinForm(forms.Form):
 
     handle = _text(
         _("Handle"),
-        most=30,
+        maximum=30,
         help_text=_("3 to 30 of the letters a-z, digits and _. It cannot be changed later."),
         autocomplete="username",
         autocapitalize="none",
         spellcheck="false",
     )
-    display_name = _text(_("Name"), most=NAME_MAX_CHARACTERS, required=False, autocomplete="name")
+    display_name = _text(
+        _("Name"), maximum=NAME_MAX_CHARACTERS, required=False, autocomplete="name"
+    )
     email = forms.EmailField(
         label=_("E-mail"),
         required=False,
@@ -112,7 +114,7 @@ class LoginForm(forms.Form):
 
     username = _text(
         _("Handle or e-mail"),
-        most=254,
+        maximum=254,
         autocomplete="username",
         autocapitalize="none",
         spellcheck="false",
@@ -154,14 +156,16 @@ class PasswordForm(forms.Form):
 class PasskeyForm(forms.Form):
     """A new passkey: what its owner calls it, and what the browser made."""
 
-    name = _text(_("Name"), most=64, help_text=_("To tell it from others, such as: my phone."))
+    name = _text(_("Name"), maximum=64, help_text=_("To tell it from others, such as: my phone."))
     answer = forms.CharField(required=False, max_length=20_000, widget=forms.HiddenInput)
 
 
 class ProfileForm(forms.Form):
     """What others see."""
 
-    display_name = _text(_("Name"), most=NAME_MAX_CHARACTERS, required=False, autocomplete="name")
+    display_name = _text(
+        _("Name"), maximum=NAME_MAX_CHARACTERS, required=False, autocomplete="name"
+    )
     bio = forms.CharField(
         label=_("Bio"),
         required=False,
@@ -282,13 +286,13 @@ class ResetForm(PasswordResetForm):
         """Have the mail sent. TooMany for an address, whether it is anybody's or not."""
         address = clean_email(self.cleaned_data["email"]) or ""
         check_rate_limit("password_reset_account", address)
-        mail.enqueue(MailKind.PASSWORD_RESET, address=address)
+        mail.enqueue_mail(MailKind.PASSWORD_RESET, address=address)
 
 
 class TokenForm(forms.Form):
     """A new access token: its name, and what it may do."""
 
-    name = _text(_("What is it for?"), most=60, autocomplete="off")
+    name = _text(_("What is it for?"), maximum=60, autocomplete="off")
     scopes = forms.MultipleChoiceField(
         label=_("What it may do"),
         choices=[

@@ -13,7 +13,7 @@ from django.http import HttpRequest, QueryDict
 from django.utils.translation import gettext_lazy as _
 
 from apps.accounts.models import User
-from apps.errors import Refusal
+from apps.errors import DomainError
 from apps.posts.content import Picture
 from apps.posts.drafts import MAX_PICTURES, Focus, PictureChange
 from apps.posts.models import Attachment
@@ -29,7 +29,7 @@ NO_FOCUS = (-2.0, -2.0)  # out of range: the action says so
 
 
 @dataclass(frozen=True, slots=True)
-class Brought:
+class UploadedPicture:
     """A file that comes with the form."""
 
     file: Any
@@ -46,7 +46,7 @@ class Brought:
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class DisplayedPicture:
     """A picture in the composer: as it is, and as the form describes it."""
 
     picture: Picture
@@ -54,7 +54,7 @@ class Shown:
     focus: str
 
     @classmethod
-    def of(cls, row: Attachment) -> "Shown":
+    def of(cls, row: Attachment) -> "DisplayedPicture":
         """As it is kept."""
         return cls(Picture.of(row), row.alt, f"{row.focus_x:g},{row.focus_y:g}")
 
@@ -75,7 +75,7 @@ class PictureForm:
     """What a form says of pictures: changes of those it names, in order, and the files it brings."""
 
     named: tuple[PictureChange, ...] = ()
-    brought: tuple[Brought, ...] = ()
+    brought: tuple[UploadedPicture, ...] = ()
     is_there: bool = False  # an older form, or a program, may say nothing of pictures at all
 
     @classmethod
@@ -84,7 +84,7 @@ class PictureForm:
         said = request.POST
         numbers = [_number(text) for text in said.getlist("media_ids")[: 2 * MAX_PICTURES]]
         files = [
-            Brought(request.FILES[name], said.get(f"{name}_alt", "").strip())
+            UploadedPicture(request.FILES[name], said.get(f"{name}_alt", "").strip())
             for name in file_names()
             if name in request.FILES
         ]
@@ -107,11 +107,11 @@ class PictureForm:
 
 
 @dataclass(slots=True)
-class Settled:
+class PictureFields:
     """The pictures as they are kept now, and what was refused of them."""
 
     rows: list[Attachment] = field(default_factory=list)
-    refusal: Refusal | None = None
+    refusal: DomainError | None = None
 
     @property
     def ids(self) -> list[int]:
@@ -128,7 +128,7 @@ class Settled:
         if self.refusal is not None:
             raise self.refusal
 
-    def describe(self, owner: User, changes: Sequence[PictureChange]) -> "Settled":
+    def describe(self, owner: User, changes: Sequence[PictureChange]) -> "PictureFields":
         """Keep what the form says of pictures that wait."""
         wanted = {change.id: change.values() for change in changes}
         for row in self.rows:
@@ -141,7 +141,7 @@ class Settled:
                 self._try(describe_picture, owner, row.pk, alt=row.alt, focus=focus)
         return self
 
-    def upload(self, owner: User, files: Sequence[Brought]) -> "Settled":
+    def upload(self, owner: User, files: Sequence[UploadedPicture]) -> "PictureFields":
         """Keep files until a post takes them."""
         for one in files:
             made = self._try(upload_picture, owner, one.file, alt=one.alt)
@@ -152,15 +152,15 @@ class Settled:
     def _try(self, act: Callable[..., Attachment], *said: Any, **more: Any) -> Attachment | None:
         try:
             return act(*said, **more)
-        except Refusal as refusal:
+        except DomainError as refusal:
             self.refusal = refusal
             return None
 
 
-def settle(owner: User, said: PictureForm) -> Settled:
+def settle(owner: User, said: PictureForm) -> PictureFields:
     """Upload and describe what a form says; what is refused keeps nothing else from being kept."""
     rows = uploaded_pictures(owner, [one.id for one in said.named])
-    return Settled(rows).describe(owner, said.named).upload(owner, said.brought)
+    return PictureFields(rows).describe(owner, said.named).upload(owner, said.brought)
 
 
 def file_names(taken: int = 0) -> list[str]:

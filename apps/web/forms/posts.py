@@ -22,7 +22,7 @@ from apps.posts.drafts import (
 )
 from apps.posts.models import Visibility
 from apps.timeline.pipeline.items import circle_label
-from apps.web.forms.pictures import Shown, file_names
+from apps.web.forms.pictures import DisplayedPicture, file_names
 from feedcache.ids import parse_id
 
 LANGUAGES = [("", _("Detect")), *WRITTEN]
@@ -41,7 +41,7 @@ POLL_TIME = 86_400
 OPTIONS = [f"option_{number}" for number in range(1, POLL_OPTIONS[1] + 1)]
 LOCAL_TIME = "%Y-%m-%dT%H:%M"  # as browsers send it
 MAX_NUMBER = 2**63 - 1
-OFFSET_MOST = 14 * 60  # minutes between a time zone and UTC
+MAX_OFFSET = 14 * 60  # minutes between a time zone and UTC
 HOME_COMPOSER = "composer"  # the name of the one on the home page, for scripts
 CIRCLE_PREFIX = "circle:"  # and the circle's id: one choice among the visibilities
 
@@ -100,7 +100,7 @@ class MomentForm(forms.Form):
         widget=forms.DateTimeInput(format=LOCAL_TIME, attrs={"type": "datetime-local"}),
     )
     utc_offset = forms.IntegerField(
-        required=False, min_value=-OFFSET_MOST, max_value=OFFSET_MOST, widget=forms.HiddenInput
+        required=False, min_value=-MAX_OFFSET, max_value=MAX_OFFSET, widget=forms.HiddenInput
     )
 
     @property
@@ -255,7 +255,7 @@ def circle_id_of(text: str) -> int | None:
         return None
 
 
-def composer_context(form: EditForm, pictures: Sequence[Shown] = ()) -> dict[str, Any]:
+def composer_context(form: EditForm, pictures: Sequence[DisplayedPicture] = ()) -> dict[str, Any]:
     """What the composer's template needs."""
     return {
         "form": form,

@@ -5,12 +5,12 @@ from django.views.decorators.http import require_POST
 
 from apps.announcements.actions import dismiss_announcement
 from apps.announcements.queries import current_announcement
-from apps.http.requests import MemberVisit, SeeOther, next_address, signed_in_only
+from apps.http.requests import AuthenticatedRequest, SeeOther, login_required, next_address
 
 
 @require_POST
-@signed_in_only
-def dismiss(request: MemberVisit, announcement_id: int) -> HttpResponseBase:
+@login_required
+def dismiss(request: AuthenticatedRequest, announcement_id: int) -> HttpResponseBase:
     """Note that it has been read, and go back."""
     dismiss_announcement(request.user, current_announcement(announcement_id))
     return SeeOther(next_address(request, "/notifications"))

@@ -8,13 +8,13 @@ from django.views.decorators.http import require_POST, require_safe
 
 from apps.conversations.actions import mark_read, remove_conversation
 from apps.conversations.queries import conversations_page, one_conversation
-from apps.http.requests import MemberVisit, SeeOther, signed_in_only
+from apps.http.requests import AuthenticatedRequest, SeeOther, login_required
 from apps.paging import Cursor
 
 
 @require_safe
-@signed_in_only
-def conversations(request: MemberVisit) -> HttpResponse:
+@login_required
+def conversations(request: AuthenticatedRequest) -> HttpResponse:
     """The viewer's talk with mentioned people, the newest said first."""
     page = conversations_page(request.user, Cursor.from_query(request.GET))
     context = {"page": page, "here": "notifications", "feed_url": request.path}
@@ -23,8 +23,8 @@ def conversations(request: MemberVisit) -> HttpResponse:
 
 
 @require_safe
-@signed_in_only
-def open_conversation(request: MemberVisit, number: int) -> HttpResponseBase:
+@login_required
+def open_conversation(request: AuthenticatedRequest, number: int) -> HttpResponseBase:
     """Go to what was said last; from then on it counts as read."""
     talk = one_conversation(request.user, number)
     if request.method == "GET":
@@ -33,8 +33,8 @@ def open_conversation(request: MemberVisit, number: int) -> HttpResponseBase:
 
 
 @require_POST
-@signed_in_only
-def remove(request: MemberVisit, number: int) -> HttpResponseBase:
+@login_required
+def remove(request: AuthenticatedRequest, number: int) -> HttpResponseBase:
     """Take one off the list; its posts stay."""
     remove_conversation(request.user, number)
     messages.success(request, _("Removed. What is said in it next brings it back."))

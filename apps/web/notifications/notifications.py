@@ -16,12 +16,12 @@ from apps.accounts.models import User
 from apps.accounts.queries import user_by_handle
 from apps.errors import NotFound
 from apps.http.requests import (
-    MemberVisit,
+    AuthenticatedRequest,
     SeeOther,
-    Visit,
+    SiteRequest,
+    login_required,
     next_address,
     page,
-    signed_in_only,
     viewer_of,
 )
 from apps.notifications.actions import (
@@ -35,7 +35,7 @@ from apps.notifications.actions import (
 from apps.notifications.held import CONDITIONS
 from apps.notifications.models import NotificationKind
 from apps.notifications.queries import (
-    HeldBack,
+    FilteredNotifications,
     NotificationItem,
     held_back,
     latest_notification_id,
@@ -56,7 +56,7 @@ FACES = 5
 HELD_SHOWN = 80  # accounts
 ROWS_SHOWN = 100  # of one account
 ANSWERS = {"accept": accept_from, "dismiss": dismiss_from}
-SAID = {
+SENTENCES_OF_KINDS = {
     "accept": gettext_lazy("You are told what @%(handle)s does from now on."),
     "dismiss": gettext_lazy("What was held back of @%(handle)s is gone."),
 }
@@ -86,8 +86,8 @@ class Row:
 
 
 @require_safe
-@signed_in_only
-def notifications(request: MemberVisit, *, mentions: bool = False) -> HttpResponse:
+@login_required
+def notifications(request: AuthenticatedRequest, *, mentions: bool = False) -> HttpResponse:
     """What happened to the viewer; seeing the newest page marks all of it read."""
     cursor = Cursor.from_query(request.GET)
     kinds = [str(kind) for kind in MENTION_KINDS] if mentions else None
@@ -106,7 +106,7 @@ def notifications(request: MemberVisit, *, mentions: bool = False) -> HttpRespon
 
 @require_safe
 @never_cache
-def unread_badge(request: Visit) -> HttpResponse:
+def unread_badge(request: SiteRequest) -> HttpResponse:
     """How many are unread, as the menu says it; 204 for a visitor."""
     viewer = viewer_of(request)
     if viewer is None:
@@ -115,8 +115,8 @@ def unread_badge(request: Visit) -> HttpResponse:
 
 
 @require_POST
-@signed_in_only
-def read_all(request: MemberVisit) -> HttpResponseBase:
+@login_required
+def read_all(request: AuthenticatedRequest) -> HttpResponseBase:
     """Say that all of it has been read."""
     mark_read(request.user, latest_notification_id(request.user))
     return SeeOther(next_address(request, "/notifications"))
@@ -137,8 +137,8 @@ def grouped(items: list[NotificationItem]) -> list[Row]:
 
 
 @page
-@signed_in_only
-def kinds(request: MemberVisit) -> HttpResponseBase:
+@login_required
+def kinds(request: AuthenticatedRequest) -> HttpResponseBase:
     """Of what the viewer wants to be told, and by whom."""
     sent = request.POST if request.method == "POST" else None
     form = KindsForm(sent, initial={"kinds": wanted_kinds(request.user)})
@@ -161,15 +161,15 @@ def kinds(request: MemberVisit) -> HttpResponseBase:
 
 
 @require_safe
-@signed_in_only
-def requests(request: MemberVisit) -> HttpResponse:
+@login_required
+def requests(request: AuthenticatedRequest) -> HttpResponse:
     """Whose notifications are held back, the newest first."""
     return _held(request, held_back(request.user)[:HELD_SHOWN])
 
 
 @require_safe
-@signed_in_only
-def requests_of(request: MemberVisit, handle: str) -> HttpResponse:
+@login_required
+def requests_of(request: AuthenticatedRequest, handle: str) -> HttpResponse:
     """What is held back of one account."""
     actor = user_by_handle(handle)
     found = held_back(request.user, actor_id=actor.pk)
@@ -180,15 +180,17 @@ def requests_of(request: MemberVisit, handle: str) -> HttpResponse:
 
 
 @require_POST
-@signed_in_only
-def answer(request: MemberVisit, handle: str, verb: str) -> HttpResponseBase:
+@login_required
+def answer(request: AuthenticatedRequest, handle: str, verb: str) -> HttpResponseBase:
     """Be told what an account does from now on, or forget what is held back of it."""
     actor = user_by_handle(handle)
     ANSWERS[verb](request.user, [actor.pk])
-    messages.success(request, SAID[verb] % {"handle": actor.handle})
+    messages.success(request, SENTENCES_OF_KINDS[verb] % {"handle": actor.handle})
     return SeeOther("/notifications/requests")
 
 
-def _held(request: MemberVisit, held: list[HeldBack], **more: Any) -> HttpResponse:
+def _held(
+    request: AuthenticatedRequest, held: list[FilteredNotifications], **more: Any
+) -> HttpResponse:
     context = {"held": held, "here": "notifications", **more}
     return render(request, "notifications/requests.html", context)

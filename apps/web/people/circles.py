@@ -21,22 +21,22 @@ from apps.graph.circle_actions import (
     remove_from_circle,
 )
 from apps.graph.circle_queries import circles_of, circles_with, members_page, own_circle
-from apps.http.requests import MemberVisit, SeeOther, page, signed_in_only
+from apps.http.requests import AuthenticatedRequest, SeeOther, login_required, page
 from apps.paging import Cursor
-from apps.web.forms.accounts import form_page, show_refusal
+from apps.web.forms.accounts import form_page, show_error
 from apps.web.forms.graph import CircleForm, PeopleForm
 
 
 @page
-@signed_in_only
-def circles(request: MemberVisit) -> HttpResponseBase:
+@login_required
+def circles(request: AuthenticatedRequest) -> HttpResponseBase:
     """One's circles, a form for a new one, and the circles of others that one is in."""
     form = CircleForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
         try:
             made = create_circle(request.user, **form.cleaned_data)
         except Invalid as refusal:
-            show_refusal(form, refusal)
+            show_error(form, refusal)
         else:
             return SeeOther(_address(made.pk))
     own, others = circles_of(request.user), circles_with(request.user)
@@ -45,8 +45,8 @@ def circles(request: MemberVisit) -> HttpResponseBase:
 
 
 @page
-@signed_in_only
-def circle(request: MemberVisit, circle_id: int) -> HttpResponseBase:
+@login_required
+def circle(request: AuthenticatedRequest, circle_id: int) -> HttpResponseBase:
     """One of one's circles: its name and its members."""
     found = own_circle(request.user, circle_id)
     said = {"name": found.name, "is_shared": found.is_shared}
@@ -55,7 +55,7 @@ def circle(request: MemberVisit, circle_id: int) -> HttpResponseBase:
         try:
             change_circle(request.user, circle_id, **form.cleaned_data)
         except Invalid as refusal:
-            show_refusal(form, refusal)
+            show_error(form, refusal)
         else:
             messages.success(request, _("Saved."))
             return SeeOther(_address(circle_id))
@@ -63,8 +63,8 @@ def circle(request: MemberVisit, circle_id: int) -> HttpResponseBase:
 
 
 @require_POST
-@signed_in_only
-def add(request: MemberVisit, circle_id: int) -> HttpResponseBase:
+@login_required
+def add(request: AuthenticatedRequest, circle_id: int) -> HttpResponseBase:
     """Put people into a circle, all who are named or none of them."""
     found, people = own_circle(request.user, circle_id), PeopleForm(request.POST)
     if people.is_valid():
@@ -80,8 +80,8 @@ def add(request: MemberVisit, circle_id: int) -> HttpResponseBase:
 
 
 @require_POST
-@signed_in_only
-def remove(request: MemberVisit, circle_id: int) -> HttpResponseBase:
+@login_required
+def remove(request: AuthenticatedRequest, circle_id: int) -> HttpResponseBase:
     """Take somebody out."""
     person = user_by_handle(request.POST.get("handle", ""))
     remove_from_circle(request.user, circle_id, person.pk)
@@ -90,8 +90,8 @@ def remove(request: MemberVisit, circle_id: int) -> HttpResponseBase:
 
 
 @page
-@signed_in_only
-def delete(request: MemberVisit, circle_id: int) -> HttpResponseBase:
+@login_required
+def delete(request: AuthenticatedRequest, circle_id: int) -> HttpResponseBase:
     """Ask, then delete."""
     found = own_circle(request.user, circle_id)
     if request.method != "POST":
@@ -103,8 +103,8 @@ def delete(request: MemberVisit, circle_id: int) -> HttpResponseBase:
 
 
 @require_POST
-@signed_in_only
-def leave(request: MemberVisit, circle_id: int) -> HttpResponseBase:
+@login_required
+def leave(request: AuthenticatedRequest, circle_id: int) -> HttpResponseBase:
     """Leave somebody else's circle."""
     leave_circle(request.user, circle_id)
     messages.success(request, _("You have left the circle."))
@@ -112,7 +112,7 @@ def leave(request: MemberVisit, circle_id: int) -> HttpResponseBase:
 
 
 def _circle(
-    request: MemberVisit, circle_id: int, form: CircleForm, people: PeopleForm
+    request: AuthenticatedRequest, circle_id: int, form: CircleForm, people: PeopleForm
 ) -> HttpResponse:
     found = own_circle(request.user, circle_id)
     context = {
@@ -125,7 +125,7 @@ def _circle(
 
 
 def _settings(
-    request: MemberVisit, template: str, *forms_shown: forms.Form, **context: Any
+    request: AuthenticatedRequest, template: str, *forms_shown: forms.Form, **context: Any
 ) -> HttpResponse:
     context |= {"tab": "circles", "here": "settings", "no_fab": True}
     return form_page(request, template, context, *forms_shown)

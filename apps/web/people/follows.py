@@ -22,13 +22,13 @@ from apps.graph.actions import (
 )
 from apps.graph.queries import exact_relations, followers_page, following_page
 from apps.http.requests import (
-    MemberVisit,
+    AuthenticatedRequest,
     SeeOther,
-    Visit,
+    SiteRequest,
+    login_required,
     next_address,
     page,
     return_address,
-    signed_in_only,
     viewer_id_of,
 )
 from apps.paging import Cursor, Page
@@ -56,7 +56,7 @@ _SAID = {
 
 
 @require_safe
-def followers(request: Visit, handle: str) -> HttpResponseBase:
+def followers(request: SiteRequest, handle: str) -> HttpResponseBase:
     """Who follows an account."""
     owner = user_by_handle(handle)
     page = followers_page(owner, viewer_id_of(request), Cursor.from_query(request.GET))
@@ -64,7 +64,7 @@ def followers(request: Visit, handle: str) -> HttpResponseBase:
 
 
 @require_safe
-def following(request: Visit, handle: str) -> HttpResponseBase:
+def following(request: SiteRequest, handle: str) -> HttpResponseBase:
     """Whom an account follows."""
     owner = user_by_handle(handle)
     page = following_page(owner, viewer_id_of(request), Cursor.from_query(request.GET))
@@ -72,8 +72,8 @@ def following(request: Visit, handle: str) -> HttpResponseBase:
 
 
 @require_POST
-@signed_in_only
-def act(request: MemberVisit, handle: str, verb: str) -> HttpResponseBase:
+@login_required
+def act(request: AuthenticatedRequest, handle: str, verb: str) -> HttpResponseBase:
     """Follow, mute and the like; for htmx only the button."""
     other = user_by_handle(handle)
     ACTS[verb](request.user, other)
@@ -85,8 +85,8 @@ def act(request: MemberVisit, handle: str, verb: str) -> HttpResponseBase:
 
 
 @page
-@signed_in_only
-def block(request: MemberVisit, handle: str) -> HttpResponseBase:
+@login_required
+def block(request: AuthenticatedRequest, handle: str) -> HttpResponseBase:
     """Ask, then block."""
     other = user_by_handle(handle)
     back = return_address(request, other.url)
@@ -97,7 +97,7 @@ def block(request: MemberVisit, handle: str) -> HttpResponseBase:
     return SeeOther(back)
 
 
-def _people(request: Visit, owner: User, page: Page[User], *, tab: str) -> HttpResponseBase:
+def _people(request: SiteRequest, owner: User, page: Page[User], *, tab: str) -> HttpResponseBase:
     if not request.path.startswith(f"{owner.url}/"):
         return redirect(f"{owner.url}/{tab}", permanent=True)
     viewer_id = viewer_id_of(request)
@@ -109,7 +109,7 @@ def _people(request: Visit, owner: User, page: Page[User], *, tab: str) -> HttpR
     return render(request, "graph/people.html", context)
 
 
-def _button(request: MemberVisit, other: User) -> HttpResponse:
+def _button(request: AuthenticatedRequest, other: User) -> HttpResponse:
     related = exact_relations(request.user.pk, [other.pk])
     context = {
         "person": other,

@@ -12,7 +12,7 @@ from django.views.decorators.http import require_POST
 
 from apps.accounts.queries import user_by_handle, user_ids_named
 from apps.errors import Invalid, NotFound
-from apps.http.requests import MemberVisit, SeeOther, page, signed_in_only
+from apps.http.requests import AuthenticatedRequest, SeeOther, login_required, page
 from apps.lists.actions import (
     add_to_list,
     change_list,
@@ -23,20 +23,20 @@ from apps.lists.actions import (
 from apps.lists.models import UserList
 from apps.lists.queries import lists_of, members_page, own_list
 from apps.paging import Cursor
-from apps.web.forms.accounts import form_page, show_refusal
+from apps.web.forms.accounts import form_page, show_error
 from apps.web.forms.lists import FollowedForm, ListForm
 
 
 @page
-@signed_in_only
-def lists(request: MemberVisit) -> HttpResponseBase:
+@login_required
+def lists(request: AuthenticatedRequest) -> HttpResponseBase:
     """One's lists, and a form for a new one."""
     form = ListForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
         try:
             made = create_list(request.user, **form.cleaned_data)
         except Invalid as refusal:
-            show_refusal(form, refusal)
+            show_error(form, refusal)
         else:
             return SeeOther(_address(made.pk))
     context = {"lists": lists_of(request.user), "form": form}
@@ -44,8 +44,8 @@ def lists(request: MemberVisit) -> HttpResponseBase:
 
 
 @page
-@signed_in_only
-def edit(request: MemberVisit, list_id: int) -> HttpResponseBase:
+@login_required
+def edit(request: AuthenticatedRequest, list_id: int) -> HttpResponseBase:
     """One of one's lists: what it is called, what it shows, and who is in it."""
     found = own_list(request.user, list_id)
     form = ListForm(request.POST or None, initial=_said(found))
@@ -53,7 +53,7 @@ def edit(request: MemberVisit, list_id: int) -> HttpResponseBase:
         try:
             change_list(request.user, list_id, **form.cleaned_data)
         except Invalid as refusal:
-            show_refusal(form, refusal)
+            show_error(form, refusal)
         else:
             messages.success(request, _("Saved."))
             return SeeOther(_address(list_id))
@@ -61,8 +61,8 @@ def edit(request: MemberVisit, list_id: int) -> HttpResponseBase:
 
 
 @require_POST
-@signed_in_only
-def add(request: MemberVisit, list_id: int) -> HttpResponseBase:
+@login_required
+def add(request: AuthenticatedRequest, list_id: int) -> HttpResponseBase:
     """Put people into a list, all who are named or none of them."""
     found, people = own_list(request.user, list_id), FollowedForm(request.POST)
     if people.is_valid():
@@ -76,8 +76,8 @@ def add(request: MemberVisit, list_id: int) -> HttpResponseBase:
 
 
 @require_POST
-@signed_in_only
-def remove(request: MemberVisit, list_id: int) -> HttpResponseBase:
+@login_required
+def remove(request: AuthenticatedRequest, list_id: int) -> HttpResponseBase:
     """Take somebody out."""
     person = user_by_handle(request.POST.get("handle", ""))
     remove_from_list(request.user, list_id, [person.pk])
@@ -86,8 +86,8 @@ def remove(request: MemberVisit, list_id: int) -> HttpResponseBase:
 
 
 @page
-@signed_in_only
-def delete(request: MemberVisit, list_id: int) -> HttpResponseBase:
+@login_required
+def delete(request: AuthenticatedRequest, list_id: int) -> HttpResponseBase:
     """Ask, then delete."""
     found = own_list(request.user, list_id)
     if request.method != "POST":
@@ -104,7 +104,7 @@ def _said(found: UserList) -> dict[str, Any]:
 
 
 def _edit_page(
-    request: MemberVisit, found: UserList, form: ListForm, people: FollowedForm
+    request: AuthenticatedRequest, found: UserList, form: ListForm, people: FollowedForm
 ) -> HttpResponse:
     members = members_page(found, Cursor.from_query(request.GET))
     context = {"list": found, "form": form, "people_form": people, "page": members}
@@ -112,7 +112,7 @@ def _edit_page(
 
 
 def _render(
-    request: MemberVisit, template: str, *forms_shown: forms.Form, **context: Any
+    request: AuthenticatedRequest, template: str, *forms_shown: forms.Form, **context: Any
 ) -> HttpResponse:
     context |= {"here": "lists", "no_fab": True}
     return form_page(request, template, context, *forms_shown)

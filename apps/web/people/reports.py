@@ -6,16 +6,16 @@ from django.utils.translation import gettext as _
 
 from apps.accounts.queries import user_by_handle
 from apps.errors import BadRequest, Invalid
-from apps.http.requests import MemberVisit, SeeOther, page, return_address, signed_in_only
+from apps.http.requests import AuthenticatedRequest, SeeOther, login_required, page, return_address
 from apps.moderation.actions import file_report
-from apps.web.forms.accounts import form_page, show_refusal
+from apps.web.forms.accounts import form_page, show_error
 from apps.web.forms.reports import ReportForm
 from feedcache.ids import parse_id
 
 
 @page
-@signed_in_only
-def report(request: MemberVisit, handle: str) -> HttpResponseBase:
+@login_required
+def report(request: AuthenticatedRequest, handle: str) -> HttpResponseBase:
     """Ask what is wrong, then tell the staff; `post` names the post that it is about."""
     person, form = user_by_handle(handle), ReportForm(request.POST or None)
     back, post_ids = return_address(request, person.url), _post_ids(request)
@@ -23,7 +23,7 @@ def report(request: MemberVisit, handle: str) -> HttpResponseBase:
         try:
             file_report(request.user, person, **form.cleaned_data, post_ids=post_ids)
         except Invalid as refusal:
-            show_refusal(form, refusal)
+            show_error(form, refusal)
         else:
             messages.success(request, _("Thank you. The staff will look at it."))
             return SeeOther(back)
@@ -31,7 +31,7 @@ def report(request: MemberVisit, handle: str) -> HttpResponseBase:
     return form_page(request, "moderation/report.html", context, form)
 
 
-def _post_ids(request: MemberVisit) -> list[int]:
+def _post_ids(request: AuthenticatedRequest) -> list[int]:
     text = request.POST.get("post") or request.GET.get("post")
     try:
         return [parse_id(text)] if text else []

@@ -12,11 +12,11 @@ from django.utils.translation import ngettext
 from django.views.decorators.http import require_POST, require_safe
 from django_htmx.http import HttpResponseClientRedirect, reswap, retarget, trigger_client_event
 
-from apps.errors import NotFound, Refusal, TooMany
+from apps.errors import DomainError, NotFound, TooMany
 from apps.graph.circle_queries import circles_to_post_to
-from apps.http.requests import MemberVisit, SeeOther, next_address, signed_in_only
+from apps.http.requests import AuthenticatedRequest, SeeOther, login_required, next_address
 from apps.paging import Cursor
-from apps.posts.idempotency import Request, made_before
+from apps.posts.idempotency import Request, existing_result
 from apps.posts.models import Post, ScheduledPost
 from apps.posts.scheduled import schedule_post
 from apps.posts.text import RAW_MAX_CHARACTERS
@@ -25,8 +25,14 @@ from apps.timeline import publishing
 from apps.timeline.pipeline.folding import Row
 from apps.timeline.pipeline.items import FeedItem
 from apps.timeline.thread import one_item
-from apps.web.forms.accounts import show_refusal
-from apps.web.forms.pictures import Brought, PictureForm, Settled, Shown, settle
+from apps.web.forms.accounts import show_error
+from apps.web.forms.pictures import (
+    DisplayedPicture,
+    PictureFields,
+    PictureForm,
+    UploadedPicture,
+    settle,
+)
 from apps.web.forms.posts import (
     CIRCLE_PREFIX,
     FIELD_NAMES,
@@ -42,8 +48,8 @@ REPLY = "timeline/_reply.html"  # below any post
 
 
 @require_safe
-@signed_in_only
-def compose(request: MemberVisit) -> HttpResponse:
+@login_required
+def compose(request: AuthenticatedRequest) -> HttpResponse:
     """A page with nothing but the composer; for htmx a composer below the post that is answered."""
     asked = {name: request.GET.get(name, "") for name in ("reply_to", "quote")}
     if request.GET.get("to"):
@@ -52,12 +58,12 @@ def compose(request: MemberVisit) -> HttpResponse:
         asked["body"] = shared
     parent = item_of(request, asked["reply_to"])
     initial = {**asked, **_answer_to(parent, request.user.pk)} if parent else asked
-    return composer(request, form_of(request, initial=initial), Settled())
+    return composer(request, form_of(request, initial=initial), PictureFields())
 
 
 @require_POST
-@signed_in_only
-def publish(request: MemberVisit) -> HttpResponseBase:
+@login_required
+def publish(request: AuthenticatedRequest) -> HttpResponseBase:
     """Publish, or keep until its time; when that is refused, all that was written and uploaded stays in the form."""
     form, said = form_of(request, request.POST), PictureForm.of(request)
     if "take_out" in request.POST:
@@ -73,8 +79,8 @@ def publish(request: MemberVisit) -> HttpResponseBase:
             if _should_ask(request, pictures):
                 return composer(request, form, pictures, status=422, asks=True)
             made = _publish(request, form, said, pictures)
-    except Refusal as refusal:
-        show_refusal(form, refusal, FIELD_NAMES)
+    except DomainError as refusal:
+        show_error(form, refusal, FIELD_NAMES)
         kept = pictures or settle(request.user, said)
         status = (
             422 if request.htmx else refusal.status
@@ -84,30 +90,30 @@ def publish(request: MemberVisit) -> HttpResponseBase:
 
 
 @require_POST
-@signed_in_only
-def upload(request: MemberVisit) -> HttpResponse:
+@login_required
+def upload(request: AuthenticatedRequest) -> HttpResponse:
     """Keep one picture for a post that is still being written; the answer is its place in the composer."""
     file = request.FILES.get("file")
     if file is None:
         raise NotFound(_("There is no such picture."))
-    found = Settled().upload(request.user, [Brought(file)])
+    found = PictureFields().upload(request.user, [UploadedPicture(file)])
     if found.refusal is not None:
         response = HttpResponse(found.refusal.message, status=found.refusal.status, content_type="text/plain; charset=utf-8")  # fmt: skip
         return _with_wait(response, found.refusal)
-    return render(request, "timeline/_upload.html", {"one": Shown.of(found.rows[0])})
+    return render(request, "timeline/_upload.html", {"one": DisplayedPicture.of(found.rows[0])})
 
 
 @require_safe
-@signed_in_only
-def uploaded(request: MemberVisit, number: int) -> HttpResponse:
+@login_required
+def uploaded(request: AuthenticatedRequest, number: int) -> HttpResponse:
     """The place in the composer of a picture that waits: for a draft that is taken up again."""
     found = uploaded_picture(request.user, number)
     if found.post_id is not None or found.scheduled_id is not None:
         raise NotFound(_("There is no such picture."))
-    return render(request, "timeline/_upload.html", {"one": Shown.of(found)})
+    return render(request, "timeline/_upload.html", {"one": DisplayedPicture.of(found)})
 
 
-def _shared(request: MemberVisit) -> str:
+def _shared(request: AuthenticatedRequest) -> str:
     """What another program of a device hands over, each part once; the author shortens it."""
     parts = [request.GET.get(name, "").strip() for name in ("title", "text", "url")]
     parts = list(dict.fromkeys(filter(None, parts)))
@@ -120,15 +126,19 @@ def _key(form: ComposeForm) -> str:
     return key
 
 
-def _made_before(request: MemberVisit, form: ComposeForm, said: PictureForm) -> Made | None:
+def _made_before(
+    request: AuthenticatedRequest, form: ComposeForm, said: PictureForm
+) -> Made | None:
     """What became of this form when it was sent before: asked before its files are worked on again."""
-    made = made_before(Request(request.user, _key(form), form.draft(), form.at, said.identity))
+    made = existing_result(Request(request.user, _key(form), form.draft(), form.at, said.identity))
     return (made.post or made.scheduled) if made else None
 
 
-def _publish(request: MemberVisit, form: ComposeForm, said: PictureForm, pictures: Settled) -> Made:
+def _publish(
+    request: AuthenticatedRequest, form: ComposeForm, said: PictureForm, pictures: PictureFields
+) -> Made:
     draft = form.draft().with_pictures(pictures.ids)
-    once: dict[str, Any] = {"idempotency_key": _key(form), "told_by": said.identity}
+    once: dict[str, Any] = {"idempotency_key": _key(form), "content_digest": said.identity}
     if (failed := form.cleaned_data["instead_of"]) is not None:
         return publishing.publish_instead(request.user, failed, draft, at=form.at, **once)
     if form.at is not None:
@@ -136,7 +146,7 @@ def _publish(request: MemberVisit, form: ComposeForm, said: PictureForm, picture
     return publishing.publish(request.user, draft, **once)
 
 
-def _done(request: MemberVisit, made: Made) -> HttpResponseBase:
+def _done(request: AuthenticatedRequest, made: Made) -> HttpResponseBase:
     draft = request.POST.get("draft", "")
     if isinstance(made, ScheduledPost):
         said = escape(_("It will be published on %(moment)s."))
@@ -151,7 +161,7 @@ def _done(request: MemberVisit, made: Made) -> HttpResponseBase:
     return SeeOther(permalink if asked == permalink else f"{asked}#p{made.pk}")
 
 
-def _put_in(request: MemberVisit, made: Post, said: dict[str, str]) -> HttpResponse:
+def _put_in(request: AuthenticatedRequest, made: Post, said: dict[str, str]) -> HttpResponse:
     """The new post in the page it was written on: above all others at home, with an empty composer; else below what it answers."""
     item = one_item(request.user.pk, made.pk)
     if _inline_id(request) == HOME_COMPOSER:
@@ -166,7 +176,7 @@ def _put_in(request: MemberVisit, made: Post, said: dict[str, str]) -> HttpRespo
     return trigger_client_event(retarget(response, "closest .post"), "posted", said, after="settle")
 
 
-def _should_ask(request: MemberVisit, pictures: Settled) -> bool:
+def _should_ask(request: AuthenticatedRequest, pictures: PictureFields) -> bool:
     """Whether to ask once for descriptions that are missing."""
     return (
         bool(pictures.undescribed)
@@ -175,7 +185,7 @@ def _should_ask(request: MemberVisit, pictures: Settled) -> bool:
     )
 
 
-def _withdrawn(request: MemberVisit, said: PictureForm) -> PictureForm:
+def _withdrawn(request: AuthenticatedRequest, said: PictureForm) -> PictureForm:
     """The pictures of a form without the one that its author takes out."""
     named = {str(one.id): one.id for one in said.named}
     number = named.get(request.POST["take_out"])
@@ -186,14 +196,14 @@ def _withdrawn(request: MemberVisit, said: PictureForm) -> PictureForm:
     return said.without(number)
 
 
-def form_of(request: MemberVisit, *args: Any, **kwargs: Any) -> ComposeForm:
+def form_of(request: AuthenticatedRequest, *args: Any, **kwargs: Any) -> ComposeForm:
     """The composer's form for who asks, with the circles they may post to."""
     circles = circles_to_post_to(request.user)
     auto_id = f"{_inline_id(request)}_%s" if request.htmx else "id_%s"
     return ComposeForm(*args, author=request.user, circles=circles, auto_id=auto_id, **kwargs)
 
 
-def _inline_id(request: MemberVisit) -> str:
+def _inline_id(request: AuthenticatedRequest) -> str:
     """Of a composer among posts: no two of a page have the same."""
     if request.htmx.target == HOME_COMPOSER:
         return HOME_COMPOSER
@@ -201,16 +211,16 @@ def _inline_id(request: MemberVisit) -> str:
     return f"reply{asked}" if asked.isalnum() else "reply"
 
 
-def _with_wait(response: HttpResponse, refusal: Refusal) -> HttpResponse:
+def _with_wait(response: HttpResponse, refusal: DomainError) -> HttpResponse:
     if isinstance(refusal, TooMany):
         response.headers["Retry-After"] = str(refusal.retry_after)
     return response
 
 
 def composer(
-    request: MemberVisit,
+    request: AuthenticatedRequest,
     form: ComposeForm,
-    pictures: Settled,
+    pictures: PictureFields,
     *,
     status: int = 200,
     asks: bool = False,
@@ -232,12 +242,12 @@ def composer(
         "missing": _missing(pictures) if asks else "",
         "inline": inline,
         "note": note,
-        **composer_context(form, [Shown.of(row) for row in pictures.rows]),
+        **composer_context(form, [DisplayedPicture.of(row) for row in pictures.rows]),
     }
     return render(request, TEMPLATES.get(inline, REPLY), context, status=status)
 
 
-def _missing(pictures: Settled) -> str:
+def _missing(pictures: PictureFields) -> str:
     return ngettext(
         "%(count)d picture has no description.",
         "%(count)d pictures have no description.",
@@ -245,14 +255,16 @@ def _missing(pictures: Settled) -> str:
     ) % {"count": pictures.undescribed}
 
 
-def item_of(request: MemberVisit, text: str | None, *, strict: bool = True) -> FeedItem | None:
+def item_of(
+    request: AuthenticatedRequest, text: str | None, *, strict: bool = True
+) -> FeedItem | None:
     """The post of an id in a query or a form; when not strict, None for one that is gone."""
     if not text:
         return None
     try:
         post_id = Cursor.from_query({"max_id": text}).max_id or 0
         return one_item(request.user.pk, post_id).shown
-    except Refusal:
+    except DomainError:
         if strict:
             raise
         return None

@@ -8,22 +8,22 @@ from django.shortcuts import render
 from django.utils.translation import gettext as _
 from django_htmx.http import HttpResponseClientRedirect
 
-from apps.errors import NotFound, Refusal
-from apps.http.requests import MemberVisit, SeeOther, page, return_address, signed_in_only
+from apps.errors import DomainError, NotFound
+from apps.http.requests import AuthenticatedRequest, SeeOther, login_required, page, return_address
 from apps.http.verification import ask_for_second_factor, may_act_as_staff
 from apps.posts.actions import require_deleter
 from apps.posts.uploads import uploaded_pictures
 from apps.timeline import publishing
 from apps.timeline.pipeline.items import FeedItem
 from apps.timeline.thread import one_item
-from apps.web.forms.accounts import form_page, show_refusal
-from apps.web.forms.pictures import PictureForm, Settled, Shown, settle
+from apps.web.forms.accounts import form_page, show_error
+from apps.web.forms.pictures import DisplayedPicture, PictureFields, PictureForm, settle
 from apps.web.forms.posts import FIELD_NAMES, EditForm, composer_context
 
 
 @page
-@signed_in_only
-def edit(request: MemberVisit, post_id: int) -> HttpResponseBase:
+@login_required
+def edit(request: AuthenticatedRequest, post_id: int) -> HttpResponseBase:
     """Change the text and the pictures of one's own post."""
     item = _own(request, post_id)
     said = {
@@ -34,7 +34,7 @@ def edit(request: MemberVisit, post_id: int) -> HttpResponseBase:
     }
     if request.method != "POST":
         rows = uploaded_pictures(request.user, [one.id for one in item.post.pictures])
-        return _edit_page(request, item, EditForm(initial=said), Settled(rows))
+        return _edit_page(request, item, EditForm(initial=said), PictureFields(rows))
     form, shown = EditForm(request.POST, initial=said), PictureForm.of(request)
     if "take_out" in request.POST:
         taken = {str(one.id): one.id for one in shown.named}.get(request.POST["take_out"], 0)
@@ -44,16 +44,16 @@ def edit(request: MemberVisit, post_id: int) -> HttpResponseBase:
         try:
             pictures.insist()
             _edit(request, post_id, form, shown, pictures)
-        except Refusal as refusal:
-            show_refusal(form, refusal, FIELD_NAMES)
+        except DomainError as refusal:
+            show_error(form, refusal, FIELD_NAMES)
         else:
             return SeeOther(item.url)
     return _edit_page(request, item, form, pictures)
 
 
 @page
-@signed_in_only
-def delete(request: MemberVisit, post_id: int) -> HttpResponseBase:
+@login_required
+def delete(request: AuthenticatedRequest, post_id: int) -> HttpResponseBase:
     """Ask, then delete."""
     item = one_item(request.user.pk, post_id)
     if not item.flags.own:
@@ -73,7 +73,11 @@ def delete(request: MemberVisit, post_id: int) -> HttpResponseBase:
 
 
 def _edit(
-    request: MemberVisit, post_id: int, form: EditForm, said: PictureForm, pictures: Settled
+    request: AuthenticatedRequest,
+    post_id: int,
+    form: EditForm,
+    said: PictureForm,
+    pictures: PictureFields,
 ) -> None:
     data = form.cleaned_data
     changes: dict[str, Any] = {"content_warning": data["content_warning"], "language": form.written_language}  # fmt: skip
@@ -88,14 +92,14 @@ def _edit(
 
 
 def _edit_page(
-    request: MemberVisit, item: FeedItem, form: EditForm, pictures: Settled
+    request: AuthenticatedRequest, item: FeedItem, form: EditForm, pictures: PictureFields
 ) -> HttpResponse:
-    shown = [Shown.of(row) for row in pictures.rows]
+    shown = [DisplayedPicture.of(row) for row in pictures.rows]
     context = {"item": item, "editing": item.id, "no_fab": True, **composer_context(form, shown)}
     return form_page(request, "timeline/edit.html", context, form)
 
 
-def _own(request: MemberVisit, post_id: int) -> FeedItem:
+def _own(request: AuthenticatedRequest, post_id: int) -> FeedItem:
     item = one_item(request.user.pk, post_id)
     if not item.flags.own or item.is_repost:
         raise NotFound(_("This post isn't here."))

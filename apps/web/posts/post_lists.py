@@ -13,10 +13,10 @@ from apps.accounts.models import User
 from apps.errors import NotFound
 from apps.filters.models import FilterContext
 from apps.graph.queries import exact_relations
-from apps.http.requests import Visit, viewer_id_of, viewer_of
+from apps.http.requests import SiteRequest, viewer_id_of, viewer_of
 from apps.paging import Cursor, Page
 from apps.posts.history import versions_of
-from apps.timeline.filters import sifted_page
+from apps.timeline.filters import apply_filters_to_page
 from apps.timeline.pipeline.items import FeedItem
 from apps.timeline.reactions import likers, quotes_timeline, reposters
 from apps.timeline.thread import one_item
@@ -28,7 +28,7 @@ PEOPLE: dict[str, Callable[[int | None, int, Cursor], Page[User]]] = {
 
 
 @require_safe
-def history(request: Visit, handle: str, post_id: int) -> HttpResponseBase:
+def history(request: SiteRequest, handle: str, post_id: int) -> HttpResponseBase:
     """A post as it was at first, after each edit, and as it is; the newest first."""
     item = one_item(viewer_id_of(request), post_id).shown
     if item.author.handle != handle:
@@ -42,7 +42,7 @@ def history(request: Visit, handle: str, post_id: int) -> HttpResponseBase:
 
 
 @require_safe
-def people(request: Visit, handle: str, post_id: int, *, tab: str) -> HttpResponseBase:
+def people(request: SiteRequest, handle: str, post_id: int, *, tab: str) -> HttpResponseBase:
     """Who likes or reposted a post."""
     viewer_id = viewer_id_of(request)
     item = one_item(viewer_id, post_id).shown
@@ -63,14 +63,14 @@ def people(request: Visit, handle: str, post_id: int, *, tab: str) -> HttpRespon
 
 
 @require_safe
-def quotes(request: Visit, handle: str, post_id: int) -> HttpResponseBase:
+def quotes(request: SiteRequest, handle: str, post_id: int) -> HttpResponseBase:
     """The posts that quote a post."""
     viewer_id = viewer_id_of(request)
     item = one_item(viewer_id, post_id).shown
     if item.author.handle != handle:
         return redirect(f"{item.url}/quotes")
     found = quotes_timeline(viewer_id, post_id, Cursor.from_query(request.GET))
-    page: Page[FeedItem] = sifted_page(viewer_of(request), FilterContext.PUBLIC, found)
+    page: Page[FeedItem] = apply_filters_to_page(viewer_of(request), FilterContext.PUBLIC, found)
     context = {"item": item, "tab": "quotes", "page": page, "feed_url": request.path}
     template = "timeline/_page.html" if request.htmx else "timeline/reactions.html"
     return render(request, template, context)
@@ -78,7 +78,7 @@ def quotes(request: Visit, handle: str, post_id: int) -> HttpResponseBase:
 
 @require_safe
 @xframe_options_exempt
-def embed(request: Visit, handle: str, post_id: int) -> HttpResponse:
+def embed(request: SiteRequest, handle: str, post_id: int) -> HttpResponse:
     """A public post to be shown in a frame of another site: as visitors see it, whoever looks."""
     item = one_item(None, post_id).shown
     if item.author.handle != handle:

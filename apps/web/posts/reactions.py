@@ -11,7 +11,7 @@ from apps.accounts.models import User
 from apps.engagement import voting
 from apps.engagement.actions import bookmark_post, like_post, unbookmark_post, unlike_post
 from apps.errors import Invalid
-from apps.http.requests import MemberVisit, SeeOther, next_address, signed_in_only
+from apps.http.requests import AuthenticatedRequest, SeeOther, login_required, next_address
 from apps.posts.editing import pin_post, unpin_post
 from apps.posts.muting import mute_thread, unmute_thread
 from apps.timeline.publishing import repost, undo_repost
@@ -35,8 +35,8 @@ ACTS: dict[str, Callable[[User, int], object]] = {
 
 
 @require_POST
-@signed_in_only
-def vote(request: MemberVisit, post_id: int) -> HttpResponseBase:
+@login_required
+def vote(request: AuthenticatedRequest, post_id: int) -> HttpResponseBase:
     """Vote in a poll, and go back to it; what was refused is said there."""
     try:
         voting.vote(request.user, post_id, _choices(request))
@@ -45,14 +45,14 @@ def vote(request: MemberVisit, post_id: int) -> HttpResponseBase:
     return SeeOther(next_address(request, one_item(request.user.pk, post_id).url))
 
 
-def _choices(request: MemberVisit) -> list[int]:
+def _choices(request: AuthenticatedRequest) -> list[int]:
     asked = request.POST.getlist("choices")
     return [int(one) if one.isascii() and one.isdigit() and len(one) < 3 else -1 for one in asked]
 
 
 @require_POST
-@signed_in_only
-def act(request: MemberVisit, post_id: int, verb: str) -> HttpResponseBase:
+@login_required
+def act(request: AuthenticatedRequest, post_id: int, verb: str) -> HttpResponseBase:
     """Do it, and go back to the post; for htmx only the row of buttons."""
     ACTS[verb](request.user, post_id)
     # the card that the button stands in, which for a repost has another id than the post

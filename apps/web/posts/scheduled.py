@@ -10,7 +10,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from apps.errors import Invalid
 from apps.graph.circle_queries import circles_to_post_to
-from apps.http.requests import MemberVisit, SeeOther, signed_in_only
+from apps.http.requests import AuthenticatedRequest, SeeOther, login_required
 from apps.paging import Cursor
 from apps.posts.content import Picture
 from apps.posts.drafts import Draft
@@ -26,7 +26,7 @@ from apps.posts.scheduled import (
     why_not,
 )
 from apps.posts.uploads import uploaded_pictures
-from apps.web.forms.pictures import Settled
+from apps.web.forms.pictures import PictureFields
 from apps.web.forms.posts import ComposeForm, MomentForm
 from apps.web.posts.compose import composer, form_of, item_of
 
@@ -34,7 +34,7 @@ LINKS = ("reply_to", "quote")  # what a post may be about
 
 
 @dataclass(frozen=True, slots=True)
-class Waiting:
+class ScheduledRow:
     """A post that waits, as its page shows it."""
 
     row: ScheduledPost
@@ -43,7 +43,7 @@ class Waiting:
     form: MomentForm
 
     @classmethod
-    def of(cls, row: ScheduledPost) -> "Waiting":
+    def of(cls, row: ScheduledPost) -> "ScheduledRow":
         """With the form to move it, which has names of its own on the page."""
         form = MomentForm(initial={"scheduled_at": row.scheduled_at}, auto_id=f"m{row.pk}_%s")
         pictures = [Picture.of(one) for one in row.attachments.all()]
@@ -51,21 +51,21 @@ class Waiting:
 
 
 @require_safe
-@signed_in_only
-def scheduled(request: MemberVisit) -> HttpResponse:
+@login_required
+def scheduled(request: AuthenticatedRequest) -> HttpResponse:
     """What waits, the last made first; above it what could not be published, and why."""
     cursor = Cursor.from_query(request.GET)
     page = scheduled_posts(request.user, cursor)
-    shown = page.mapped([Waiting.of(row) for row in page.items])
+    shown = page.mapped([ScheduledRow.of(row) for row in page.items])
     failed = failed_posts(request.user) if cursor == Cursor() else []
     context = {"page": shown, "here": "scheduled", "feed_url": request.path}
-    context["failed"] = [(Waiting.of(row), why_not(row)) for row in failed]
+    context["failed"] = [(ScheduledRow.of(row), why_not(row)) for row in failed]
     return render(request, "timeline/scheduled.html", context)
 
 
 @require_POST
-@signed_in_only
-def move(request: MemberVisit, number: int) -> HttpResponseBase:
+@login_required
+def move(request: AuthenticatedRequest, number: int) -> HttpResponseBase:
     """Another time; what was refused is said on the page."""
     form = MomentForm(request.POST)
     if not form.is_valid() or form.at is None:
@@ -81,8 +81,8 @@ def move(request: MemberVisit, number: int) -> HttpResponseBase:
 
 
 @require_safe
-@signed_in_only
-def rewrite(request: MemberVisit, number: int) -> HttpResponse:
+@login_required
+def rewrite(request: AuthenticatedRequest, number: int) -> HttpResponse:
     """The composer with a post that could not be published. What it answered or quoted and is gone, it does without."""
     draft = Draft.restored(failed_post(request.user, number).draft)
     circle_ids = {circle.id for circle in circles_to_post_to(request.user)}
@@ -90,38 +90,38 @@ def rewrite(request: MemberVisit, number: int) -> HttpResponse:
     gone = [one for one in LINKS if initial[one] and not _is_there(request, initial[one])]
     form = form_of(request, initial={**initial, **dict.fromkeys(gone, "")})
     note = _("What this post was about is not there any more. It will stand on its own.")
-    pictures = Settled(uploaded_pictures(request.user, draft.media_ids))
+    pictures = PictureFields(uploaded_pictures(request.user, draft.media_ids))
     return composer(request, form, pictures, note=note if gone else "")
 
 
-def _is_there(request: MemberVisit, post_id: str) -> bool:
+def _is_there(request: AuthenticatedRequest, post_id: str) -> bool:
     return item_of(request, post_id, strict=False) is not None
 
 
-def _done(request: MemberVisit, said: str) -> HttpResponseBase:
+def _done(request: AuthenticatedRequest, said: str) -> HttpResponseBase:
     messages.success(request, said)
     return SeeOther("/scheduled")
 
 
 @require_POST
-@signed_in_only
-def retry(request: MemberVisit, number: int) -> HttpResponseBase:
+@login_required
+def retry(request: AuthenticatedRequest, number: int) -> HttpResponseBase:
     """Try to publish it once more."""
     try_again(request.user, number)
     return _done(request, _("It is tried again in a moment."))
 
 
 @require_POST
-@signed_in_only
-def discard(request: MemberVisit, number: int) -> HttpResponseBase:
+@login_required
+def discard(request: AuthenticatedRequest, number: int) -> HttpResponseBase:
     """Give up a post that could not be published."""
     give_up(request.user, number)
     return _done(request, _("Deleted."))
 
 
 @require_POST
-@signed_in_only
-def cancel_one(request: MemberVisit, number: int) -> HttpResponseBase:
+@login_required
+def cancel_one(request: AuthenticatedRequest, number: int) -> HttpResponseBase:
     """Do not publish it."""
     cancel(request.user, number)
     return _done(request, _("Deleted."))

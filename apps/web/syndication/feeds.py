@@ -19,7 +19,7 @@ from apps.syndication.entries import Source, entries, of_account, of_everybody, 
 from apps.syndication.formats import FORMS, Feed
 from apps.tags.queries import tag_named
 
-KEPT = "public, max-age=60"
+CACHE_CONTROL = "public, max-age=60"
 VERSION = 1  # of the forms: another one is another tag
 
 
@@ -57,7 +57,7 @@ def _answer(
         body = write(Feed(source, entries(page), page.older, form))
     tag = tag or quote_etag(_digest(request, form, body.decode()))
     response = HttpResponse(body, content_type=kind)
-    headers = {"ETag": tag, "Cache-Control": KEPT, "Access-Control-Allow-Origin": "*"}
+    headers = {"ETag": tag, "Cache-Control": CACHE_CONTROL, "Access-Control-Allow-Origin": "*"}
     for header, value in headers.items():
         response.headers[header] = value
     return get_conditional_response(request, etag=tag, response=response) or response

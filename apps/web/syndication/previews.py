@@ -22,7 +22,7 @@ from apps.timeline.pipeline.items import FeedItem
 from apps.timeline.thread import one_item
 from feedcache.ids import parse_id
 
-KEPT = "public, max-age=300"
+CACHE_CONTROL = "public, max-age=300"
 EMBED_WIDTH, EMBED_HEIGHT, LEAST = 540, 400, 200  # pixels
 URL_MAX_CHARACTERS = 500
 NOT_IMPLEMENTED = 501
@@ -48,7 +48,7 @@ def card(request: HttpRequest, handle: str, post_id: int) -> HttpResponseBase:
         before_drawing=lambda: check_rate_limit("card", address),
         after_drawing=lambda: _require_unchanged(shown),
     )
-    headers = {"ETag": tag, "Cache-Control": KEPT}
+    headers = {"ETag": tag, "Cache-Control": CACHE_CONTROL}
     return HttpResponse(made, content_type="image/png", headers=headers)
 
 
@@ -62,7 +62,7 @@ def oembed(request: HttpRequest) -> HttpResponse:
     height = _side(request.GET.get("maxheight", ""), EMBED_HEIGHT)
     response = JsonResponse(_described(shown, width, height))
     response.headers["Access-Control-Allow-Origin"] = "*"
-    response.headers["Cache-Control"] = KEPT
+    response.headers["Cache-Control"] = CACHE_CONTROL
     return response
 
 
@@ -115,13 +115,13 @@ def _public(post_id: int) -> FeedItem:
     return shown
 
 
-def _side(text: str, most: int) -> int:
+def _side(text: str, maximum: int) -> int:
     """A width or height that somebody asks for, in pixels, as far as it makes sense."""
     if not text:
-        return most
+        return maximum
     if not (text.isascii() and text.isdigit()):
         raise BadRequest(_("A width is a number of pixels."), code="bad_size")
-    return max(LEAST, min(most, int(text[:6])))
+    return max(LEAST, min(maximum, int(text[:6])))
 
 
 def _not_here() -> NotFound:

@@ -22,7 +22,7 @@ from feedcache.ids import EPOCH, LAST_SECOND, first_id_at, second_of
 
 ACCOUNTS_OF_A_FILE = 10_000  # numbers, of which some are empty; at most 26,844 files
 POSTS_OF_A_FILE = 50_000  # what the format allows; of a busier day the newest
-FILES_MOST = 50_000  # of an index
+MAX_FILES = 50_000  # of an index
 HOUR, DAY = 3600, 24 * 3600
 XML = "application/xml"
 
@@ -31,7 +31,7 @@ XML = "application/xml"
 @cache_control(public=True, max_age=HOUR)
 def index(request: HttpRequest) -> HttpResponse:
     """The files there are: the site's own pages, accounts by number, posts by day."""
-    names = [reverse("sitemap_pages"), *_account_files(), *_post_files()][:FILES_MOST]
+    names = [reverse("sitemap_pages"), *_account_files(), *_post_files()][:MAX_FILES]
     sitemaps = [{"location": absolute(name)} for name in names]
     return TemplateResponse(request, "sitemap_index.xml", {"sitemaps": sitemaps}, content_type=XML)
 

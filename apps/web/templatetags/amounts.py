@@ -13,7 +13,7 @@ from apps.dates import age, full_time
 
 register = template.Library()
 
-BADGE_MOST = 100
+MAX_BADGE = 100
 _UNITS = {
     "en": ((10**9, "B"), (10**6, "M"), (10**3, "K")),
     "zh": ((10**8, "亿"), (10**4, "万")),
@@ -41,7 +41,7 @@ def exact(number: int) -> str:
 @register.filter
 def badge(number: int) -> str:
     """How many are unread, in the little room of a menu; nothing for none."""
-    return "" if not number else str(number) if number < BADGE_MOST else f"{BADGE_MOST - 1}+"
+    return "" if not number else str(number) if number < MAX_BADGE else f"{MAX_BADGE - 1}+"
 
 
 @register.filter

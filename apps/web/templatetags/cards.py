@@ -21,7 +21,7 @@ from apps.web.templatetags.amounts import compact, exact
 register = template.Library()
 
 TALL_LINES = 12
-SAID_MOST = 200  # characters of a post, to other sites
+MAX_DESCRIPTION_CHARACTERS = 200  # characters of a post, to other sites
 _LOOKS = {"like": ("like", "heart"), "repost": ("boost", "repeat-2"), "bookmark": ("mark", "bookmark")}  # fmt: skip
 
 
@@ -99,7 +99,7 @@ def post_meta(item: FeedItem) -> dict[str, Any]:
         hides = post.sensitive or post.content_warning or not post.pictures
         about |= {
             "author": f"{author.name} (@{author.handle})",
-            "text": post.content_warning or Truncator(post.body).chars(SAID_MOST),
+            "text": post.content_warning or Truncator(post.body).chars(MAX_DESCRIPTION_CHARACTERS),
             "is_indexable": author.is_indexable,
             "picture": None if hides else post.pictures[0],
         }

@@ -45,16 +45,16 @@ def familiar_followers(viewer: User | None, profile: User) -> dict[str, Any]:
 
 
 @register.inclusion_tag("graph/_profile_header.html", takes_context=True)
-def profile_header(context: Context, profile: User, standing: Relationship) -> dict[str, Any]:
+def profile_header(context: Context, profile: User, relationship: Relationship) -> dict[str, Any]:
     """The head of a profile: who this is, and what its viewer may do about them."""
     viewer = context["viewer"]
-    related = {name: [profile.pk] if getattr(standing, name) else [] for name in RELATED}
+    related = {name: [profile.pk] if getattr(relationship, name) else [] for name in RELATED}
     return {
         "profile": profile,
         "viewer": viewer,
         "is_own": viewer == profile,
-        "notifies": standing.notifies,
-        "shows_reposts": standing.shows_reposts,
+        "notifies": relationship.notifies,
+        "shows_reposts": relationship.shows_reposts,
         **related,
     }
 

@@ -6,7 +6,7 @@ from functools import lru_cache
 from django import template
 from django.template import Context
 
-from apps.web.keyboard import SHORTCUTS, Shortcut, acts, shortcuts_of, wish_of
+from apps.web.keyboard import SHORTCUTS, Shortcut, action_of, acts, shortcuts_of
 
 TABLES = 1024  # of 400 bytes
 
@@ -22,9 +22,9 @@ def shortcuts(context: Context) -> list[Shortcut]:
 @register.simple_tag(takes_context=True)
 def key_map(context: Context) -> str:
     """What each key does, as JSON for the script."""
-    return _as_json(*wish_of(context.get("viewer")))
+    return _as_json(*action_of(context.get("viewer")))
 
 
 @lru_cache(maxsize=TABLES)
-def _as_json(own: str, wish: str) -> str:
-    return json.dumps(acts(own, wish), separators=(",", ":"))
+def _as_json(own: str, parse_query: str) -> str:
+    return json.dumps(acts(own, parse_query), separators=(",", ":"))

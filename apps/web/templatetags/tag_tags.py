@@ -4,7 +4,7 @@ from typing import Any
 
 from django import template
 
-from apps.tags.queries import KnownTag, talked_about
+from apps.tags.queries import TagUsage, talked_about
 
 register = template.Library()
 
@@ -19,7 +19,7 @@ def trending_tags(limit: int = 3) -> dict[str, Any]:
 
 
 @register.filter
-def line_of_days(known: KnownTag) -> str:
+def line_of_days(known: TagUsage) -> str:
     """How often a tag was used day by day, the oldest first, as the points of a line."""
     uses = [day.uses for day in reversed(known.history)]
     across, down = WIDTH / max(1, len(uses) - 1), (HEIGHT - 2 * EDGE) / max(1, *uses)

@@ -12,9 +12,9 @@ from apps.accounts.queries import user_by_handle
 from apps.accounts.staff import is_permitted
 from apps.audit.assembly import Show, assembly
 from apps.audit.checklist import Checklist, checklist, post_id_in
-from apps.audit.explain import Way, explain
+from apps.audit.explain import Source, explain
 from apps.errors import NotFound
-from apps.http.requests import MemberVisit, signed_in_only
+from apps.http.requests import AuthenticatedRequest, login_required
 from apps.http.verification import ask_for_second_factor, may_act_as_staff
 from apps.paging import Cursor, Page
 from apps.ranking.ordering import newest_scores
@@ -24,8 +24,8 @@ ADDRESS_MAX_CHARACTERS = 300
 
 
 @require_safe
-@signed_in_only
-def post(request: MemberVisit, post_id: int) -> HttpResponse:
+@login_required
+def post(request: AuthenticatedRequest, post_id: int) -> HttpResponse:
     """Why one post is on the viewer's home page, or why not."""
     found = explain(request.user, post_id)
     context: dict[str, Any] = {"page": Page([found]), "here": "home"}
@@ -36,8 +36,8 @@ def post(request: MemberVisit, post_id: int) -> HttpResponse:
 
 
 @require_safe
-@signed_in_only
-def home(request: MemberVisit) -> HttpResponse:
+@login_required
+def home(request: AuthenticatedRequest) -> HttpResponse:
     """A page of the viewer's home: how it was made, what stayed, what was dropped; and why a post is missing."""
     asked = request.GET.get("post", "")[:ADDRESS_MAX_CHARACTERS]
     checks = _checks(request.user, asked) if asked else None
@@ -45,8 +45,8 @@ def home(request: MemberVisit) -> HttpResponse:
 
 
 @require_safe
-@signed_in_only
-def home_of(request: MemberVisit, handle: str) -> HttpResponseBase:
+@login_required
+def home_of(request: AuthenticatedRequest, handle: str) -> HttpResponseBase:
     """The same of somebody else, for staff who may see accounts; of posts for some only there is no text."""
     if not is_permitted(request.user, "accounts.view_user"):
         raise NotFound(_("This page isn't here. It may have been deleted or the address is wrong."))
@@ -56,10 +56,12 @@ def home_of(request: MemberVisit, handle: str) -> HttpResponseBase:
     return _explained(request, owner, {"owner": owner})
 
 
-def _explained(request: MemberVisit, reader: User, context: dict[str, Any]) -> HttpResponse:
+def _explained(
+    request: AuthenticatedRequest, reader: User, context: dict[str, Any]
+) -> HttpResponse:
     made = assembly(reader, Cursor.from_query(request.GET))
     show, way = request.GET.get("show", ""), request.GET.get("way", "")
-    way = way if way in Way.values else ""
+    way = way if way in Source.values else ""
     context |= {
         "made": made,
         "rows": made.chosen(show if show in Show.values else "", way),

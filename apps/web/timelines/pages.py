@@ -14,19 +14,25 @@ from apps.accounts.queries import user_by_handle
 from apps.engagement.actions import read_post
 from apps.filters.models import FilterContext
 from apps.graph.relationships import Relationship, relationships
-from apps.http.requests import MemberVisit, Visit, signed_in_only, viewer_id_of, viewer_of
+from apps.http.requests import (
+    AuthenticatedRequest,
+    SiteRequest,
+    login_required,
+    viewer_id_of,
+    viewer_of,
+)
 from apps.lists.queries import own_list
 from apps.paging import Cursor, Page
 from apps.tags.queries import known, tag_named
 from apps.timeline.bookmarks import bookmarks_timeline, favourites_timeline
-from apps.timeline.filters import sifted, sifted_page, sifted_thread
+from apps.timeline.filters import apply_filters, apply_filters_to_page, apply_filters_to_thread
 from apps.timeline.home import home_timeline
 from apps.timeline.list import list_timeline
 from apps.timeline.pipeline.folding import rows_of
 from apps.timeline.pipeline.items import FeedItem
-from apps.timeline.profile import Wanted, pinned_posts, profile_timeline
+from apps.timeline.profile import ProfileFilter, pinned_posts, profile_timeline
 from apps.timeline.public import public_timeline
-from apps.timeline.tag import TagWish, tag_timeline
+from apps.timeline.tag import TagQuery, tag_timeline
 from apps.timeline.thread import thread
 from apps.timeline.unread import Place, get_activity, may_have_news
 from apps.web.forms.posts import HOME_COMPOSER, home_composer_context
@@ -34,23 +40,23 @@ from apps.web.templatetags.people import name_of
 from feedcache.timing import stage
 
 STOP_POLLING = 286
-NEW_MOST = 40
+MAX_NEW_SHOWN = 40
 FACES = 3
-TITLE_MOST = 60  # characters of a post in the title of its page
+MAX_TITLE = 60  # characters of a post in the title of its page
 TABS = {
-    "posts": Wanted(replies=False),
-    "replies": Wanted(),
-    "media": Wanted(reposts=False, only_pictures=True),
+    "posts": ProfileFilter(replies=False),
+    "replies": ProfileFilter(),
+    "media": ProfileFilter(reposts=False, only_pictures=True),
 }
 
 
 @require_safe
-def front(request: Visit) -> HttpResponseBase:
+def front(request: SiteRequest) -> HttpResponseBase:
     """Home for members, for visitors what this is and the public timeline."""
     return home(request) if viewer_of(request) else landing(request)
 
 
-def landing(request: Visit) -> HttpResponse:
+def landing(request: SiteRequest) -> HttpResponse:
     """What this is, and what is being said."""
     page = public_timeline(None, Cursor.from_query(request.GET))
     return _feed(
@@ -59,8 +65,8 @@ def landing(request: Visit) -> HttpResponse:
 
 
 @require_safe
-@signed_in_only
-def home(request: MemberVisit) -> HttpResponse:
+@login_required
+def home(request: AuthenticatedRequest) -> HttpResponse:
     """The viewer's home timeline."""
     cursor = Cursor.from_query(request.GET)
     page = home_timeline(request.user, cursor)
@@ -80,7 +86,7 @@ def home(request: MemberVisit) -> HttpResponse:
 
 
 @require_safe
-def home_new(request: Visit) -> HttpResponseBase:
+def home_new(request: SiteRequest) -> HttpResponseBase:
     """A pill that says how many posts are unread since a place in the feed; 204 when there are none."""
     viewer = viewer_of(request)
     if not request.htmx:
@@ -90,7 +96,7 @@ def home_new(request: Visit) -> HttpResponseBase:
     last_id = request.GET.get("last_id") or "0"
     if not may_have_news(viewer, Place.parse(last_id)):
         return HttpResponse(status=204)
-    unread = get_activity(viewer, last_id, limit=NEW_MOST)
+    unread = get_activity(viewer, last_id, limit=MAX_NEW_SHOWN)
     news = [item for item in unread.items if item.author.pk != viewer.pk]  # one's own are none
     if not news:
         return HttpResponse(status=204)
@@ -100,7 +106,7 @@ def home_new(request: Visit) -> HttpResponseBase:
 
 
 @require_safe
-def public(request: Visit) -> HttpResponse:
+def public(request: SiteRequest) -> HttpResponse:
     """Everything said to everybody."""
     page = public_timeline(viewer_id_of(request), Cursor.from_query(request.GET))
     return _feed(
@@ -114,24 +120,24 @@ def public(request: Visit) -> HttpResponse:
 
 
 @require_safe
-@signed_in_only
-def bookmarks(request: MemberVisit) -> HttpResponse:
+@login_required
+def bookmarks(request: AuthenticatedRequest) -> HttpResponse:
     """What the viewer keeps."""
     page = bookmarks_timeline(request.user, Cursor.from_query(request.GET))
     return _feed(request, "timeline/bookmarks.html", page, here="bookmarks", feed_url="/bookmarks")
 
 
 @require_safe
-@signed_in_only
-def likes(request: MemberVisit) -> HttpResponse:
+@login_required
+def likes(request: AuthenticatedRequest) -> HttpResponse:
     """What the viewer likes."""
     page = favourites_timeline(request.user, Cursor.from_query(request.GET))
     return _feed(request, "timeline/likes.html", page, here="likes", feed_url="/likes")
 
 
 @require_safe
-@signed_in_only
-def of_list(request: MemberVisit, list_id: int) -> HttpResponse:
+@login_required
+def of_list(request: AuthenticatedRequest, list_id: int) -> HttpResponse:
     """What the people in one of the viewer's lists said."""
     found = own_list(request.user, list_id)
     page = list_timeline(request.user, found, Cursor.from_query(request.GET))
@@ -140,11 +146,11 @@ def of_list(request: MemberVisit, list_id: int) -> HttpResponse:
 
 
 @require_safe
-def of_tag(request: Visit, name: str) -> HttpResponse:
+def of_tag(request: SiteRequest, name: str) -> HttpResponse:
     """A tag and the public posts that bear it."""
     viewer, tag = viewer_of(request), tag_named(name)
     cursor = Cursor.from_query(request.GET)
-    page = tag_timeline(viewer_id_of(request), TagWish(tag.name), cursor)
+    page = tag_timeline(viewer_id_of(request), TagQuery(tag.name), cursor)
     context: dict[str, Any] = {
         "known": known([tag], viewer)[0],
         "here": "explore",
@@ -154,7 +160,7 @@ def of_tag(request: Visit, name: str) -> HttpResponse:
 
 
 @require_safe
-def profile(request: Visit, handle: str, *, tab: str = "posts") -> HttpResponseBase:
+def profile(request: SiteRequest, handle: str, *, tab: str = "posts") -> HttpResponseBase:
     """An account and its posts; those it pinned stand above the newest."""
     owner, viewer_id = user_by_handle(handle), viewer_id_of(request)
     if handle != owner.handle:
@@ -163,9 +169,11 @@ def profile(request: Visit, handle: str, *, tab: str = "posts") -> HttpResponseB
     page = profile_timeline(owner, viewer_id, cursor, TABS[tab])
     pinned: list[FeedItem] = []
     if tab == "posts" and cursor == Cursor():
-        pinned = sifted(viewer_of(request), FilterContext.ACCOUNT, pinned_posts(owner, viewer_id))
+        pinned = apply_filters(
+            viewer_of(request), FilterContext.ACCOUNT, pinned_posts(owner, viewer_id)
+        )
         page = page.mapped([item for item in page.items if not item.post.pinned])
-    standing = _standing(viewer_id, owner)
+    relationship = _relationship(viewer_id, owner)
     context = {
         "profile": owner,
         "here": "profile" if viewer_id == owner.pk else "",
@@ -173,8 +181,8 @@ def profile(request: Visit, handle: str, *, tab: str = "posts") -> HttpResponseB
         "feed_url": request.path,
         "pinned": pinned,
         "has_pinned": bool(pinned),
-        "standing": standing,
-        "is_blocked": standing.blocking,
+        "relationship": relationship,
+        "is_blocked": relationship.blocking,
         "is_top": cursor.max_id is None,
         "title": f"{owner.name} (@{owner.handle})",
         "heading": name_of(owner),
@@ -190,10 +198,10 @@ def profile(request: Visit, handle: str, *, tab: str = "posts") -> HttpResponseB
 
 
 @require_safe
-def post(request: Visit, handle: str, post_id: int) -> HttpResponseBase:
+def post(request: SiteRequest, handle: str, post_id: int) -> HttpResponseBase:
     """A post in its thread; for htmx only the answers below it."""
     viewer_id = viewer_id_of(request)
-    found = sifted_thread(viewer_of(request), thread(viewer_id, post_id))
+    found = apply_filters_to_thread(viewer_of(request), thread(viewer_id, post_id))
     if found.focus.author.handle != handle:
         return redirect(found.focus.url)
     focus = found.focus.shown
@@ -216,12 +224,12 @@ def post(request: Visit, handle: str, post_id: int) -> HttpResponseBase:
 
 
 def _title(shown: FeedItem) -> str:
-    text = Truncator(shown.post.content_warning or shown.post.body).chars(TITLE_MOST)
+    text = Truncator(shown.post.content_warning or shown.post.body).chars(MAX_TITLE)
     return _("%(name)s: “%(text)s”") % {"name": shown.author.name, "text": text}
 
 
 def _feed(
-    request: Visit,
+    request: SiteRequest,
     template: str,
     page: Page[FeedItem],
     *,
@@ -230,12 +238,12 @@ def _feed(
 ) -> HttpResponse:
     """The page around a feed, or for htmx only what comes next in it. `sieve`: where filters see it."""
     with stage("present"):
-        context["page"] = shown = sifted_page(viewer_of(request), sieve, page)
+        context["page"] = shown = apply_filters_to_page(viewer_of(request), sieve, page)
         context["has_items"] = bool(shown.items)
         return render(request, "timeline/_page.html" if request.htmx else template, context)
 
 
-def _standing(viewer_id: int | None, owner: User) -> Relationship:
+def _relationship(viewer_id: int | None, owner: User) -> Relationship:
     if viewer_id is None or viewer_id == owner.pk:
         return Relationship(owner.pk)
     return relationships(viewer_id, [owner.pk])[0]

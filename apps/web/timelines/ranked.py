@@ -9,12 +9,12 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
 from apps.filters.models import FilterContext
-from apps.http.requests import MemberVisit, SeeOther, next_address, signed_in_only
+from apps.http.requests import AuthenticatedRequest, SeeOther, login_required, next_address
 from apps.ranking.inputs import place_in
 from apps.ranking.ordering import choose_preset, preset_of, ranked_page
 from apps.ranking.reasons import Contribution, contributions, reason_text
 from apps.ranking.scoring import Preset, Scored
-from apps.timeline.filters import sifted
+from apps.timeline.filters import apply_filters
 from apps.timeline.pipeline.items import FeedItem
 from feedcache.timing import stage
 
@@ -44,14 +44,14 @@ class Row:
 
 
 @require_safe
-@signed_in_only
-def ranked(request: MemberVisit) -> HttpResponse:
+@login_required
+def ranked(request: AuthenticatedRequest) -> HttpResponse:
     """A page of the viewer's order; `why=1` says of every post what its score is made of."""
     viewer, why = request.user, request.GET.get("why") == "1"
     place = place_in(request.GET)
     page = ranked_page(viewer, session_id=place.session, after=place.after, limit=place.limit)
     with stage("present"):
-        items = {item.id: item for item in sifted(viewer, FilterContext.HOME, page.items)}
+        items = {item.id: item for item in apply_filters(viewer, FilterContext.HOME, page.items)}
         shown = [
             (items[one.item.id], one.place, one.scored)
             for one in page.entries
@@ -65,8 +65,8 @@ def ranked(request: MemberVisit) -> HttpResponse:
 
 
 @require_POST
-@signed_in_only
-def preset(request: MemberVisit) -> HttpResponseBase:
+@login_required
+def preset(request: AuthenticatedRequest) -> HttpResponseBase:
     """Choose how the order is made."""
     before = preset_of(request.user)
     chosen = choose_preset(request.user, request.POST.get("preset", ""))

@@ -9,15 +9,15 @@ from django.views.decorators.http import require_safe
 from apps.accounts.models import User
 from apps.filters.models import FilterContext
 from apps.graph.queries import exact_relations
-from apps.http.requests import Visit, client_address, viewer_of
+from apps.http.requests import SiteRequest, client_address, viewer_of
 from apps.paging import Cursor
 from apps.search.people_search import people_found, popular, suggested
 from apps.search.post_search import post_at, posts_found
-from apps.search.query import TEXT_MAX_CHARACTERS, wish
+from apps.search.query import TEXT_MAX_CHARACTERS, parse_query
 from apps.search.trends import trending_posts
 from apps.tags.queries import known, tags_beginning, trending
 from apps.throttling import check_rate_limit
-from apps.timeline.filters import sifted
+from apps.timeline.filters import apply_filters
 
 KINDS = ("", "accounts", "hashtags", "statuses")
 GROUPS = ("people", "tags", "posts")
@@ -26,7 +26,7 @@ TRENDING_POSTS = 10
 
 
 @require_safe
-def search(request: Visit) -> HttpResponse:
+def search(request: SiteRequest) -> HttpResponse:
     """What was found in three groups, or more of one of them; for htmx only that."""
     text = request.GET.get("q", "").strip()[:TEXT_MAX_CHARACTERS]
     kind = request.GET.get("type", "")
@@ -44,32 +44,32 @@ def search(request: Visit) -> HttpResponse:
 
 
 @require_safe
-def explore(request: Visit, *, tab: str) -> HttpResponse:
+def explore(request: SiteRequest, *, tab: str) -> HttpResponse:
     """What others read, talk about and follow now: one tab of three."""
     viewer = viewer_of(request)
     context: dict[str, Any] = {"tab": tab, "here": "explore", "no_fab": True}
     if tab == "posts":
         found = trending_posts(viewer.pk if viewer else None, limit=MANY)
-        context["posts"] = sifted(viewer, FilterContext.PUBLIC, found)
+        context["posts"] = apply_filters(viewer, FilterContext.PUBLIC, found)
     elif tab == "tags":
-        context["tags"] = known(trending(most=MANY), viewer, are_in_use=True)
+        context["tags"] = known(trending(maximum=MANY), viewer, are_in_use=True)
     else:
         people = suggested(viewer, limit=MANY) if viewer else popular(limit=MANY)
         context |= {"people": people, **_standing(viewer, people)}
     return render(request, "search/explore.html", context)
 
 
-def _found(request: Visit, viewer: User | None, text: str, kind: str) -> dict[str, Any]:
+def _found(request: SiteRequest, viewer: User | None, text: str, kind: str) -> dict[str, Any]:
     found: dict[str, Any] = {}
     many = MANY if kind else FEW
     if kind in {"", "accounts"}:
         found["people"] = people_found(viewer, text, limit=many)
         found |= _standing(viewer, found["people"])
     if kind in {"", "hashtags"}:
-        found["tags"] = known(tags_beginning(text, most=many), viewer, are_in_use=True)
+        found["tags"] = known(tags_beginning(text, maximum=many), viewer, are_in_use=True)
     if kind in {"", "statuses"}:
         pasted = post_at(viewer, text)
-        page = posts_found(viewer, wish(text), Cursor.from_query(request.GET))
+        page = posts_found(viewer, parse_query(text), Cursor.from_query(request.GET))
         found |= {"posts": [pasted] if pasted else page.items, "older": page.older}
     return {**found, "nothing": not any(found.get(name) for name in GROUPS)}
 
@@ -77,8 +77,8 @@ def _found(request: Visit, viewer: User | None, text: str, kind: str) -> dict[st
 def _trends(viewer: User | None) -> dict[str, Any]:
     posts = trending_posts(viewer.pk if viewer else None, limit=TRENDING_POSTS)
     return {
-        "tags": known(trending(most=TRENDING_POSTS), viewer, are_in_use=True),
-        "posts": sifted(viewer, FilterContext.PUBLIC, posts),
+        "tags": known(trending(maximum=TRENDING_POSTS), viewer, are_in_use=True),
+        "posts": apply_filters(viewer, FilterContext.PUBLIC, posts),
     }
 
 

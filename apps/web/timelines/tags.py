@@ -6,7 +6,7 @@ from django.shortcuts import render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
-from apps.http.requests import MemberVisit, SeeOther, next_address, signed_in_only
+from apps.http.requests import AuthenticatedRequest, SeeOther, login_required, next_address
 from apps.paging import Cursor
 from apps.tags.actions import follow_tag, unfollow_tag
 from apps.tags.queries import followed_page, known, trending
@@ -15,20 +15,20 @@ TRENDING = 10
 
 
 @require_safe
-@signed_in_only
-def tags(request: MemberVisit) -> HttpResponse:
+@login_required
+def tags(request: AuthenticatedRequest) -> HttpResponse:
     """The tags that the viewer follows, and those that are used most."""
     page = followed_page(request.user, Cursor.from_query(request.GET))
     context = {
         "page": page,
-        "trending": known(trending(most=TRENDING), request.user, are_in_use=True),
+        "trending": known(trending(maximum=TRENDING), request.user, are_in_use=True),
     }
     return render(request, "tags/index.html", {"here": "explore", "no_fab": True, **context})
 
 
 @require_POST
-@signed_in_only
-def act(request: MemberVisit, name: str, *, verb: str) -> HttpResponseBase:
+@login_required
+def act(request: AuthenticatedRequest, name: str, *, verb: str) -> HttpResponseBase:
     """Follow or unfollow a tag."""
     if verb == "follow":
         tag = follow_tag(request.user, name)

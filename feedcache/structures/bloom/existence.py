@@ -14,7 +14,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from feedcache.batch import Later, Together
+from feedcache.batch import Batch, Later
 from feedcache.connections import RedisError, existence
 from feedcache.ids import first_id_at, second_of
 from feedcache.redis_servers.clients import Command, call, trip
@@ -32,7 +32,7 @@ from feedcache.structures.bloom.segments import SLACK_SECONDS, Marks, lose, open
 logger = logging.getLogger(__name__)
 
 TRIES = 8  # what is known of the filters may change while one looks
-GROUP_MOST = 100  # records in one call of a script; a layer takes no more than so many beyond its design load
+MAX_GROUP = 100  # records in one call of a script; a layer takes no more than so many beyond its design load
 
 # KEYS: chunk. ARGV: number of hashes, positions. For each record 1 or 0; "" when the chunk was lost.
 _CHECK = f"""
@@ -110,7 +110,7 @@ def check_many(user_id: int, wanted: Mapping[Marks, Collection[int]]) -> dict[Ma
 
 
 def ask_many(
-    together: Together, user_id: int, wanted: Mapping[Marks, Collection[int]], *, stage: str = ""
+    together: Batch, user_id: int, wanted: Mapping[Marks, Collection[int]], *, stage: str = ""
 ) -> Later[dict[Marks, Answer]]:
     """The same as a part of a trip; where this process did not know the filters as they are, after it."""
     look = _Look(user_id, wanted)
@@ -263,10 +263,10 @@ def _groups(marks: Marks, generation: Generation | None, wanted: list[_Wanted]) 
             marks.key(generation, segment, layer, chunk),
             segment,
             layer,
-            members[at : at + GROUP_MOST],
+            members[at : at + MAX_GROUP],
         )
         for (segment, layer, chunk), members in groups.items()
-        for at in range(0, len(members), GROUP_MOST)
+        for at in range(0, len(members), MAX_GROUP)
     ]
 
 
@@ -280,8 +280,8 @@ def _check_or_set(marks: Marks, generation: Generation, group: _Group) -> Comman
     counts = len(group.members) >= MEASURE_EVERY or any(
         one.record.measures for one in group.members
     )
-    most = int(marks.sizing.full_at * POSITIONS) if counts else 0
-    return call(_MARK, [group.key], [*_positions(marks, group), most])
+    maximum = int(marks.sizing.full_at * POSITIONS) if counts else 0
+    return call(_MARK, [group.key], [*_positions(marks, group), maximum])
 
 
 def _is_newest(generation: Generation, group: _Group) -> bool:

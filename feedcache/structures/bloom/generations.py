@@ -205,7 +205,7 @@ def cursor(name: str) -> str:
     return (found or b"").decode()
 
 
-def whole_until(name: str) -> int:
+def complete_until(name: str) -> int:
     """The second until which the believed filter is known to lack nothing; 0 when that is not known.
 
     It is lost, or goes back in time, together with the marks.
@@ -214,7 +214,7 @@ def whole_until(name: str) -> int:
     return int(found) if found and found.isdigit() else 0
 
 
-def set_whole_until(name: str, second: int) -> None:
+def set_complete_until(name: str, second: int) -> None:
     """Note that the believed filter lacks nothing up to a second."""
     trip(existence(), [("HSET", META, f"{name}:whole", second)])
 

@@ -10,7 +10,7 @@ from feedcache.structures.counters.schema import IN_AUX, NUMBER, Row
 from feedcache.structures.counters.store import LEASE_SECONDS, CounterStore, Values
 
 # KEYS: meta, buckets. ARGV: token, lease seconds, numbers of the buckets. -> per bucket: whether it is ours to load
-HEAT_BEGIN = (
+LOAD_BEGIN = (
     RECORDS
     + """
 local meta, out = call('HMGET', KEYS[1], 'floor', 'whole'), {}
@@ -37,7 +37,7 @@ return out
 )
 
 # KEYS: meta, dirty, bucket. ARGV: token, heat seconds, number of the bucket, limits, counted, then name, record, aux pairs.
-HEAT_END = (
+LOAD_END = (
     RECORDS
     + """
 local mark, limits = call('HGET', KEYS[3], MARK), numbers(ARGV[4])
@@ -55,7 +55,7 @@ return 1
 )
 
 # KEYS: meta. ARGV: floor. -> {floor, swept}, or {} while the store is not whole
-COOL = """
+EVICT = """
 local call = redis.call
 local meta = call('HMGET', KEYS[1], 'whole', 'floor', 'swept')
 if not meta[1] then return {} end
@@ -124,25 +124,25 @@ class Dirty(NamedTuple):
     values: dict[int, Values]
 
 
-def begin_heat(store: CounterStore, buckets: Collection[int]) -> list[Load]:
+def begin_load(store: CounterStore, buckets: Collection[int]) -> list[Load]:
     """Register those buckets that are not here and that nobody is loading: from now on, puts to them are kept."""
     token = secrets.token_hex(8)
     keys = [store.meta_key, *map(store.key, buckets)]
-    mine = store.run(HEAT_BEGIN, keys, [token, LEASE_SECONDS, *buckets])
+    mine = store.run(LOAD_BEGIN, keys, [token, LEASE_SECONDS, *buckets])
     return [Load(bucket, token) for bucket, won in zip(buckets, mine, strict=True) if won]
 
 
-def end_heat(store: CounterStore, load: Load, rows: Iterable[Row]) -> bool:
-    """Put all rows of a bucket, read after `begin_heat`, and mark it complete; False when it was overtaken."""
+def end_load(store: CounterStore, load: Load, rows: Iterable[Row]) -> bool:
+    """Put all rows of a bucket, read after `begin_load`, and mark it complete; False when it was overtaken."""
     head = [load.token, store.heat_seconds, load.bucket, store.limits, store.counted]
     records = [part for row in rows for part in (store.places.place(row.id)[1], *store.packed(row))]
     keys = [store.meta_key, store.dirty_key, store.key(load.bucket)]
-    return bool(store.run(HEAT_END, keys, [*head, *records]))
+    return bool(store.run(LOAD_END, keys, [*head, *records]))
 
 
-def cool(store: CounterStore, floor: int) -> tuple[int, int] | None:
+def evict(store: CounterStore, floor: int) -> tuple[int, int] | None:
     """Raise the floor; (floor, up to where cold buckets have been dropped), None while not whole."""
-    said = store.run(COOL, [store.meta_key], [floor])
+    said = store.run(EVICT, [store.meta_key], [floor])
     return (int(said[0]), int(said[1])) if said else None
 
 

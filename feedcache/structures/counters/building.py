@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import cast
 
 from feedcache.connections import counters
-from feedcache.structures.counters.store import LEASE_SECONDS, CounterStore, Turn
+from feedcache.structures.counters.store import LEASE_SECONDS, BucketLease, CounterStore
 
 # KEYS: meta. ARGV: token ('' to take no turn), lease seconds, floor, layout, run id.
 # -> false when somebody else builds, else {cursor, floor}. What another server built may have been lost with it.
@@ -54,7 +54,7 @@ class State:
     run: str
 
     @property
-    def is_whole(self) -> bool:
+    def is_complete(self) -> bool:
         """Whether a missing record means zero."""
         return "whole" in self.meta
 
@@ -74,12 +74,12 @@ def state(store: CounterStore) -> State:
     return State(meta, server["run_id"])
 
 
-def begin_build(store: CounterStore, floor: int) -> Turn | None:
+def begin_build(store: CounterStore, floor: int) -> BucketLease | None:
     """Take a turn at building; None while somebody else has it. Puts are kept from here on."""
     token = secrets.token_hex(8)
     args = [token, LEASE_SECONDS, floor, store.layout, state(store).run]
     said = store.run(BUILD_BEGIN, [store.meta_key], args)
-    return Turn(token, int(said[0]) if said[0] else None, int(said[1])) if said else None
+    return BucketLease(token, int(said[0]) if said[0] else None, int(said[1])) if said else None
 
 
 def expect_build(store: CounterStore, floor: int) -> None:
@@ -87,13 +87,13 @@ def expect_build(store: CounterStore, floor: int) -> None:
     store.run(BUILD_BEGIN, [store.meta_key], ["", 0, floor, store.layout, ""])
 
 
-def end_build(store: CounterStore, turn: Turn, *, whole: bool) -> bool:
+def end_build(store: CounterStore, turn: BucketLease, *, whole: bool) -> bool:
     """End a turn: the store is whole, or somebody goes on where this turn ends. False when the turn was lost."""
     args = [turn.token, state(store).run, store.layout, int(whole)]
     return bool(store.run(BUILD_END, [store.meta_key], args))
 
 
-def distrust(store: CounterStore) -> None:
+def invalidate(store: CounterStore) -> None:
     """From here on a missing record means nothing, until another rebuild is complete; puts are kept."""
     counters().hdel(store.meta_key, "whole", "builder", "lease", "cursor", "on")
 

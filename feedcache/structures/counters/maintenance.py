@@ -22,7 +22,7 @@ ROWS = 2000  # read from PostgreSQL at once
 BUCKETS = 500  # dropped or measured at once
 DIRTY = 20  # buckets written back at once: some two thousand records
 SAMPLE = 2000  # buckets that are looked at to know what all of them take
-MOST_SWEEPS = 20  # of one bucket that is counted on all the time
+MAX_SWEEPS = 20  # of one bucket that is counted on all the time
 GRACE_SECONDS = 0.5  # longer than from a commit to its put
 Advance = Callable[[int], None]  # told the id up to which all is done
 
@@ -35,7 +35,7 @@ class Difference(NamedTuple):
     should: int
 
 
-def tend(service: CounterService, *, seconds: float) -> bool:
+def maintain(service: CounterService, *, seconds: float) -> bool:
     """Rebuild a store that was lost, or that comes back from an older file; whether nothing is left to do."""
     return is_sound(service, building.state(service.store)) or rebuild(service, seconds=seconds)
 
@@ -43,7 +43,7 @@ def tend(service: CounterService, *, seconds: float) -> bool:
 def is_sound(service: CounterService, state: State) -> bool:
     """Whether the store is whole, has all fields, and is on the server that it was built on."""
     meta = state.meta
-    return state.is_whole and meta["run"] == state.run and meta["layout"] == service.store.layout
+    return state.is_complete and meta["run"] == state.run and meta["layout"] == service.store.layout
 
 
 def rebuild(
@@ -75,7 +75,7 @@ def rebuild(
 
 def start_over(service: CounterService) -> None:
     """Drop every record, after PostgreSQL has what was counted; the next turns rebuild them all."""
-    building.distrust(service.store)
+    building.invalidate(service.store)
     lowest, highest = (service.store.places.place(id_)[0] for id_ in service.source.ends())
     sweep(service, lowest, highest + 1, loaded_too=True)
 
@@ -108,15 +108,15 @@ def write_back(service: CounterService) -> int:
     return done
 
 
-def cool(service: CounterService, *, most_bytes: int = 0) -> int:
+def evict(service: CounterService, *, max_bytes: int = 0) -> int:
     """Drop the buckets that are cold by age, and the oldest ones beyond a limit of memory; how many were looked at."""
     state = building.state(service.store)
-    if service.hot_seconds is None or not state.is_whole or state.floor is None:
+    if service.hot_seconds is None or not state.is_complete or state.floor is None:
         return 0
     floor = max(service.floor_now, state.floor)
-    if most_bytes:
-        floor = max(floor, _floor_below(service, state.floor, most_bytes))
-    cooled = buckets.cool(service.store, floor)
+    if max_bytes:
+        floor = max(floor, _floor_below(service, state.floor, max_bytes))
+    cooled = buckets.evict(service.store, floor)
     if cooled is None:
         return 0
     floor, swept = cooled
@@ -133,7 +133,7 @@ def sweep(service: CounterService, first: int, end: int, *, loaded_too: bool = F
         tries = 0
         while buckets.sweep(service.store, some, loaded_too=loaded_too):
             tries += 1
-            if tries == MOST_SWEEPS:
+            if tries == MAX_SWEEPS:
                 return start - first
             write_back(service)
     return max(end - first, 0)
@@ -173,10 +173,10 @@ def waiting(service: CounterService) -> int:
     return buckets.dirty_number(service.store)
 
 
-def _floor_below(service: CounterService, floor: int, most_bytes: int) -> int:
+def _floor_below(service: CounterService, floor: int, max_bytes: int) -> int:
     """The floor above which the buckets fit into a number of bytes."""
     newest = service.store.places.at(int(time.time()))
-    excess = sample(service, service.source.ends()[1]).size - most_bytes
+    excess = sample(service, service.source.ends()[1]).size - max_bytes
     while excess > 0 and floor < newest:
         some = range(floor, min(floor + BUCKETS, newest))
         for size in buckets.sizes_of(service.store, some):

@@ -16,8 +16,8 @@ HEADER = 3
 IN_AUX = 0x80
 NUMBER = 0x0F  # of fields, in the first byte
 REVISIONS = 1 << 16
-MOST = (1 << 63) - 1  # what a count may reach, in the aux dict
-MOST_IN_RECORD = 10**15 - 1  # what the doubles of Lua hold exactly, whatever the width
+MAX_COUNT = (1 << 63) - 1  # what a count may reach, in the aux dict
+MAX_IN_RECORD = 10**15 - 1  # what the doubles of Lua hold exactly, whatever the width
 
 
 class Row(NamedTuple):
@@ -49,7 +49,7 @@ class Field:
     @property
     def limit(self) -> int:
         """The largest value that a record holds."""
-        return min((1 << 8 * self.width) - 1, MOST_IN_RECORD)
+        return min((1 << 8 * self.width) - 1, MAX_IN_RECORD)
 
 
 @dataclass(frozen=True)
@@ -103,19 +103,19 @@ class Schema:
         """The byte form; ValueError when a value is negative or beyond 63 bits."""
         if len(values) != len(self.fields):
             raise ValueError(f"{len(self.fields)} values, not {len(values)}")
-        if min(values) < 0 or max(values) > MOST:
-            raise ValueError(f"a count is between 0 and {MOST}: {values}")
+        if min(values) < 0 or max(values) > MAX_COUNT:
+            raise ValueError(f"a count is between 0 and {MAX_COUNT}: {values}")
         aux = {
             index: value
             for index, (value, limit) in enumerate(zip(values, self.limits, strict=True))
             if value > limit
         }
         held = [0 if index in aux else value for index, value in enumerate(values)]
-        most = max(held)
-        if most < 256:
+        maximum = max(held)
+        if maximum < 256:
             body = bytes(held)
         else:
-            planes = range(0, most.bit_length(), 8)
+            planes = range(0, maximum.bit_length(), 8)
             body = bytes([value >> plane & 255 for plane in planes for value in held])
         first = len(self.fields) | (IN_AUX if aux else 0)
         header = bytes([first]) + (revision % REVISIONS).to_bytes(2, "little")

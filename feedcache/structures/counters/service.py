@@ -10,31 +10,31 @@ from dataclasses import dataclass
 from time import time
 from typing import NamedTuple, Protocol, cast
 
-from feedcache.batch import Later, Together
+from feedcache.batch import Batch, Later
 from feedcache.connections import RedisError, counters
 from feedcache.redis_servers.clients import call
-from feedcache.structures.counters.buckets import begin_heat, end_heat
+from feedcache.structures.counters.buckets import begin_load, end_load
 from feedcache.structures.counters.building import expect_build
 from feedcache.structures.counters.layout import Span
-from feedcache.structures.counters.schema import MOST_IN_RECORD, Row
+from feedcache.structures.counters.schema import MAX_IN_RECORD, Row
 from feedcache.structures.counters.store import (
     COLD,
     Cold,
     CounterStore,
     Found,
     Values,
-    read_together,
+    merge_windows,
 )
 
 logger = logging.getLogger(__name__)
 
-MOST_HEATED = 50  # cold buckets that one read loads; ids of others are answered all the same
-MOST_TRIES = (
+MAX_LOADED = 50  # cold buckets that one read loads; ids of others are answered all the same
+MAX_TRIES = (
     4  # of a count: the store may be lost, then lack a base; or lack a bucket, which may go again
 )
 
 
-class Heated(NamedTuple):
+class LoadedBucket(NamedTuple):
     """The rows of the cold buckets that a call loaded, by bucket."""
 
     rows: dict[int, list[Row]]
@@ -87,10 +87,10 @@ class CounterService:
 
     def get_many(self, ids: Collection[int]) -> dict[int, Values]:
         """The counts of up to 1,000 ids, all of them; zeros for those that were never counted."""
-        return get_together({self: ids})[0]
+        return get_in_batch({self: ids})[0]
 
     def ask(
-        self, trip: Together, ids: Collection[int], *, stage: str = ""
+        self, trip: Batch, ids: Collection[int], *, stage: str = ""
     ) -> Later[dict[int, Values]]:
         """The same as a part of a trip."""
         if not ids:
@@ -121,8 +121,8 @@ class CounterService:
         index = self.store.schema.index(field)
         if index not in self.store.schema.counted:
             raise ValueError(f"{field} is PostgreSQL's to count")
-        if any(abs(delta) > MOST_IN_RECORD for delta in deltas.values()):
-            raise ValueError(f"at most {MOST_IN_RECORD} at once")
+        if any(abs(delta) > MAX_IN_RECORD for delta in deltas.values()):
+            raise ValueError(f"at most {MAX_IN_RECORD} at once")
         counted: dict[int, int] = {}
         try:
             self._count(index, deltas, counted)
@@ -136,7 +136,7 @@ class CounterService:
     def _count(self, field: int, deltas: Mapping[int, int], counted: dict[int, int]) -> None:
         """Count until Redis lacks nothing: the base of an id while it rebuilds, the bucket of a cold one."""
         left, bases = dict(deltas), dict[int, Row]()
-        for _try in range(MOST_TRIES):
+        for _try in range(MAX_TRIES):
             if not left:
                 return
             said = self.store.add(field, left, bases)
@@ -148,7 +148,9 @@ class CounterService:
                     counted[id_] = self._settled(id_, answer)
                     del left[id_]
             bases = self._bases([id_ for id_ in left if said.get(id_) == "base"])
-            self.heat({self.store.places.place(id_)[0] for id_ in left if said.get(id_) == "cold"})
+            self.load_bucket(
+                {self.store.places.place(id_)[0] for id_ in left if said.get(id_) == "cold"}
+            )
 
     def _settled(self, id_: int, answer: int | str) -> int:
         if isinstance(answer, int):
@@ -160,16 +162,16 @@ class CounterService:
         zeros = {id_: Row(id_, self.store.schema.zeros, 0) for id_ in ids}
         return zeros | self.source.rows(ids) if ids else zeros
 
-    def heat(self, buckets: Collection[int]) -> Heated:
+    def load_bucket(self, buckets: Collection[int]) -> LoadedBucket:
         """Load cold buckets in one query, those that nobody else is loading; what is in them."""
-        mine = begin_heat(self.store, buckets) if buckets else []
-        heated = Heated({turn.bucket: [] for turn in mine})
+        mine = begin_load(self.store, buckets) if buckets else []
+        heated = LoadedBucket({turn.bucket: [] for turn in mine})
         if mine:
             spans = [self.store.places.span(turn.bucket) for turn in mine]
             for row in self.source.rows_in(spans):
                 heated.rows[self.store.places.place(row.id)[0]].append(row)
         for turn in mine:
-            end_heat(self.store, turn, heated.rows[turn.bucket])
+            end_load(self.store, turn, heated.rows[turn.bucket])
         return heated
 
     def settle(self, ids: Collection[int], found: Mapping[int, Found] | None) -> dict[int, Values]:
@@ -180,13 +182,13 @@ class CounterService:
             return cast("dict[int, Values]", dict(found))
         values = {id_: value for id_, value in found.items() if not isinstance(value, Cold)}
         if len(values) < len(found):
-            values |= self._thawed([id_ for id_ in found if id_ not in values])
+            values |= self._after_load([id_ for id_ in found if id_ not in values])
         return values
 
-    def _thawed(self, cold: Collection[int]) -> dict[int, Values]:
+    def _after_load(self, cold: Collection[int]) -> dict[int, Values]:
         places = {id_: self.store.places.place(id_)[0] for id_ in cold}
         try:
-            heated = self.heat(sorted(set(places.values()), reverse=True)[:MOST_HEATED])
+            heated = self.load_bucket(sorted(set(places.values()), reverse=True)[:MAX_LOADED])
         except RedisError:
             return self._from_source(cold)
         rows = {row.id: row.values for bucket in heated.rows.values() for row in bucket}
@@ -199,11 +201,11 @@ class CounterService:
         return {id_: rows[id_].values if id_ in rows else zeros for id_ in ids}
 
 
-def get_together(wanted: Mapping[CounterService, Collection[int]]) -> list[dict[int, Values]]:
+def get_in_batch(wanted: Mapping[CounterService, Collection[int]]) -> list[dict[int, Values]]:
     """The counts of several services in one round trip: a page's posts and its people."""
     asked = {service.store: ids for service, ids in wanted.items() if ids}
     try:
-        found = dict(zip(asked, read_together(asked), strict=True)) if asked else {}
+        found = dict(zip(asked, merge_windows(asked), strict=True)) if asked else {}
     except RedisError:
         found = {}
     else:

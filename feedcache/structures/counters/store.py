@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Final, NamedTuple, cast
 
-from feedcache.connections import Request, counters, run_script, run_together
+from feedcache.connections import Request, counters, run_batch, run_script
 from feedcache.structures.counters import scripts
 from feedcache.structures.counters.layout import Place, Places
 from feedcache.structures.counters.schema import Row, Schema, revision_of
@@ -35,7 +35,7 @@ COLD: Final = Cold()
 Found = Values | Cold
 
 
-class Turn(NamedTuple):
+class BucketLease(NamedTuple):
     """A turn at building: what has been built up to the id `cursor`, from the bucket `floor` on."""
 
     token: str
@@ -121,7 +121,7 @@ class CounterStore:
         return self.schema.unpack(cast("bytes", raw[0]), aux)
 
     def put(
-        self, rows: Iterable[Row], *, turn: Turn | None = None, cursor: int | None = None
+        self, rows: Iterable[Row], *, turn: BucketLease | None = None, cursor: int | None = None
     ) -> bool:
         """Put rows as PostgreSQL had them; older revisions lose. With a turn: False when the turn was lost."""
         rows = list(rows)
@@ -132,7 +132,7 @@ class CounterStore:
                 return False
         return True
 
-    def _put(self, rows: Sequence[Row], turn: Turn | None, cursor: int | None) -> bool:
+    def _put(self, rows: Sequence[Row], turn: BucketLease | None, cursor: int | None) -> bool:
         indexes: dict[int, int] = {}
         records: list[Any] = []
         for row in rows:
@@ -223,14 +223,14 @@ class CounterStore:
         return "".join("1" if field.counted else "0" for field in self.schema.fields)
 
 
-def read_together(wanted: Mapping[CounterStore, Collection[int]]) -> list[dict[int, Found] | None]:
+def merge_windows(wanted: Mapping[CounterStore, Collection[int]]) -> list[dict[int, Found] | None]:
     """The values of ids of several stores in one round trip."""
     asked = [store.request(ids) for store, ids in wanted.items()]
     requests = [request for request, _order in asked]
     if len(requests) == 1:  # a pipeline of one costs more than the script alone
         said = [run_script(counters(), requests[0])]
     else:
-        said = run_together(counters(), requests)
+        said = run_batch(counters(), requests)
     return [
         store.answer(answer, order)
         for store, answer, (_request, order) in zip(wanted, said, asked, strict=True)

@@ -136,7 +136,7 @@ def test_a_read_is_one_request_per_node(pools, relays):
 
 def test_a_hung_node_costs_one_time_out_then_it_is_skipped(pools, cache, quick, monkeypatch):
     monkeypatch.setattr(breaker, "FIRST_PAUSE_SECONDS", 30)
-    monkeypatch.setattr(breaker, "LONGEST_PAUSE_SECONDS", 30)
+    monkeypatch.setattr(breaker, "MAX_PAUSE_SECONDS", 30)
     cache.set_many(dict.fromkeys(KEYS, b"v"), ttl_seconds=TTL)
     waits, fail = [], MemcachedNode.fail
 

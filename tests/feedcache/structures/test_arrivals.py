@@ -5,13 +5,13 @@ import time
 from feedcache.connections import timelines
 from feedcache.ids import MAX_ID
 from feedcache.structures.arrivals import late_arrivals
-from feedcache.structures.home_window import Windows, bury
-from feedcache.structures.home_window_scripts import LATE_MOST
+from feedcache.structures.home_window import HomeWindows, mark_deleted
+from feedcache.structures.home_window_scripts import MAX_LATE
 from tests.faults import dead_redis
 
 READER, OTHER = 7, 8
-KIND = Windows("test", length=200, ttl_seconds=1000)
-OTHER_KIND = Windows("other", length=200, ttl_seconds=1000)
+KIND = HomeWindows("test", length=200, ttl_seconds=1000)
+OTHER_KIND = HomeWindows("other", length=200, ttl_seconds=1000)
 
 
 def online(windows=KIND, reader=READER, ids=(50,)):
@@ -64,9 +64,9 @@ def test_many_at_once_come_one_after_the_other():
 
 def test_the_oldest_notes_go_when_there_are_too_many():
     online(ids=[5000])
-    for post_id in range(100, 100 + LATE_MOST + 20):
+    for post_id in range(100, 100 + MAX_LATE + 20):
         KIND.push([READER], [post_id])
-    assert len(late()) == LATE_MOST
+    assert len(late()) == MAX_LATE
     assert min(late()) == 120
     assert timelines().ttl(KIND.late_key(READER)) > 0
 
@@ -85,7 +85,7 @@ def test_who_is_not_online_has_no_notes():
 
 def test_what_was_deleted_meanwhile_is_not_noted():
     online()
-    bury(45)
+    mark_deleted(45)
     KIND.push([READER], [45])
     assert late() == []
 

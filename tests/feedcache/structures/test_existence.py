@@ -58,7 +58,7 @@ def builder_of(marks=ROWS) -> str:
     return builder
 
 
-def believed(marks=ROWS):
+def is_fresh(marks=ROWS):
     """A kind whose filter is whole, as after a rebuild of empty tables."""
     generations.start(marks.name)
     return marks
@@ -85,7 +85,7 @@ def commands_of(work):
 
 
 def test_what_was_marked_is_found_and_what_was_not_is_certainly_not_there():
-    marks = believed()
+    marks = is_fresh()
     assert mark_many(marks, [(1, post(1)), (1, post(2))]) == {(1, post(1)), (1, post(2))}
     found = ask(marks, 1, [post(1), post(2), post(3)])
     assert (found.perhaps, found.unknown) == ({post(1), post(2)}, set())
@@ -93,7 +93,7 @@ def test_what_was_marked_is_found_and_what_was_not_is_certainly_not_there():
 
 
 def test_only_what_is_new_is_said_to_be_new():
-    marks = believed(LOSSY)
+    marks = is_fresh(LOSSY)
     assert mark_many(marks, [(1, post(1))]) == {(1, post(1))}
     assert mark_many(marks, [(1, post(1)), (1, post(2))]) == {(1, post(2))}
 
@@ -119,7 +119,7 @@ def test_kinds_do_not_mix():
     cuts=st.lists(st.integers(0, 60), max_size=4),
 )
 def test_nothing_that_was_marked_is_ever_denied(pairs, cuts):
-    marks = believed()
+    marks = is_fresh()
     wanted = [(user, post(number, age=age)) for user, age, number in pairs]
     for start, end in zip([0, *sorted(cuts)], [*sorted(cuts), len(wanted)], strict=True):
         mark_many(marks, wanted[start:end])
@@ -132,7 +132,7 @@ def test_nothing_that_was_marked_is_ever_denied(pairs, cuts):
 
 def test_no_false_negative_while_a_segment_grows_through_its_layers():
     """A tiny segment: it is marked by many threads far beyond its capacity."""
-    marks = believed(Marks("rows", CENTURY, has_rows=True, sizing=Sizing(1.2, segment_records=1)))
+    marks = is_fresh(Marks("rows", CENTURY, has_rows=True, sizing=Sizing(1.2, segment_records=1)))
     second = FIXED
 
     def pairs_of(index):
@@ -156,11 +156,11 @@ def test_no_false_negative_while_a_segment_grows_through_its_layers():
 
 
 @pytest.mark.parametrize(("size", "hashes", "k", "most"), MODES)
-def test_the_promised_rate_holds_at_the_design_load(size, hashes, k, most):
+def test_the_promised_rate_holds_at_the_design_load(size, hashes, k, maximum):
     """Fixed pairs: the measured rates are the same in every run."""
     sizing = Sizing(size, hashes, segment_records=100_000)
     assert sizing.first_hashes == k
-    marks = believed(Marks("rate", CENTURY, has_rows=True, sizing=sizing))
+    marks = is_fresh(Marks("rate", CENTURY, has_rows=True, sizing=sizing))
     first = compose(FIXED, 1, 0)
     ids = [first + (number << 4) for number in range(sizing.capacity)]
     for at in range(0, len(ids), 500):
@@ -169,7 +169,7 @@ def test_the_promised_rate_holds_at_the_design_load(size, hashes, k, most):
     wrong = sum(
         len(ask(marks, 3, probes[at : at + 5000]).perhaps) for at in range(0, 150_000, 5000)
     )
-    assert wrong / len(probes) <= most
+    assert wrong / len(probes) <= maximum
     assert wrong / len(probes) >= sizing.rate * 0.85  # and is not better than arithmetic allows
     (segment,) = fills(marks, live(marks))
     assert segment.records == pytest.approx(len(ids), rel=0.02)
@@ -185,7 +185,7 @@ def test_rates_are_those_of_the_articles():
 @pytest.mark.parametrize("size", [1.2, 1.8])
 def test_a_record_costs_the_bytes_it_was_given(size):
     sizing = Sizing(size, segment_records=100_000)
-    believed(marks := Marks("bytes", 90, has_rows=True, sizing=sizing))
+    is_fresh(marks := Marks("bytes", 90, has_rows=True, sizing=sizing))
     mark_many(marks, [(1, post(1))])
     used = sum(existence().memory_usage(key) or 0 for key in chunk_keys())
     assert len(chunk_keys()) == sizing.chunks
@@ -213,7 +213,7 @@ def test_a_record_has_as_many_different_bits_as_hashes(user, post_id, hashes):
 
 
 def test_a_page_is_one_round_trip_whatever_its_size():
-    marks, other = believed(), believed(Marks("other", 90, has_rows=True, sizing=SIZING))
+    marks, other = is_fresh(), is_fresh(Marks("other", 90, has_rows=True, sizing=SIZING))
     ids = [post(n, age=n * DAY) for n in range(20)]
     mark_many(marks, [(1, one) for one in ids])
     mark_many(LOSSY, [(1, one) for one in ids])
@@ -225,7 +225,7 @@ def test_a_page_is_one_round_trip_whatever_its_size():
 
 
 def test_what_was_never_marked_costs_no_bytes():
-    believed()
+    is_fresh()
     for number in range(10):
         found = ask(ROWS, number + 1, [post(n, age=n % 80 * DAY) for n in range(1000)])
         assert (found.perhaps, found.unknown) == (set(), set())
@@ -233,7 +233,7 @@ def test_what_was_never_marked_costs_no_bytes():
 
 
 def test_a_segment_goes_whole():
-    believed()
+    is_fresh()
     mark_many(ROWS, [(1, post(1)), (1, post(2, age=40 * DAY))])
     ends = {existence().expiretime(key) for key in chunk_keys()}
     assert len(ends) == 2
@@ -243,7 +243,7 @@ def test_a_segment_goes_whole():
 
 
 def test_posts_beyond_the_horizon_are_left_to_the_rows():
-    believed()
+    is_fresh()
     old, lossy_old = post(1, age=91 * DAY), post(1, age=31 * DAY)
     assert mark_many(ROWS, [(1, old)]) == set()
     assert mark_many(LOSSY, [(1, lossy_old)]) == set()
@@ -254,7 +254,7 @@ def test_posts_beyond_the_horizon_are_left_to_the_rows():
 
 def test_clocks_that_differ_do_not_hide_a_mark_at_the_horizon(monkeypatch):
     """Whoever marks is ahead, and takes the post for one that is never asked for; whoever asks is behind."""
-    believed()
+    is_fresh()
     edge = post(1, age=90 * DAY - 60)
     monkeypatch.setattr("feedcache.structures.bloom.segments.time.time", lambda: NOW + 300)
     mark_many(ROWS, [(1, edge)])
@@ -264,7 +264,7 @@ def test_clocks_that_differ_do_not_hide_a_mark_at_the_horizon(monkeypatch):
 
 
 def test_redis_cli_reads_a_filter_with_plain_commands():
-    marks = believed()
+    marks = is_fresh()
     pair = (1, post(1))
     mark_many(marks, [pair])
     (key,) = chunk_keys()
@@ -296,7 +296,7 @@ def test_before_a_filter_is_whole_nothing_is_certain():
 
 
 def test_a_flush_makes_everything_unknown_at_once():
-    believed()
+    is_fresh()
     mark_many(ROWS, [(1, post(1))])
     assert ask(ROWS, 1, [post(1)]).perhaps
     existence().flushdb()
@@ -306,7 +306,7 @@ def test_a_flush_makes_everything_unknown_at_once():
 
 
 def test_marks_after_a_flush_do_not_make_a_lost_filter_believable():
-    believed()
+    is_fresh()
     mark_many(ROWS, [(1, post(1))])
     existence().flushdb()
     mark_many(ROWS, [(1, post(2))])
@@ -316,7 +316,7 @@ def test_marks_after_a_flush_do_not_make_a_lost_filter_believable():
 @pytest.mark.parametrize("then", ["read", "mark"])
 def test_a_chunk_that_was_evicted_is_noticed(then):
     """Also when something marks the same chunk before anybody looks."""
-    believed()
+    is_fresh()
     mark_many(ROWS, [(1, post(1))])
     existence().delete(*chunk_keys())
     if then == "mark":
@@ -336,14 +336,14 @@ def test_a_lost_chunk_of_marks_without_rows_begins_anew():
 
 @pytest.mark.parametrize("change", [{"horizon_days": 91}, {"sizing": Sizing(1.8)}])
 def test_a_filter_of_other_settings_is_not_believed(change):
-    believed()
+    is_fresh()
     mark_many(ROWS, [(1, post(1))])
     fields = {"kind": "rows", "horizon_days": 90, "has_rows": True, "sizing": SIZING, **change}
     assert ask(Marks(**fields), 1, [post(1)]).unknown == {post(1)}
 
 
 def test_a_dead_redis_is_unknown_and_a_mark_says_that_it_failed():
-    believed()
+    is_fresh()
     mark_many(ROWS, [(1, post(1))])
     with dead_redis():
         assert ask(ROWS, 1, [post(1)]).unknown == {post(1)}
@@ -359,7 +359,7 @@ def test_garbage_about_filters_is_nothing():
 
 
 def test_a_forgotten_script_is_sent_again():
-    believed()
+    is_fresh()
     mark_many(ROWS, [(1, post(1))])
     existence().script_flush()
     assert ask(ROWS, 1, [post(1)]).perhaps == {post(1)}
@@ -377,7 +377,7 @@ def test_a_restart_keeps_the_answers(tmp_path, monkeypatch, settings):
     try:
         settings.REDIS_EXISTENCE_URL = f"unix://{server.socket}?db=0"
         existence.cache_clear()
-        believed()
+        is_fresh()
         mark_many(ROWS, [(1, post(1))])
         restart(server)
         assert ask(ROWS, 1, [post(1), post(2)]).perhaps == {post(1)}
@@ -396,7 +396,7 @@ def test_a_restart_keeps_the_answers(tmp_path, monkeypatch, settings):
 
 
 def test_marks_go_to_the_filter_that_is_being_built_too():
-    believed()
+    is_fresh()
     mark_many(ROWS, [(1, post(1))])
     builder = builder_of()
     fresh, abandoned = generations.begin(ROWS.name)
@@ -444,7 +444,7 @@ def test_there_is_one_builder_and_a_dead_one_is_replaced():
 
 
 def test_what_is_dropped_by_token_is_only_that_filter():
-    believed()
+    is_fresh()
     assert generations.drop(ROWS.name, token="another") == []
     assert generations.read(ROWS.name).live is not None
     mark_many(ROWS, [(1, post(1))])
@@ -453,7 +453,7 @@ def test_what_is_dropped_by_token_is_only_that_filter():
 
 
 def test_segments_that_are_gone_are_forgotten(monkeypatch):
-    believed()
+    is_fresh()
     mark_many(ROWS, [(1, post(1, age=80 * DAY))])
     assert len(live().layers) == 1
     later = time.time() + 60 * DAY

@@ -13,7 +13,7 @@ from tests.faults import dead_redis
 from tests.feedcache.servers_of_both_kinds import busiest, own
 
 OWNER = 7
-HEADS = ListHeads("test", "fans", length=5, ttl_seconds=1000)
+CACHED_POSTS = ListHeads("test", "fans", length=5, ttl_seconds=1000)
 KEY = "test:{7}:fans"
 
 
@@ -22,13 +22,13 @@ def entries(*places):
     return [Entry(place, place + 100) for place in places]
 
 
-def load(truth, *, revision=5, heads=HEADS):
+def load(truth, *, revision=5, heads=CACHED_POSTS):
     """As the database would answer: one entry more than a head may hold."""
     newest = sorted(truth, reverse=True)[: heads.length + 1]
     heads.store(OWNER, revision, Head(newest, complete=len(newest) <= heads.length))
 
 
-def read(*, revision=5, newest=None, oldest=0, count=3, heads=HEADS):
+def read(*, revision=5, newest=None, oldest=0, count=3, heads=CACHED_POSTS):
     return heads.read(OWNER, revision, newest=newest, oldest=oldest, count=count)
 
 
@@ -61,7 +61,7 @@ def test_another_revision_nothing_and_garbage_are_a_miss(server):
     server.delete(KEY)
     server.set(KEY, "garbage")
     assert read() is None
-    assert HEADS.change(OWNER, 6) is False
+    assert CACHED_POSTS.change(OWNER, 6) is False
     load(entries(1, 2))
     assert read() == Head(entries(2, 1), complete=True)
 
@@ -75,33 +75,33 @@ def test_garbage_among_the_entries_is_a_miss_where_it_is_read(server):
 
 def test_changes_move_the_head_on(server):
     load(entries(*range(10, 20)))
-    assert HEADS.change(OWNER, 6, added=Entry(30, 130))
-    assert HEADS.change(OWNER, 7, removed_id=118)
-    assert HEADS.change(OWNER, 8)
+    assert CACHED_POSTS.change(OWNER, 6, added=Entry(30, 130))
+    assert CACHED_POSTS.change(OWNER, 7, removed_id=118)
+    assert CACHED_POSTS.change(OWNER, 8)
     assert read(revision=8, count=9) == Head(entries(30, 19, 17, 16), complete=False)
     assert server.ttl(KEY) > 900
 
 
 def test_changes_in_the_wrong_order_are_a_miss(server):
     load(entries(1, 2))
-    assert not HEADS.change(OWNER, 7, added=Entry(4, 104))
-    assert HEADS.change(OWNER, 6, added=Entry(3, 103))
+    assert not CACHED_POSTS.change(OWNER, 7, added=Entry(4, 104))
+    assert CACHED_POSTS.change(OWNER, 6, added=Entry(3, 103))
     assert read(revision=7) is None
     assert read(revision=6) == Head(entries(3, 2, 1), complete=True)
 
 
 def test_a_head_that_was_emptied_keeps_its_time_to_live(server):
     load(entries(1))
-    HEADS.change(OWNER, 6, removed_id=101)
+    CACHED_POSTS.change(OWNER, 6, removed_id=101)
     assert read(revision=6) == Head([], complete=True)
     assert 0 < server.ttl(KEY) <= 1000
 
 
 def test_a_list_that_outgrows_its_head_does_not_end_in_it_any_more(server):
     load(entries(1, 2, 3, 4))
-    HEADS.change(OWNER, 6, added=Entry(5, 105))
+    CACHED_POSTS.change(OWNER, 6, added=Entry(5, 105))
     assert read(revision=6, count=9) == Head(entries(5, 4, 3, 2, 1), complete=False)
-    HEADS.change(OWNER, 7, added=Entry(6, 106))
+    CACHED_POSTS.change(OWNER, 7, added=Entry(6, 106))
     assert read(revision=7, count=9) == Head(entries(6, 5, 4, 3, 2), complete=False)
 
 
@@ -127,13 +127,13 @@ def test_in_any_order_of_changes_and_loads_a_head_is_right_or_a_miss(start, step
         if kind == "load":
             load(states[revision], revision=revision)
         else:
-            HEADS.change(OWNER, revision, **changes[revision])
+            CACHED_POSTS.change(OWNER, revision, **changes[revision])
         for asked, state in enumerate(states):
             found = read(revision=asked, count=20)
             if found is not None:
                 assert found.entries == state[: len(found.entries)]
                 assert found.complete is False or found.entries == state
-                assert len(found.entries) <= HEADS.length
+                assert len(found.entries) <= CACHED_POSTS.length
 
 
 def test_a_page_moves_its_entries_and_a_change_its_own_not_the_list(server):
@@ -171,6 +171,6 @@ def test_a_full_head_is_stored_in_short_commands(server):
 
 def test_a_server_that_does_not_answer_is_the_callers_affair():
     with dead_redis():
-        for ask in (read, lambda: load(entries(1)), lambda: HEADS.change(OWNER, 6)):
+        for ask in (read, lambda: load(entries(1)), lambda: CACHED_POSTS.change(OWNER, 6)):
             with pytest.raises(RedisError):
                 ask()

@@ -25,8 +25,8 @@ NOBODY: dict[str, list[int]] = {"friends": [], "foes": []}
 MANY = 20_000
 
 
-def uids(number, *, most=2**28 - 1, seed=1):
-    return random.Random(seed).sample(range(1, most), number)
+def uids(number, *, maximum=2**28 - 1, seed=1):
+    return random.Random(seed).sample(range(1, maximum), number)
 
 
 def friends(ids, *, revision=5, sets=SETS):
@@ -42,7 +42,7 @@ def whole(server, key):
 # --- the payload ---------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("number", [0, 1, 2, 511, 512, 513, 16_383, MANY, longset.MOST])
+@pytest.mark.parametrize("number", [0, 1, 2, 511, 512, 513, 16_383, MANY, longset.MAX_MEMBERS])
 def test_a_restored_set_holds_exactly_its_ids_as_an_intset(server, number):
     ids = uids(number)
     friends(ids)
@@ -302,7 +302,7 @@ def test_who_does_not_come_any_more_takes_no_memory(server):
 
 # --- too many ---------------------------------------------------------------------------------------
 
-FEW = LongSets("test", ("friends", "foes"), ttl_seconds=1000, most=10)
+FEW = LongSets("test", ("friends", "foes"), ttl_seconds=1000, maximum=10)
 
 
 def test_a_set_that_is_too_large_says_so_and_nothing_else(server):
@@ -331,10 +331,10 @@ def test_of_a_set_that_is_too_large_more_is_known_and_less_is_a_miss(server):
 
 
 def test_the_largest_set_still_takes_changes_as_an_intset(server):
-    friends(range(1, longset.MOST + 1))
+    friends(range(1, longset.MAX_MEMBERS + 1))
     SETS.change(OWNER, 6, [Change("friends", 5, added=False)])
     SETS.change(OWNER, 7, [Change("friends", 10**6, added=True)])
-    assert server.scard(FRIENDS) == longset.MOST + 1
+    assert server.scard(FRIENDS) == longset.MAX_MEMBERS + 1
     assert server.object("encoding", FRIENDS) == b"intset"
 
 
@@ -423,7 +423,7 @@ def test_nothing_is_said_about_sets_that_are_missing_stale_too_large_or_garbage(
     server.delete(OTHERS.key(2, "fans"))
     server.set(OTHERS.key(2, "fans"), "garbage")
     assert in_common(theirs=(3, 3, 3, 4, 0)) == [[2, 3], None, None, None, None]
-    LongSets("others", ("fans",), ttl_seconds=9, most=2).store(0, 3, {"fans": [2, 3, 4]})
+    LongSets("others", ("fans",), ttl_seconds=9, maximum=2).store(0, 3, {"fans": [2, 3, 4]})
     assert in_common() == [None]
     assert in_common(mine=4) is None
     server.set(FRIENDS, "garbage")
@@ -476,7 +476,7 @@ def pinged(server):
 
 def come_and_go(seed):
     """Everything that is done with large sets."""
-    for number in (MANY, longset.MOST):
+    for number in (MANY, longset.MAX_MEMBERS):
         ids = uids(number, seed=seed)
         friends(ids, revision=1)
         SETS.contained(OWNER, 1, ids[:200])

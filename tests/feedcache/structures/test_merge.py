@@ -5,18 +5,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from feedcache.connections import timelines
-from feedcache.structures.home_window import WindowRange, Windows
+from feedcache.structures.home_window import HomeWindows, WindowRange
 from feedcache.structures.merge import (
     Merged,
+    merge_windows,
+    merge_windows_up,
     merged_down,
     merged_up,
-    read_together,
-    read_up_together,
 )
 from tests.faults import dead_redis
 
 READER, BESIDE = 7, "beside"
-WIDE, NARROW = (Windows(name, length=size, ttl_seconds=100) for name, size in (("w", 6), ("n", 3)))
+WIDE, NARROW = (
+    HomeWindows(name, length=size, ttl_seconds=100) for name, size in (("w", 6), ("n", 3))
+)
 BOTH = (WIDE, NARROW)
 
 post_ids = st.sets(st.integers(1, 30), max_size=14)
@@ -47,7 +49,7 @@ def test_both_directions_are_exact_with_the_truth_below_the_end(
         put(windows, ids)
     inside = [one for one in truth if one > oldest and (newest is None or one < newest)]
 
-    parts = read_together(
+    parts = merge_windows(
         BOTH, READER, newest=newest, oldest=oldest, count=count, beside=BESIDE
     ).parts
     there = [part for part in parts if part is not None]
@@ -57,7 +59,7 @@ def test_both_directions_are_exact_with_the_truth_below_the_end(
         found = known.ids + below[: count - len(known.ids)]
         assert found == sorted(inside, reverse=True)[:count]
 
-    parts = read_up_together(
+    parts = merge_windows_up(
         BOTH, READER, oldest=oldest, newest=newest, count=count, beside=BESIDE
     ).parts
     there = [part for part in parts if part is not None]
@@ -94,7 +96,7 @@ def test_one_read_slides_the_lives_of_both():
     for windows in BOTH:
         put(windows, {1, 2})
         timelines().expire(f"{windows.prefix}:{{{READER}}}", 5)
-    read_together(BOTH, READER, newest=None, oldest=0, count=3, beside=BESIDE)
+    merge_windows(BOTH, READER, newest=None, oldest=0, count=3, beside=BESIDE)
     assert all(timelines().ttl(f"{windows.prefix}:{{{READER}}}") > 50 for windows in BOTH)
 
 
@@ -103,15 +105,15 @@ def test_a_missing_window_is_told_from_an_empty_one(missing):
     for windows in BOTH:
         put(windows, set())
     missing.drop(READER)
-    parts = read_together(BOTH, READER, newest=None, oldest=0, count=3, beside=BESIDE).parts
-    up = read_up_together(BOTH, READER, oldest=0, newest=None, count=3, beside=BESIDE).parts
+    parts = merge_windows(BOTH, READER, newest=None, oldest=0, count=3, beside=BESIDE).parts
+    up = merge_windows_up(BOTH, READER, oldest=0, newest=None, count=3, beside=BESIDE).parts
     assert [part is None for part in parts] == [windows is missing for windows in BOTH]
     assert [part is None for part in up] == [windows is missing for windows in BOTH]
 
 
 def test_without_redis_both_are_missing():
     with dead_redis():
-        found = read_together(BOTH, READER, newest=None, oldest=0, count=3, beside=BESIDE)
+        found = merge_windows(BOTH, READER, newest=None, oldest=0, count=3, beside=BESIDE)
         assert (found.parts, found.answered) == ([None, None], False)
-        found = read_up_together(BOTH, READER, oldest=0, newest=None, count=3, beside=BESIDE)
+        found = merge_windows_up(BOTH, READER, oldest=0, newest=None, count=3, beside=BESIDE)
         assert (found.parts, found.answered) == ([None, None], False)

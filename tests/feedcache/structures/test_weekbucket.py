@@ -336,7 +336,7 @@ def calls(command):
     ids=["values", "bytes"],
 )
 def test_a_week_that_is_too_large_is_not_kept_when_built(values):
-    small = replace(WEEKS, most_values=10, most_bytes=1000)
+    small = replace(WEEKS, max_values=10, max_bytes=1000)
     assert not build(values, buckets=small)
     assert read(buckets=small) == Bucket(is_kept=False)
     assert 0 < timelines().ttl(KEY) <= TOO_LARGE_TTL_SECONDS
@@ -344,10 +344,10 @@ def test_a_week_that_is_too_large_is_not_kept_when_built(values):
 
 
 @pytest.mark.parametrize(
-    ("most_values", "most_bytes", "value"), [(1, 1000, b"b"), (9, 10, b"x" * 10)]
+    ("max_values", "max_bytes", "value"), [(1, 1000, b"b"), (9, 10, b"x" * 10)]
 )
-def test_a_week_that_becomes_too_large_is_dropped(most_values, most_bytes, value):
-    small = replace(WEEKS, most_values=most_values, most_bytes=most_bytes)
+def test_a_week_that_becomes_too_large_is_dropped(max_values, max_bytes, value):
+    small = replace(WEEKS, max_values=max_values, max_bytes=max_bytes)
     assert build({A: b"a"}, buckets=small)
     change(B, value, buckets=small)
     assert read(buckets=small) == Bucket(is_kept=False)
@@ -357,7 +357,7 @@ def test_a_week_that_becomes_too_large_is_dropped(most_values, most_bytes, value
 
 
 def test_exactly_the_limit_is_kept():
-    small = replace(WEEKS, most_values=2, most_bytes=4)
+    small = replace(WEEKS, max_values=2, max_bytes=4)
     build({A: b"aa"}, buckets=small)
     change(B, b"bb", buckets=small)
     assert read(buckets=small) == Bucket(2, {A: b"aa", B: b"bb"})

@@ -15,11 +15,11 @@ from hypothesis.stateful import (
 from feedcache.connections import RedisError, timelines
 from feedcache.redis_servers import clients
 from feedcache.structures import home_window
-from feedcache.structures.home_window import BUILDING_TTL_SECONDS, Windows, bury
+from feedcache.structures.home_window import BUILDING_TTL_SECONDS, HomeWindows, mark_deleted
 from tests.faults import dead_redis
 
 READER = 7
-WINDOWS = Windows("test", length=5, ttl_seconds=1000)
+WINDOWS = HomeWindows("test", length=5, ttl_seconds=1000)
 LIVE, BUILDING, LOCK = "test:{7}", "test:{7}:building", "test:{7}:lock"
 
 post_ids = st.integers(1, 60)
@@ -101,7 +101,7 @@ class Histories(RuleBasedStateMachine):
         post_id = data.draw(st.sampled_from(sorted(self.truth)))
         self.truth.remove(post_id)
         self.buried.add(post_id)
-        bury(post_id)
+        mark_deleted(post_id)
 
     @precondition(lambda self: self.truth)
     @rule(data=st.data())
@@ -320,7 +320,7 @@ def test_a_push_makes_no_window():
 
 def test_a_push_loses_to_a_tombstone():
     build([1], complete=True)
-    bury(5)
+    mark_deleted(5)
     WINDOWS.push([READER], [5])
     assert WINDOWS.ids(READER) == [1]
 
@@ -328,7 +328,7 @@ def test_a_push_loses_to_a_tombstone():
 def test_a_tombstone_stops_only_its_own_post():
     """A deleted post among the posts of a new followee must not cost the reader the others."""
     build([1], complete=True)
-    bury(9)
+    mark_deleted(9)
     WINDOWS.push([READER], [9, 8, 7])
     assert WINDOWS.ids(READER) == [8, 7, 1]
 

@@ -15,7 +15,7 @@ PATH = "/public"
 
 @pytest.fixture
 def small(settings):
-    settings.WEB_SEATS, settings.WEB_QUEUE, settings.WEB_QUEUE_SECONDS = 2, 2, 5
+    settings.WEB_CONCURRENCY, settings.WEB_QUEUE, settings.WEB_QUEUE_SECONDS = 2, 2, 5
 
 
 class Slow:
@@ -23,12 +23,12 @@ class Slow:
 
     def __init__(self, seconds):
         self.seconds, self.lock = seconds, threading.Lock()
-        self.inside = self.most = self.served = 0
+        self.inside = self.maximum = self.served = 0
 
     def __call__(self, _request):
         with self.lock:
             self.inside += 1
-            self.most = max(self.most, self.inside)
+            self.maximum = max(self.maximum, self.inside)
         time.sleep(self.seconds)
         with self.lock:
             self.inside -= 1
@@ -43,7 +43,7 @@ def test_beyond_the_seats_and_the_queue_everybody_is_refused(small):
     codes = [answer.status_code for answer in answers]
     assert codes.count(200) == 4, "two in their seats and two in the queue"
     assert codes.count(503) == 16
-    assert view.most == 2
+    assert view.maximum == 2
     refused = next(answer for answer in answers if answer.status_code == 503)
     assert refused.headers["Retry-After"] == "1"
     assert b"Too many people" in refused.content
@@ -63,7 +63,7 @@ def test_ten_times_too_many_take_nothing_from_what_is_served(small):
     timer.start()
     together(20, insist)
     timer.join()
-    assert view.most == 2
+    assert view.maximum == 2
     assert 0 < codes.count(200) == view.served
     assert codes.count(503) > codes.count(200)
     assert set(codes) == {200, 503}
@@ -71,14 +71,14 @@ def test_ten_times_too_many_take_nothing_from_what_is_served(small):
 
 
 def test_who_waits_too_long_is_refused(settings):
-    settings.WEB_SEATS, settings.WEB_QUEUE, settings.WEB_QUEUE_SECONDS = 1, 10, 0.05
+    settings.WEB_CONCURRENCY, settings.WEB_QUEUE, settings.WEB_QUEUE_SECONDS = 1, 10, 0.05
     site = LoadSheddingMiddleware(Slow(0.5))
     codes = [one.status_code for one in together(3, lambda _n: site(RequestFactory().get(PATH)))]
     assert sorted(codes) == [200, 503, 503]
 
 
 def test_programs_get_problem_json_and_health_is_never_refused(settings):
-    settings.WEB_SEATS, settings.WEB_QUEUE = 1, 1
+    settings.WEB_CONCURRENCY, settings.WEB_QUEUE = 1, 1
     site = LoadSheddingMiddleware(Slow(0))
     site._seats.acquire()
     site._queue.acquire()
@@ -90,7 +90,7 @@ def test_programs_get_problem_json_and_health_is_never_refused(settings):
 
 
 def test_a_view_that_fails_gives_its_seat_back(settings):
-    settings.WEB_SEATS = 1
+    settings.WEB_CONCURRENCY = 1
 
     def broken(_request):
         raise RuntimeError("boom")
@@ -102,7 +102,7 @@ def test_a_view_that_fails_gives_its_seat_back(settings):
 
 
 def test_who_waits_for_a_slow_server_holds_up_nobody(settings):
-    settings.WEB_SEATS = 4
+    settings.WEB_CONCURRENCY = 4
     all_in = threading.Barrier(4)
 
     def view(_request):

@@ -16,7 +16,7 @@ from apps.timeline.home import home_timeline
 from apps.timeline.models import FanoutChunk, FanoutJob
 from apps.timeline.sources.rebuild import rebuild_home
 from feedcache.connections import timelines
-from feedcache.structures.home_window import bury
+from feedcache.structures.home_window import mark_deleted
 from tests.factories import deliver, make_user, publish
 from tests.faults import dead_redis
 from tests.threads import together
@@ -90,7 +90,7 @@ def test_a_chunk_whose_doorbell_was_lost_is_swept(alice, readers):
 def test_a_chunk_that_fails_is_tried_again_and_the_others_go_out(alice, readers, monkeypatch):
     post = publish(alice)
     start_job(post.pk)
-    dispatch.run_cuts(limit=1)
+    dispatch.run_splits(limit=1)
     broken, deliver_chunk = FanoutChunk.objects.order_by("pk")[1].pk, dispatch._deliver
 
     def moody(chunk):
@@ -128,7 +128,7 @@ def test_a_deleted_post_is_owed_to_nobody(alice, readers):
     for post in (early, late):
         start_job(post.pk)
     delete_post(early.pk, by=alice)
-    bury(late.pk)  # its delete is noticed by the script only
+    mark_deleted(late.pk)  # its delete is noticed by the script only
     while dispatch.run_due(limit=9):
         pass
     assert {tuple(row) for post in (early, late) for row in receipts(post)} == {("done", 0, 0, 0)}
@@ -190,7 +190,7 @@ def test_a_new_followees_deleted_post_does_not_keep_the_others_out(alice, carol)
     kept, gone = publish(alice, "kept"), publish(alice, "gone")
     home_timeline(carol, Cursor())
     follow_user(carol, alice)
-    bury(gone.pk)  # deleted between the look and the push
+    mark_deleted(gone.pk)  # deleted between the look and the push
     follow_changed(carol.pk, alice.pk)
     assert HOME.ids(carol.pk) == [kept.pk]
 

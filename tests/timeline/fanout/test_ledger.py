@@ -30,12 +30,14 @@ def crowd(author, number):
     return fans
 
 
-def standing(post):
-    return ledger.standing(ledger.with_receipts(FanoutJob.objects.filter(pk=post.pk)).get())
+def progress(post):
+    return ledger.delivery_progress(
+        ledger.with_receipts(FanoutJob.objects.filter(pk=post.pk)).get()
+    )
 
 
 def adds_up(post):
-    now = standing(post)
+    now = progress(post)
     return now.expected == now.delivered + now.dormant + now.pending
 
 
@@ -50,16 +52,16 @@ def long_list(alice, settings, monkeypatch):
 def test_every_follower_is_accounted_for_at_every_step(alice, long_list):
     post = publish(alice)
     dispatch.start_job(post.pk)
-    assert (standing(post).expected, standing(post).pending) == (23, 23)
+    assert (progress(post).expected, progress(post).pending) == (23, 23)
     job = FanoutJob.objects.get(pk=post.pk)
     for batch in ledger.batches(job, alice.pk):
         assert adds_up(post)
         dispatch.run_due(limit=1, only=batch.chunk_ids)
         assert adds_up(post)
-        assert standing(post).expected == 23
+        assert progress(post).expected == 23
     while dispatch.run_due(limit=1):
         assert adds_up(post)
-    done = standing(post)
+    done = progress(post)
     assert (done.expected, done.delivered, done.dormant, done.pending) == (23, 1, 22, 0)
 
 
@@ -70,7 +72,7 @@ def test_the_first_chunks_are_rung_while_the_last_are_not_cut(alice, long_list, 
     monkeypatch.setattr(
         dispatch, "ring", lambda *_args, **_queue: known_at_ring.append(FanoutChunk.objects.count())
     )
-    dispatch.run_cuts(limit=1)
+    dispatch.run_splits(limit=1)
     assert known_at_ring == [3] * 3 + [6] * 3 + [9] * 3 + [12] * 3
 
 
@@ -80,8 +82,8 @@ def test_large_deliveries_wait_in_a_queue_of_their_own(alice, long_list, monkeyp
         dispatch, "ring", lambda name, *_args, queue=None: rung.append((name, queue))
     )
     dispatch.start_job(publish(alice).pk)
-    dispatch.run_cuts(limit=1)
-    assert rung[0] == ("apps.timeline.tasks.cut_job", None)  # by its route
+    dispatch.run_splits(limit=1)
+    assert rung[0] == ("apps.timeline.tasks.split_job", None)  # by its route
     assert set(rung[1:]) == {("apps.timeline.tasks.deliver_chunk", "fanout_bulk")}
 
 
@@ -106,17 +108,17 @@ def test_a_dispatcher_that_dies_midway_is_gone_on_with_where_it_was(alice, long_
     with monkeypatch.context() as patch:
         patch.setattr(ledger, "cut", die_after(2))
         with pytest.raises(Killed):
-            dispatch.run_cuts(limit=1)
+            dispatch.run_splits(limit=1)
     before = list(FanoutChunk.objects.order_by("pk").values_list("pk", "first_edge"))
     assert len(before) == 6
-    assert dispatch.run_cuts(limit=1) == 0  # its lease still runs
+    assert dispatch.run_splits(limit=1) == 0  # its lease still runs
     FanoutJob.objects.update(due_at=timezone.now())
-    assert dispatch.run_cuts(limit=1) == 1
+    assert dispatch.run_splits(limit=1) == 1
     after = list(FanoutChunk.objects.order_by("pk").values_list("pk", "first_edge"))
     assert after[:6] == before
     assert len(after) == 12
     deliver()
-    assert (standing(post).delivered, standing(post).dormant) == (1, 22)
+    assert (progress(post).delivered, progress(post).dormant) == (1, 22)
 
 
 def test_every_batch_renews_the_lease_and_forgives_the_tries(alice, long_list):
@@ -156,23 +158,23 @@ def test_a_dispatcher_that_always_dies_is_a_dead_letter_and_can_be_tried_again(a
     post = publish(alice)
     dispatch.start_job(post.pk)
     FanoutJob.objects.update(attempts=MAX_ATTEMPTS, due_at=timezone.now())
-    assert dispatch.run_cuts(limit=1) == 0
+    assert dispatch.run_splits(limit=1) == 0
     assert FanoutJob.objects.get(pk=post.pk).state == State.DEAD
-    assert standing(post).pending == 23
+    assert progress(post).pending == 23
     assert dispatch.retry_dead([post.pk]) == 1
     deliver()
-    assert (standing(post).delivered, standing(post).pending) == (1, 0)
+    assert (progress(post).delivered, progress(post).pending) == (1, 0)
 
 
 def test_chunks_that_are_given_up_owe_nobody(alice, long_list):
     post = publish(alice)
     dispatch.start_job(post.pk)
-    dispatch.run_cuts(limit=1)
+    dispatch.run_splits(limit=1)
     FanoutChunk.objects.filter(pk=FanoutChunk.objects.latest("pk").pk).update(state=State.DEAD)
     deliver()
-    assert standing(post).pending == 1
+    assert progress(post).pending == 1
     assert dispatch.discard_dead([post.pk]) == 1
-    done = standing(post)
+    done = progress(post)
     assert (done.expected, done.pending) == (22, 0)
 
 

@@ -16,7 +16,7 @@ BEGIN = 1_790_000_000
 
 
 def test_a_graph_is_loaded_into_both_tables_with_its_counts():
-    made = make_graph(people=60, followed=12, most=30)
+    made = make_graph(people=60, followed=12, maximum=30)
     ids = load_graph(made)
     edges = set(Followee.objects.values_list("owner_id", "followee_id"))
     assert len(edges) == len(made.followers)

@@ -64,8 +64,8 @@ def test_tables_and_json_say_the_same(root):
     ("value", "most", "verdict"),
     [(12, 12, "ok: at most 12"), (13, 12, "too much: at most 12"), (13, None, "")],
 )
-def test_a_bar_says_whether_it_is_met(value, most, verdict):
-    assert Bar("modules", value, most).verdict == verdict
+def test_a_bar_says_whether_it_is_met(value, maximum, verdict):
+    assert Bar("modules", value, maximum).verdict == verdict
 
 
 def test_the_command_prints_json_without_servers(capsys):

@@ -11,7 +11,7 @@ from feedcache.structures.counters.buckets import sizes_of
 from feedcache.structures.counters.building import begin_build, end_build
 from feedcache.structures.counters.layout import TimeBuckets
 from feedcache.structures.counters.schema import Field, Row, Schema
-from feedcache.structures.counters.store import CounterStore, read_together
+from feedcache.structures.counters.store import CounterStore, merge_windows
 from tools.bench.measure import Spread, compare, ratio
 from tools.bench.report import Line
 
@@ -36,8 +36,8 @@ def run(_directory: Path) -> list[Line]:
     size = sum(one.memory for one in sizes_of(STORE, buckets)) / len(rows)
     _plant(rows)
     page = [row.id for row in random.Random(3).sample(rows[:SAMPLE], PAGE)]
-    ours = [read_together({STORE: page})[0]]
-    found = compare({"ours": lambda: read_together({STORE: page}), **_ways(page)})
+    ours = [merge_windows({STORE: page})[0]]
+    found = compare({"ours": lambda: merge_windows({STORE: page}), **_ways(page)})
     spent = found.pop("ours")
     if not ours[0] or set(ours[0]) != set(page):
         raise RuntimeError("the page was not read")

@@ -63,10 +63,12 @@ def read_graph(place: Path) -> Graph:
     return _clean(place.name, len(names), numbers.reshape(edges.shape))
 
 
-def make_graph(people: int = PEOPLE, followed: int = FOLLOWED, most: int = MOST_FOLLOWERS) -> Graph:
+def make_graph(
+    people: int = PEOPLE, followed: int = FOLLOWED, maximum: int = MOST_FOLLOWERS
+) -> Graph:
     """The account of rank r has most / r^0.86 followers, anybody of all: nearly as many edges as the real graph."""
     dice = np.random.default_rng(SEED)
-    sizes = (most / np.arange(1, followed + 1) ** STEEPNESS).astype(np.int64)
+    sizes = (maximum / np.arange(1, followed + 1) ** STEEPNESS).astype(np.int64)
     followees = np.repeat(np.arange(followed), np.maximum(sizes, 1))
     followers = dice.integers(0, people, len(followees))
     edges = np.stack([followers, followees], axis=1)

@@ -56,13 +56,16 @@ def _by_followees(ours: Visitor, naive: Visitor) -> Line:
     authors = people().authors
     random.Random(1).shuffle(authors)
     ways: dict[str, Ask] = {}
-    for most in FOLLOWEES:
-        doing(f"a page of {most:,} followees")
-        readers = make_readers(f"following{most}x", authors, most, 1)
-        ways[f"{OURS} {most}"] = home(ours, readers)
-        ways[f"{NAIVE} {most}"] = naive_home(naive, readers)
+    for maximum in FOLLOWEES:
+        doing(f"a page of {maximum:,} followees")
+        readers = make_readers(f"following{maximum}x", authors, maximum, 1)
+        ways[f"{OURS} {maximum}"] = home(ours, readers)
+        ways[f"{NAIVE} {maximum}"] = naive_home(naive, readers)
     taken = warmed(ways)
-    curves = {name: {most: taken[f"{name} {most}"] for most in FOLLOWEES} for name in (OURS, NAIVE)}
+    curves = {
+        name: {maximum: taken[f"{name} {maximum}"] for maximum in FOLLOWEES}
+        for name in (OURS, NAIVE)
+    }
     bar = f"at most {GROWTH_MOST} times the page of {FOLLOWEES[0]} followees"
     return line_of("home page, warm, as followees grow", "followees", curves, GROWTH_MOST, bar=bar)
 
@@ -123,7 +126,7 @@ def line_of(
     what: str,
     axis: str,
     curves: Mapping[str, Curve],
-    most: float = 0,
+    maximum: float = 0,
     *,
     bar: str = "",
     value: Callable[[list[float]], float] = median,
@@ -144,7 +147,7 @@ def line_of(
         Spread.of(ours[sizes[-1]]) if value is median else Spread.exact(value(ours[sizes[-1]])),
         others,
         bar,
-        times <= most if bar else None,
+        times <= maximum if bar else None,
         f"{times:.2f} times",
         axis=axis,
         growth={

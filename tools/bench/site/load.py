@@ -41,7 +41,7 @@ class Load:
     p50: float
     p95: float
     p99: float
-    most: float
+    maximum: float
 
     @property
     def errors(self) -> int:

@@ -193,15 +193,15 @@ def _megabytes(system: System) -> float:
 
 
 def _cost(api: System, constant: System, floor: System) -> Line:
-    most = COST_MOST / COST_OF_CONSTANT
+    maximum = COST_MOST / COST_OF_CONSTANT
     stages = ", ".join(f"{name} {api.stage(name):.2f}" for name in (WEB, *store_pids()))
     return Line(
         f"{api.name}, processor time a page",
         "ms",
         api.cost,
         {CONSTANT: constant.cost, BARE: floor.cost},
-        f"at most {COST_MOST:g} ms where the constant page takes {COST_OF_CONSTANT} ms: {most:.1f} times it",
-        api.cost.median <= most * constant.cost.median,
+        f"at most {COST_MOST:g} ms where the constant page takes {COST_OF_CONSTANT} ms: {maximum:.1f} times it",
+        api.cost.median <= maximum * constant.cost.median,
         f"{api.cost.median / constant.cost.median:.1f} times; {stages}",
         figures={
             "web ms": api.stage(WEB),
@@ -210,7 +210,7 @@ def _cost(api: System, constant: System, floor: System) -> Line:
     )
 
 
-def _share(ours: System, other: System, least: float) -> Line:
+def _share(ours: System, other: System, minimum: float) -> Line:
     """Requests a second as a share of another's."""
     share = ours.rate.median / other.rate.median
     return Line(
@@ -218,13 +218,13 @@ def _share(ours: System, other: System, least: float) -> Line:
         "pages/s",
         ours.rate,
         {other.name: other.rate},
-        f"at least {least:.0%}",
-        share >= least,
+        f"at least {minimum:.0%}",
+        share >= minimum,
         f"{share:.1%}",
     )
 
 
-def _times(ours: System, other: System, least: float) -> Line:
+def _times(ours: System, other: System, minimum: float) -> Line:
     """Requests a second and core as a multiple of another's."""
     times = ours.per_core.median / other.per_core.median
     return Line(
@@ -232,7 +232,7 @@ def _times(ours: System, other: System, least: float) -> Line:
         "pages/s a core",
         ours.per_core,
         {other.name: other.per_core},
-        f"at least {least:g} times",
-        times >= least,
+        f"at least {minimum:g} times",
+        times >= minimum,
         f"{times:.1f} times",
     )

@@ -22,9 +22,9 @@ def run(directory: Path) -> list[Line]:
     """Authors of every size in turn, one publication each."""
     everybody = world().people.everybody
     authors = {}
-    for most in FOLLOWERS:
-        doing(f"an author with {most:,} followers")
-        authors[most] = author_with(f"followed{most}", everybody[-most:])
+    for maximum in FOLLOWERS:
+        doing(f"an author with {maximum:,} followers")
+        authors[maximum] = author_with(f"followed{maximum}", everybody[-maximum:])
     analyse()
     own = directory / "publish"
     own.mkdir()
@@ -33,32 +33,32 @@ def run(directory: Path) -> list[Line]:
         for queues in QUEUES:
             stack.enter_context(workers(own, queues))
         ways = {
-            most: partial(visitor.ask, STATUSES, bearer(token), STATUS)
-            for most, (_author, token) in authors.items()
+            maximum: partial(visitor.ask, STATUSES, bearer(token), STATUS)
+            for maximum, (_author, token) in authors.items()
         }
         doing("publications")
-        taken: dict[int, list[float]] = {most: [] for most in FOLLOWERS}
+        taken: dict[int, list[float]] = {maximum: [] for maximum in FOLLOWERS}
         for number in range(WARM + ROUNDS):
-            for most, way in ways.items():
+            for maximum, way in ways.items():
                 milliseconds = way()
                 if number >= WARM:
-                    taken[most].append(milliseconds)
-    p95 = {most: percentile(values, 95) for most, values in taken.items()}
-    medians = {most: Spread.of(values).median for most, values in taken.items()}
+                    taken[maximum].append(milliseconds)
+    p95 = {maximum: percentile(values, 95) for maximum, values in taken.items()}
+    medians = {maximum: Spread.of(values).median for maximum, values in taken.items()}
     worst = max(p95.values())
     return [
         Line(
             f"publish request as followers grow, p95: {FOLLOWERS[-1]:,}",
             "ms",
             Spread.exact(p95[FOLLOWERS[-1]]),
-            {f"feedsite, {most:,}": Spread.exact(p95[most]) for most in FOLLOWERS[:-1]},
+            {f"feedsite, {maximum:,}": Spread.exact(p95[maximum]) for maximum in FOLLOWERS[:-1]},
             f"under {MOST} ms at any number",
             worst < MOST and not visitor.errors,
             f"medians {', '.join(f'{one:.1f}' for one in medians.values())} ms; {visitor.complaint}",
             axis="followers",
             growth={
-                "p95": [(float(most), round(one, 2)) for most, one in p95.items()],
-                "median": [(float(most), round(one, 2)) for most, one in medians.items()],
+                "p95": [(float(maximum), round(one, 2)) for maximum, one in p95.items()],
+                "median": [(float(maximum), round(one, 2)) for maximum, one in medians.items()],
             },
         )
     ]

@@ -15,13 +15,13 @@ from django.test import Client
 from apps.accounts.actions import issue_token
 from apps.accounts.models import User
 from apps.accounts.queries import user_by_handle
-from apps.accounts.tasks import tend_counts as tend_user_counts
+from apps.accounts.tasks import maintain_counts as tend_user_counts
 from apps.engagement.cache import BOOKMARKS, LIKES
-from apps.engagement.tasks import tend_filters
+from apps.engagement.tasks import maintain_filters
 from apps.posts.actions import publish_post
 from apps.posts.drafts import Draft
 from apps.posts.models import Post
-from apps.posts.tasks import tend_counts
+from apps.posts.tasks import maintain_counts
 from feedcache.structures.bloom import generations
 from tools.bench.population import add_posts, make_follower
 from tools.bench.progress import doing
@@ -132,9 +132,11 @@ def world() -> World:
     return World(here, busy, quiet, many, cookies, author, post)
 
 
-def make_readers(handle: str, authors: list[int], followees: int, most: int = READERS) -> Readers:
+def make_readers(
+    handle: str, authors: list[int], followees: int, maximum: int = READERS
+) -> Readers:
     """New accounts that follow so many of the authors."""
-    users = [make_follower(f"{handle}{number}", authors, followees) for number in range(most)]
+    users = [make_follower(f"{handle}{number}", authors, followees) for number in range(maximum)]
     return Readers(users, [issue_token(user, name="bench") for user in users])
 
 
@@ -173,7 +175,7 @@ def analyse() -> None:
 def settle() -> None:
     """What a worker would have done by now: counts and existence filters in Redis."""
     deadline = time.monotonic() + FILTERS_SECONDS
-    for tend in (tend_counts, tend_user_counts):
+    for tend in (maintain_counts, tend_user_counts):
         tend()
     while not _filters_done():
         if time.monotonic() > deadline:
@@ -183,7 +185,7 @@ def settle() -> None:
 
 def _filters_done() -> bool:
     """One look after the existence filters; whether all may be believed."""
-    tend_filters()
+    maintain_filters()
     return all(generations.read(marks.name).live for marks in (LIKES, BOOKMARKS))
 
 

@@ -14,15 +14,15 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from apps.accounts.models import User
-from apps.accounts.tasks import tend_counts as tend_user_counts
+from apps.accounts.tasks import maintain_counts as tend_user_counts
 from apps.engagement.models import Bookmark, Like
-from apps.engagement.tasks import tend_filters
+from apps.engagement.tasks import maintain_filters
 from apps.graph.models import Followee
 from apps.paging import Cursor
 from apps.posts.models import OPEN, Attachment, Kind, Mention, Post
-from apps.posts.tasks import tend_counts
+from apps.posts.tasks import maintain_counts
 from apps.timeline.home import home_timeline
-from feedcache.batch import Together
+from feedcache.batch import Batch
 from tools.bench.measure import Spread, compare
 from tools.bench.population import make_reader, write_posts
 from tools.bench.report import Line
@@ -37,19 +37,21 @@ def run(_directory: Path) -> list[Line]:
     """Readers of 500 and of 2,000 followees who post now, and who last posted before a crowd of others did."""
     now = int(timezone.now().timestamp())
     age = POSTS_EACH * SECONDS_APART + SECONDS_APART
-    for most in FOLLOWEES:
-        write_posts(f"dormant{most}x", most, POSTS_EACH, begin=now - 4 * age, apart=SECONDS_APART)
-        write_posts(f"active{most}x", most, POSTS_EACH, begin=now - age, apart=SECONDS_APART)
+    for maximum in FOLLOWEES:
+        write_posts(
+            f"dormant{maximum}x", maximum, POSTS_EACH, begin=now - 4 * age, apart=SECONDS_APART
+        )
+        write_posts(f"active{maximum}x", maximum, POSTS_EACH, begin=now - age, apart=SECONDS_APART)
     write_posts("othersx", FOLLOWEES[-1], NOISE_POSTS, begin=now - 2 * age, apart=SECONDS_APART)
     with connection.cursor() as sql:
         sql.execute("ANALYZE posts_post, accounts_user, graph_followee")
-    for tend in (tend_counts, tend_user_counts, tend_filters):
+    for tend in (maintain_counts, tend_user_counts, maintain_filters):
         tend()
-    return [_line(kind, most) for most in FOLLOWEES for kind in ("active", "dormant")]
+    return [_line(kind, maximum) for maximum in FOLLOWEES for kind in ("active", "dormant")]
 
 
-def _line(kind: str, most: int) -> Line:
-    viewer = make_reader(f"reader_{kind}{most}", f"{kind}{most}x")
+def _line(kind: str, maximum: int) -> Line:
+    viewer = make_reader(f"reader_{kind}{maximum}", f"{kind}{maximum}x")
 
     def ours() -> Any:
         return home_timeline(viewer, Cursor(limit=LIMIT)).items
@@ -64,7 +66,7 @@ def _line(kind: str, most: int) -> Line:
     taken = compare({"ours": ours, "pull": pull})
     mine, theirs = _milliseconds(taken["ours"]), _milliseconds(taken["pull"])
     return Line(
-        f"home page of {LIMIT}, warm; {most:,} {kind} followees",
+        f"home page of {LIMIT}, warm; {maximum:,} {kind} followees",
         "ms",
         mine,
         {f"pull in SQL by the ORM, {_cost(pull)[0]} queries": theirs},
@@ -96,11 +98,11 @@ def _pulled(viewer: User) -> list[Post]:
 def _cost(read: Callable[[], Any]) -> tuple[int, int]:
     """The queries and the round trips of a page: each time that something waits for what it sent together."""
     with (
-        patch.object(Together, "land", autospec=True, side_effect=Together.land) as land,
+        patch.object(Batch, "land", autospec=True, side_effect=Batch.collect) as collect,
         CaptureQueriesContext(connection) as seen,
     ):
         read()
-    return len(seen), land.call_count
+    return len(seen), collect.call_count
 
 
 def _milliseconds(taken: Spread) -> Spread:

@@ -93,7 +93,7 @@ def _warm() -> Line:
 def _cold(reader: int) -> Line:
     number = FOLLOWED[reader]
     while replica.newest(reader, [FIRST], Cursor(since_id=_present(days=DAYS)), 1) is None:
-        replica.tend()
+        replica.maintain()
     limits = outbox.EN_MASSE
 
     def from_posts() -> None:

@@ -6,7 +6,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from apps.accounts.actions import register
-from apps.errors import Refusal
+from apps.errors import DomainError
 
 EXAMPLES = """
 examples:
@@ -42,7 +42,7 @@ class Command(BaseCommand):
                 display_name=options["display_name"],
                 by_operator=True,
             )
-        except Refusal as refusal:
+        except DomainError as refusal:
             raise CommandError(refusal.message) from None
         if options["staff"]:
             user.is_staff = user.is_superuser = True

@@ -7,7 +7,7 @@ from django.core.management.base import BaseCommand, CommandError
 
 from apps.accounts.queries import user_by_handle
 from apps.accounts.second_factor import is_on, reset_second_factor
-from apps.errors import Refusal
+from apps.errors import DomainError
 
 
 class Command(BaseCommand):
@@ -23,7 +23,7 @@ class Command(BaseCommand):
         """Do it, or say in one line why not."""
         try:
             user = user_by_handle(options["handle"])
-        except Refusal as refusal:
+        except DomainError as refusal:
             raise CommandError(refusal.message) from None
         if not is_on(user):
             raise CommandError(f"@{user.handle} has no second factor.")

@@ -7,7 +7,7 @@ from django.core.management.base import BaseCommand, CommandError
 
 from apps.accounts.actions import issue_token
 from apps.accounts.queries import user_by_handle
-from apps.errors import Refusal
+from apps.errors import DomainError
 
 EXAMPLES = """
 example:
@@ -36,6 +36,6 @@ class Command(BaseCommand):
         """Print the token."""
         try:
             user = user_by_handle(options["handle"])
-        except Refusal as refusal:
+        except DomainError as refusal:
             raise CommandError(refusal.message) from None
         self.stdout.write(f"Token for @{user.handle}: {issue_token(user, name=options['name'])}")

@@ -14,12 +14,12 @@ from apps.audit.models import AuditFinding, AuditRun
 from apps.audit.reads import Sample, differences
 from apps.audit.windows import lacking
 from apps.audit.wording import finding_text, run_text
-from apps.errors import Refusal
+from apps.errors import DomainError
 from apps.paging import MAX_LIMIT, Cursor
 from apps.timeline.home import home_timeline
 from feedcache.connections import RedisError
 
-PAGES_MOST = 200
+MAX_PAGES = 200
 EXAMPLES = """
 The auditor runs every ten seconds by itself (beat). It compares pages that were shown, windows in Redis, deliveries, follows
 and counts with the tables, and repairs what is wrong. Exit code 1 when there are violations.
@@ -56,7 +56,7 @@ class Command(BaseCommand):
         act = {"run": self._run, "status": self._status, "viewer": self._viewer}[options["verb"]]
         try:
             violations = act(options)
-        except Refusal as refusal:
+        except DomainError as refusal:
             raise CommandError(refusal.message) from None
         except RedisError as error:
             raise CommandError(f"Redis does not answer: {error}") from None
@@ -82,7 +82,7 @@ class Command(BaseCommand):
     def _viewer(self, options: dict[str, Any]) -> int:
         viewer = user_by_handle(options["handle"])
         cursor, pages, items, wrong, late = Cursor(limit=MAX_LIMIT), 0, 0, [], 0
-        while pages < PAGES_MOST:
+        while pages < MAX_PAGES:
             now, page = time.time(), home_timeline(viewer, cursor)
             pages, items = pages + 1, items + len(page.items)
             found = differences(Sample.of_page(viewer.pk, now, cursor, page))

@@ -9,7 +9,7 @@ from apps.accounts.models import User
 from apps.accounts.queries import user_by_handle
 from apps.audit.explain import explain, explain_home
 from apps.audit.oracle import Oracle
-from apps.errors import NotFound, Refusal
+from apps.errors import DomainError, NotFound
 from apps.paging import MAX_LIMIT, Cursor
 
 EXAMPLES = """
@@ -41,7 +41,7 @@ class Command(BaseCommand):
         """Print it; CommandError when there is no such account."""
         try:
             viewer = user_by_handle(options["handle"])
-        except Refusal as refusal:
+        except DomainError as refusal:
             raise CommandError(refusal.message) from None
         if options["home"]:
             limit = min(max(options["limit"], 1), MAX_LIMIT)

@@ -16,7 +16,7 @@ from apps.demo.content.loader import load_content
 from apps.demo.management.seed_progress import SeedProgress
 from apps.demo.seeding.people import PASSWORD
 from apps.demo.seeding.world import SIZES
-from apps.errors import Refusal
+from apps.errors import DomainError
 
 TABLE_WIDTH = 60
 STOPPED = 130  # the exit code of a program that Ctrl-C ended
@@ -59,7 +59,7 @@ class Command(BaseCommand):
         try:
             with progress.shown():
                 result = seed(size=size, seed_number=options["seed"], advance=progress.advance)
-        except Refusal as refusal:
+        except DomainError as refusal:
             raise CommandError(str(refusal)) from None
         except DatabaseError as error:
             reason = str(error).partition("\n")[0]

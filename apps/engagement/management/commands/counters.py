@@ -14,7 +14,7 @@ from feedcache.connections import RedisError
 from feedcache.structures.counters import building, maintenance
 
 WAIT_SECONDS = 1.0  # for another builder to finish its turn
-MOST_RECORDS = 512  # hash-max-listpack-entries: more in a bucket take five times the memory
+MAX_RECORDS = 512  # hash-max-listpack-entries: more in a bucket take five times the memory
 EXAMPLES = """
 Counts are kept three times: the rows themselves (likes, replies, follows ...), a row of counts per post and account,
 and packed records in Redis. Beside all writers, at any time:
@@ -73,7 +73,7 @@ class Command(BaseCommand):
                 while (upto := reconcile.step(subject, at, report, fix=fix)) is not None:
                     reached(upto)
                     at = upto
-        building = [subject.name for subject in SUBJECTS if not _is_whole(subject)]
+        building = [subject.name for subject in SUBJECTS if not _is_complete(subject)]
         self.stdout.write(
             _as_json(report, building) if options["json"] else _as_text(report, building)
         )
@@ -85,9 +85,9 @@ class Command(BaseCommand):
         for subject in SUBJECTS:
             maintenance.start_over(subject.service)
             with walk(f"Building {subject.name}", *subject.table.ends()) as reached:
-                while not maintenance.rebuild(subject.service, advance=reached) and not _is_whole(
-                    subject
-                ):
+                while not maintenance.rebuild(
+                    subject.service, advance=reached
+                ) and not _is_complete(subject):
                     time.sleep(WAIT_SECONDS)
         self.stdout.write(f"The counters were built in {time.monotonic() - began:.1f} s.")
 
@@ -116,16 +116,16 @@ def _as_text(report: reconcile.Report, building: list[str]) -> str:
     return "\n".join([*lines, sums])
 
 
-def _is_whole(subject: Subject) -> bool:
-    return building.state(subject.service.store).is_whole
+def _is_complete(subject: Subject) -> bool:
+    return building.state(subject.service.store).is_complete
 
 
 def _status_of(subject: Subject) -> dict[str, Any]:
     state = building.state(subject.service.store)
     sample = maintenance.sample(subject.service, subject.table.ends()[1])
-    advice = "yes" if sample.most_records <= MOST_RECORDS else "no: make buckets smaller"
+    advice = "yes" if sample.most_records <= MAX_RECORDS else "no: make buckets smaller"
     return {
-        "complete": "yes" if state.is_whole else "no: pages ask PostgreSQL",
+        "complete": "yes" if state.is_complete else "no: pages ask PostgreSQL",
         "records": sample.records,
         "bytes": sample.size,
         "bytes a record": f"{sample.size / sample.records:.1f}" if sample.records else "-",

@@ -12,7 +12,7 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import DatabaseError
 from django.utils.formats import date_format
 
-from apps.errors import Refusal
+from apps.errors import DomainError
 from apps.graph import bulk
 from apps.graph.management.edge_list import EdgeList, EdgeListError, Line, read_edge_list
 from apps.graph.management.load_progress import LoadProgress
@@ -37,7 +37,7 @@ examples:
 
 
 @dataclass(slots=True)
-class _Sums:
+class _Totals:
     accounts: int = 0
     edges: int = 0
     good_lines: int = 0
@@ -79,7 +79,7 @@ class Command(BaseCommand):
                 self._say_finished(edge_list, start)
         except EdgeListError as error:
             raise CommandError(str(error)) from None
-        except Refusal as refusal:
+        except DomainError as refusal:
             raise CommandError(refusal.message) from None
         except DatabaseError as error:
             reason = str(error).partition("\n")[0]
@@ -88,7 +88,7 @@ class Command(BaseCommand):
             raise CommandError(f"Stopped. {_how_to_go_on()}", returncode=STOPPED) from None
 
     def _load(self, edge_list: EdgeList, start: GraphImport, *, batch: int) -> None:
-        done, sums = start.lines_done, _Sums()
+        done, sums = start.lines_done, _Totals()
         if done:
             self.stdout.write(f"Going on after line {done:,} of {edge_list.line_count:,}.")
         progress = LoadProgress(total=edge_list.line_count, done=done)
@@ -99,7 +99,7 @@ class Command(BaseCommand):
         self._say_loaded(edge_list, sums, progress)
 
     def _load_batch(
-        self, digest: str, lines: list[Line], sums: _Sums, progress: LoadProgress
+        self, digest: str, lines: list[Line], sums: _Totals, progress: LoadProgress
     ) -> None:
         edges = [line.edge for line in lines if line.edge]
         first, last = lines[0].number, lines[-1].number
@@ -113,7 +113,7 @@ class Command(BaseCommand):
         sums.edges += loaded.edges
         sums.good_lines += len(edges) - len(loaded.blocked_lines)
 
-    def _say_loaded(self, edge_list: EdgeList, sums: _Sums, progress: LoadProgress) -> None:
+    def _say_loaded(self, edge_list: EdgeList, sums: _Totals, progress: LoadProgress) -> None:
         seconds = time.monotonic() - sums.began
         rate = sums.edges / max(seconds, 0.001)
         self.stdout.write(

@@ -9,12 +9,12 @@ from django.core.management.base import BaseCommand, CommandError
 from django.utils.translation import override
 from rich.console import Console
 
-from apps.errors import Refusal
+from apps.errors import DomainError
 from apps.operations import actions
 from apps.operations.actions import Author
 from apps.operations.management import cache_tables
 from apps.operations.models import TopologyVersion
-from apps.operations.queries import fleet, standings, topology_in_force
+from apps.operations.queries import fleet, node_statuses, topology_in_force
 from feedcache.topology import CLASSES, Place, Pool, megabytes
 
 EXAMPLES = """
@@ -71,13 +71,13 @@ class Command(BaseCommand):
                 return
             try:
                 row = _VERBS[verb](options, Author(f"command line ({getpass.getuser()})"))
-            except Refusal as refusal:
+            except DomainError as refusal:
                 raise CommandError(refusal.message) from None
         self.stdout.write(f"Version {row.pk}: {row.detail}.")
 
     def _show(self, *, is_check: bool) -> None:
         topology = topology_in_force()
-        nodes, processes = standings(topology), fleet(topology)
+        nodes, processes = node_statuses(topology), fleet(topology)
         wide = None if self.stdout.isatty() else PIPED_WIDTH
         console = Console(width=wide, highlight=False)
         with console.capture() as captured:

@@ -9,9 +9,9 @@ from django.utils.translation import override
 
 from apps.accounts.models import User
 from apps.accounts.queries import user_by_handle
-from apps.errors import Refusal
+from apps.errors import DomainError
 from apps.timeline.fanout import cost, ledger, switch
-from apps.timeline.models import AuthorPolicy, HandOver, Mode, Policy, SitePolicy
+from apps.timeline.models import AuthorPolicy, Backfill, Mode, Policy, SitePolicy
 from feedcache.connections import RedisError
 
 EXAMPLES = """
@@ -55,7 +55,7 @@ class Command(BaseCommand):
         with override("en"):
             try:
                 verbs[options["verb"]](options)
-            except Refusal as refusal:
+            except DomainError as refusal:
                 raise CommandError(refusal.message) from None
             except RedisError as error:
                 text = (
@@ -65,12 +65,12 @@ class Command(BaseCommand):
 
     def _show(self, _options: dict[str, Any]) -> None:
         site = SitePolicy.objects.filter(pk=1).first() or SitePolicy()
-        merged = ", merged at reading" if site.merges_all else ""
+        merged = ", merged at reading" if site.pulls_all else ""
         self.stdout.write(f"site: {site.policy} ({site.mode} now{merged}; version {site.version}, generation {site.generation})")  # fmt: skip
         for row in AuthorPolicy.objects.select_related("author").order_by("author__handle"):
             self.stdout.write(f"@{row.author.handle}: {_in_words(row)}")
-        for job in ledger.with_receipts(HandOver.objects.select_related("author")):
-            left = ledger.standing(job).pending
+        for job in ledger.with_receipts(Backfill.objects.select_related("author")):
+            left = ledger.delivery_progress(job).pending
             if left:
                 self.stdout.write(f"hand-over of @{job.author.handle}: {len(job.post_ids)} posts, {left} followers left")  # fmt: skip
 

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from feedcache.structures.counters.schema import (
     HEADER,
     IN_AUX,
-    MOST,
+    MAX_COUNT,
     REVISIONS,
     Field,
     Schema,
@@ -16,7 +16,7 @@ from feedcache.structures.counters.schema import (
 
 FOUR = Schema("four", tuple(map(Field, "abcd")))
 NARROW = Schema("narrow", (Field("a", width=2), Field("b", width=8), Field("c", width=3)))
-counts = st.integers(0, MOST) | st.integers(0, 300) | st.sampled_from([65535, 65536, 2**32 - 1, 2**32, 10**15])  # fmt: skip
+counts = st.integers(0, MAX_COUNT) | st.integers(0, 300) | st.sampled_from([65535, 65536, 2**32 - 1, 2**32, 10**15])  # fmt: skip
 revisions = st.integers(0, 2**31 - 1)
 
 
@@ -61,7 +61,7 @@ def test_a_record_is_never_larger_than_its_fields_and_the_header():
     assert len(FOUR.pack((2**32 - 1,) * 4, 1).record) == HEADER + 16
 
 
-@pytest.mark.parametrize("values", [(1, 2, 3), (1, 2, 3, -1), (1, 2, 3, MOST + 1)])
+@pytest.mark.parametrize("values", [(1, 2, 3), (1, 2, 3, -1), (1, 2, 3, MAX_COUNT + 1)])
 def test_what_does_not_fit_the_schema_is_refused(values):
     with pytest.raises(ValueError, match="values|count"):
         FOUR.pack(values, 0)

@@ -6,10 +6,10 @@ import pytest
 
 from feedcache.connections import counters
 from feedcache.structures.counters import maintenance
-from feedcache.structures.counters.buckets import begin_heat
-from feedcache.structures.counters.building import begin_build, distrust, end_build
+from feedcache.structures.counters.buckets import begin_load
+from feedcache.structures.counters.building import begin_build, end_build, invalidate
 from feedcache.structures.counters.schema import Row, Schema
-from feedcache.structures.counters.service import get_together
+from feedcache.structures.counters.service import get_in_batch
 from tests.faults import dead_redis
 from tests.feedcache.structures.counters.rows import DAY, make_service, make_whole, post_id
 from tests.threads import together
@@ -50,8 +50,8 @@ def test_services_are_read_together_though_one_is_lost(service):
     other = make_service(schema=Schema("other", service.store.schema.fields))
     service.put_many([Row(post_id(), (1, 2, 3), 1)])
     other.source.put(5, 7, 8, 9)
-    assert get_together({service: [post_id()], other: [5]}) == [{post_id(): (1, 2, 3)}, {5: (7, 8, 9)}]  # fmt: skip
-    assert get_together({service: [], other: [5]}) == [{}, {5: (7, 8, 9)}]
+    assert get_in_batch({service: [post_id()], other: [5]}) == [{post_id(): (1, 2, 3)}, {5: (7, 8, 9)}]  # fmt: skip
+    assert get_in_batch({service: [], other: [5]}) == [{}, {5: (7, 8, 9)}]
 
 
 # --- cold ids ---------------------------------------------------------------------------------------
@@ -141,7 +141,7 @@ def test_a_flush_while_a_cold_bucket_is_loaded_leaves_nothing_half(service):
 def test_a_bucket_that_somebody_else_loads_is_asked_of_the_database(service):
     id_ = post_id(COLD)
     service.source.put(id_, 1, 0, 0)
-    assert begin_heat(service.store, [service.store.places.place(id_)[0]])
+    assert begin_load(service.store, [service.store.places.place(id_)[0]])
     assert service.get_many([id_])[id_] == (1, 0, 0)
     assert service.source.asked == ["rows"]
 
@@ -298,7 +298,7 @@ def test_counting_while_the_store_is_rebuilt_is_exact(lost):
 
 def test_counting_goes_on_while_nothing_is_trusted(service):
     service.count("reads", {post_id(): 5})
-    distrust(service.store)
+    invalidate(service.store)
     assert service.count("reads", {post_id(): 1, post_id(9): 1}) == {post_id(): 6, post_id(9): 1}
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from feedcache.connections import counters
 from feedcache.structures.counters import buckets, building, maintenance
-from feedcache.structures.counters.building import distrust
+from feedcache.structures.counters.building import invalidate
 from feedcache.structures.counters.layout import TimeBuckets
 from feedcache.structures.counters.schema import Row
 from tests.feedcache.structures.counters.rows import (
@@ -52,9 +52,9 @@ def test_a_rebuild_leaves_cold_rows_where_they_are(rows):
 
 def test_a_store_that_is_sound_is_left_alone(rows):
     service = make_service(rows=rows)
-    assert maintenance.tend(service, seconds=9)
+    assert maintenance.maintain(service, seconds=9)
     number = asked(service)
-    assert maintenance.tend(service, seconds=9)
+    assert maintenance.maintain(service, seconds=9)
     assert asked(service) == number
 
 
@@ -65,7 +65,7 @@ def test_a_rebuild_goes_on_where_the_last_turn_ended(rows, monkeypatch):
     turns = 0
     while not maintenance.rebuild(service, seconds=0, advance=reached.append):
         assert service.get_many([post_id()])[post_id()] == (0, 0, 0)
-        assert not building.state(service.store).is_whole
+        assert not building.state(service.store).is_complete
         turns += 1
     assert turns == 6
     assert reached == sorted(set(reached))
@@ -92,7 +92,7 @@ def test_a_flush_in_the_middle_of_a_rebuild_is_noticed(rows, monkeypatch):
     monkeypatch.setattr(maintenance, "ROWS", 7)
     service = make_service(rows=rows)
     assert not maintenance.rebuild(service, advance=flush)
-    assert not building.state(service.store).is_whole
+    assert not building.state(service.store).is_complete
     assert service.get_many([post_id(50)])[post_id(50)] == (1, 0, 2)
     assert maintenance.rebuild(service)
 
@@ -125,7 +125,7 @@ def test_a_server_with_another_run_id_is_put_right_while_it_serves(rows):
     counters().hset(service.store.meta_key, "run", "another")
     missed = rows.put(post_id(50), 77, 0, 0, revision=50)  # its put went with the old server
     assert service.get_many([post_id(50)])[post_id(50)] == (1, 0, 2)
-    assert maintenance.tend(service, seconds=9)
+    assert maintenance.maintain(service, seconds=9)
     assert service.get_many([missed.id])[missed.id] == (77, 0, 2)
     assert maintenance.is_sound(service, building.state(service.store))
 
@@ -146,7 +146,7 @@ def test_a_new_field_is_filled_by_the_next_turn(rows):
     counters().hset(service.store.meta_key, "layout", "likes,")
     assert not maintenance.is_sound(service, building.state(service.store))
     assert service.get_many([post_id(50)])[post_id(50)] == (1, 0, 2)  # still served
-    assert maintenance.tend(service, seconds=9)
+    assert maintenance.maintain(service, seconds=9)
     assert maintenance.is_sound(service, building.state(service.store))
 
 
@@ -162,7 +162,7 @@ def test_other_buckets_are_built_beside_and_the_former_ones_dropped(rows):
         0,
         2,
     )  # from the rows: 1 read is not written yet
-    assert maintenance.tend(other, seconds=9)
+    assert maintenance.maintain(other, seconds=9)
     assert counters().keys("c{test}:t100/1:*") == []
     assert other.get_many([post_id(50)])[post_id(50)] == (1, 0, 3)
 
@@ -183,8 +183,8 @@ def test_a_builder_whose_work_was_dropped_does_not_finish(rows, monkeypatch):
     monkeypatch.setattr(maintenance, "ROWS", 7)
     service = make_service(rows=rows)
     maintenance.rebuild(service)
-    assert not maintenance.rebuild(service, advance=lambda _id: distrust(service.store))
-    assert not building.state(service.store).is_whole
+    assert not maintenance.rebuild(service, advance=lambda _id: invalidate(service.store))
+    assert not building.state(service.store).is_complete
 
 
 # --- writing back -----------------------------------------------------------------------------------
@@ -259,15 +259,15 @@ def test_old_buckets_are_dropped_after_their_reads_are_written(rows, monkeypatch
     service = make_service(rows=rows)
     maintenance.rebuild(service)
     service.count("reads", {post_id(50): 5})
-    assert maintenance.cool(service) == 0
+    assert maintenance.evict(service) == 0
     later(monkeypatch, 8)
-    assert maintenance.cool(service) > 0
+    assert maintenance.evict(service) > 0
     assert not exists(service, post_id(50))
     assert rows.value(post_id(50), "reads") == 7
     rows.asked.clear()
     assert service.get_many([post_id(50), post_id(51)]) == {post_id(50): (1, 0, 7), post_id(51): (0, 0, 0)}  # fmt: skip
     assert rows.asked == ["rows_in"]
-    assert maintenance.cool(service) == 0
+    assert maintenance.evict(service) == 0
 
 
 def test_what_is_dropped_halfway_is_dropped_by_the_next_run(rows, monkeypatch):
@@ -277,10 +277,10 @@ def test_what_is_dropped_halfway_is_dropped_by_the_next_run(rows, monkeypatch):
     with monkeypatch.context() as crash:
         crash.setattr(buckets, "sweep", crashed)
         with pytest.raises(RuntimeError, match="killed"):
-            maintenance.cool(service)
+            maintenance.evict(service)
     assert exists(service, post_id(50))
     assert service.get_many([post_id(50)])[post_id(50)] == (1, 0, 2)
-    maintenance.cool(service)
+    maintenance.evict(service)
     assert not exists(service, post_id(39 * 50))
 
 
@@ -292,10 +292,10 @@ def test_a_bucket_that_is_counted_on_stays_until_that_is_written(rows, monkeypat
     monkeypatch.setattr(
         maintenance, "write_back", lambda _service: service.count("reads", {post_id(39 * 50): 1})
     )
-    maintenance.cool(service)
+    maintenance.evict(service)
     assert exists(service, post_id(39 * 50))
     monkeypatch.setattr(maintenance, "write_back", write)
-    maintenance.cool(service)
+    maintenance.evict(service)
     assert service.get_many([post_id(39 * 50)])[post_id(39 * 50)][2] > 78
 
 
@@ -303,21 +303,21 @@ def test_beyond_a_limit_of_memory_the_oldest_go(rows):
     service = make_service(rows=rows, hot_days=1)
     maintenance.rebuild(service)
     whole = maintenance.sample(service, post_id()).size
-    maintenance.cool(service, most_bytes=whole // 2)
+    maintenance.evict(service, max_bytes=whole // 2)
     assert not exists(service, post_id(39 * 50))
     assert exists(service, post_id())
     assert 0 < maintenance.sample(service, post_id()).size <= whole // 2
     ids = [post_id(second * 50) for second in range(40)]
     assert [value[0] for value in service.get_many(ids).values()] == list(range(40))
-    maintenance.cool(service, most_bytes=whole)
+    maintenance.evict(service, max_bytes=whole)
     assert exists(service, post_id())
 
 
 def test_a_store_that_is_lost_or_has_no_horizon_is_not_cooled(lost):
-    assert maintenance.cool(lost) == 0
+    assert maintenance.evict(lost) == 0
     accounts = make_whole(make_service(hot_days=1))
     object.__setattr__(accounts, "hot_seconds", None)
-    assert maintenance.cool(accounts) == 0
+    assert maintenance.evict(accounts) == 0
 
 
 def test_a_sample_says_what_the_store_holds(rows):
