@@ -12,7 +12,7 @@ from rest_framework.response import Response
 
 from apps.api.accounts.accounts import staff_of
 from apps.api.openapi import Entity, problems
-from apps.operations.queries import NodeStatus, Rate, fleet, rates, standings, topology_in_force
+from apps.operations.queries import NodeStatus, Rate, fleet, node_statuses, rates, topology_in_force
 from apps.scopes import scopes
 from feedcache.topology_listener import Report
 
@@ -106,7 +106,7 @@ def topology(request: Request) -> Response:
     processes = fleet(now).processes
     body: CacheTopologyJson = {
         "version": now.version,
-        "nodes": [cache_node_json(one) for one in standings(now)],
+        "nodes": [cache_node_json(one) for one in node_statuses(now)],
         "classes": [hit_rate_json(one) for one in classes],
         "tiers": [hit_rate_json(one) for one in tiers],
         "processes": None if processes is None else [process_json(one) for one in processes],

@@ -16,7 +16,7 @@ from apps.operations import actions
 from apps.operations.actions import Author
 from apps.operations.forms import FORMS, ChangeForm
 from apps.operations.models import CacheNode, TopologyVersion
-from apps.operations.queries import fleet, rates, node_statuses, topology_in_force
+from apps.operations.queries import fleet, node_statuses, rates, topology_in_force
 from apps.operations.wording import said
 from feedcache.health import redis_health
 from feedcache.topology import problems, warnings
