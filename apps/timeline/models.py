@@ -106,9 +106,9 @@ class Backfill(FollowerScan):
     post_ids = models.JSONField(_("posts"))
 
     class Meta:
-        verbose_name, verbose_name_plural = _("hand-over"), _("hand-overs")
+        verbose_name, verbose_name_plural = _("backfill"), _("backfills")
         indexes = [
-            models.Index(fields=["due_at"], condition=Q(state=State.PENDING), name="handover_due")
+            models.Index(fields=["due_at"], condition=Q(state=State.PENDING), name="backfill_due")
         ]
 
     def __str__(self) -> str:
@@ -116,24 +116,24 @@ class Backfill(FollowerScan):
 
 
 class BackfillChunk(Chunk):
-    """One piece of a hand-over."""
+    """One piece of a backfill."""
 
     job = models.ForeignKey(Backfill, models.CASCADE, related_name="chunks")
 
     class Meta:
-        verbose_name, verbose_name_plural = _("hand-over chunk"), _("hand-over chunks")
+        verbose_name, verbose_name_plural = _("backfill chunk"), _("backfill chunks")
         constraints = [
-            models.UniqueConstraint("job", "first_edge", name="handover_chunk_once"),
+            models.UniqueConstraint("job", "first_edge", name="backfill_chunk_once"),
             models.CheckConstraint(
                 condition=~Q(state=State.DONE) | Q(expected=F("delivered") + F("dormant")),
-                name="handover_chunk_adds_up",
+                name="backfill_chunk_adds_up",
             ),
         ]
         indexes = [
             models.Index(
                 fields=["due_at", "id"],
                 condition=Q(state=State.PENDING),
-                name="handover_chunk_due",
+                name="backfill_chunk_due",
             )
         ]
 

@@ -29,13 +29,13 @@ def deliver_chunk(chunk_id: int) -> None:
 
 @shared_task
 def split_backfill(backfill_id: int) -> None:
-    """Cut the follower list of a hand-over into chunks, unless somebody else does."""
+    """Cut the follower list of a backfill into chunks, unless somebody else does."""
     backfill.run_splits(limit=1, only=[backfill_id])
 
 
 @shared_task
 def deliver_backfill(chunk_id: int) -> None:
-    """Deliver one chunk of a hand-over, unless somebody else did."""
+    """Deliver one chunk of a backfill, unless somebody else did."""
     backfill.run_due(limit=1, only=[chunk_id])
 
 

@@ -286,7 +286,7 @@ def test_a_pull_that_begins_again_before_the_hand_over_is_done(circle):
     for policy in (Policy.PULL, Policy.ONLINE, Policy.PULL, Policy.ONLINE):
         set_author_policy(circle.alice, policy, by="a test")
         publish(circle.alice)
-        events.run_due(limit=100)  # the post goes out, the hand-over does not
+        events.run_due(limit=100)  # the post goes out, the backfill does not
         circle.look()
     deliver()
     circle.look()

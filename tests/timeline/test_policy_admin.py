@@ -69,10 +69,10 @@ def test_hand_overs_are_listed_with_their_receipts(chief, alice, bob):
     publish(alice)
     deliver()
     call_command("policy", "set", "@alice", "online")
-    page = chief.get(f"{ROOT}/handover/").content.decode()
+    page = chief.get(f"{ROOT}/backfill/").content.decode()
     assert '<td class="field-pending">1</td>' in page
     deliver()
-    assert '<td class="field-pending">0</td>' in chief.get(f"{ROOT}/handover/").content.decode()
+    assert '<td class="field-pending">0</td>' in chief.get(f"{ROOT}/backfill/").content.decode()
 
 
 def test_the_command_sets_shows_and_explains(alice, capsys):

@@ -1,4 +1,4 @@
-"""Hand-over: the posts of an author's pull period are brought to the windows of those online, in chunks, idempotently.
+"""Backfill: the posts of an author's pull period are brought to the windows of those online, in chunks, idempotently.
 
 The author stays merged until the last receipt. A chunk that is a dead letter keeps it so: pages are right, and a little
 dearer, until staff have looked at it.
@@ -22,12 +22,12 @@ POSTS_PER_CALL = 100  # with as many readers as make a script of some millisecon
 
 
 def run_splits(*, limit: int, overdue: timedelta = NOW, only: list[int] | None = None) -> int:
-    """Claim due hand-overs and cut their follower lists to the end; how many were claimed."""
+    """Claim due backfills and cut their follower lists to the end; how many were claimed."""
     return _work_off(Backfill, _cut, limit=limit, overdue=overdue, only=only)
 
 
 def run_due(*, limit: int, overdue: timedelta = NOW, only: list[int] | None = None) -> int:
-    """Claim due chunks of hand-overs and deliver them; how many were claimed."""
+    """Claim due chunks of backfills and deliver them; how many were claimed."""
     return _work_off(BackfillChunk, _deliver, limit=limit, overdue=overdue, only=only)
 
 
@@ -70,6 +70,6 @@ def _deliver(chunk: BackfillChunk) -> tuple[int, leases.Receipt]:
 
 
 def retry_dead(job_ids: list[int]) -> int:
-    """Give the dead chunks of hand-overs, and hand-overs that were not cut, five more tries; the sweeper finds them."""
+    """Give the dead chunks of backfills, and backfills that were not cut, five more tries; the sweeper finds them."""
     jobs = leases.revive_dead(Backfill, pk__in=job_ids)
     return len(jobs) + len(leases.revive_dead(BackfillChunk, job__in=job_ids))

@@ -1,11 +1,11 @@
 """Switching policies while everything runs: announce, then act.
 
 To pull: (1) the author is merged, committed; (2) the version is announced to all readers; (3) only then pushes end. Back:
-pushes begin at once; a hand-over brings the posts of the pull period to the windows, through the same ledger as any
+pushes begin at once; a backfill brings the posts of the pull period to the windows, through the same ledger as any
 delivery; only then the author is not merged any more. So whatever a reader merges contains every author with a post that
 windows may lack, at any moment and wherever a switch is interrupted: `settle` goes on from the rows alone.
 
-The whole site goes to pull in the same three steps. It comes back without a hand-over: another generation of home windows
+The whole site goes to pull in the same three steps. It comes back without a backfill: another generation of home windows
 begins empty, and each is rebuilt from PostgreSQL when its reader comes.
 """
 
@@ -36,7 +36,7 @@ AUTHORS_BATCH_SIZE = 500  # authors settled in one go
 
 
 def set_author_policy(author: User, policy: Policy, *, by: str, reason: str = "") -> AuthorPolicy:
-    """Ask for a policy for one author; in force when this returns, but for the hand-over, which goes on behind."""
+    """Ask for a policy for one author; in force when this returns, but for the backfill, which goes on behind."""
     with transaction.atomic():
         row, _created = AuthorPolicy.objects.select_for_update().get_or_create(author=author)
         PolicyChange.objects.create(author=author, before=row.policy, after=policy, made_by=by, reason=reason)  # fmt: skip
@@ -169,7 +169,7 @@ def _pull(author_id: int, since: datetime) -> None:
 
 
 def _push(author_id: int, mode: Mode | None) -> int | None:
-    """Put a pushing mode in force; the hand-over that this makes necessary, if the author was pulled."""
+    """Put a pushing mode in force; the backfill that this makes necessary, if the author was pulled."""
     with transaction.atomic():
         row = AuthorPolicy.objects.select_for_update().get(pk=author_id)
         AuthorPolicy.objects.filter(pk=author_id).update(mode=mode)

@@ -88,8 +88,8 @@ class Migration(migrations.Migration):
                 ('author', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='+', to=settings.AUTH_USER_MODEL)),
             ],
             options={
-                'verbose_name': 'hand-over',
-                'verbose_name_plural': 'hand-overs',
+                'verbose_name': 'backfill',
+                'verbose_name_plural': 'backfills',
             },
         ),
         migrations.CreateModel(
@@ -107,11 +107,11 @@ class Migration(migrations.Migration):
                 ('expected', models.PositiveIntegerField(verbose_name='followers')),
                 ('delivered', models.PositiveIntegerField(default=0, verbose_name='delivered')),
                 ('dormant', models.PositiveIntegerField(default=0, verbose_name='dormant')),
-                ('job', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='chunks', to='timeline.handover')),
+                ('job', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='chunks', to='timeline.backfill')),
             ],
             options={
-                'verbose_name': 'hand-over chunk',
-                'verbose_name_plural': 'hand-over chunks',
+                'verbose_name': 'backfill chunk',
+                'verbose_name_plural': 'backfill chunks',
             },
         ),
         migrations.CreateModel(
@@ -192,20 +192,20 @@ class Migration(migrations.Migration):
             },
         ),
         migrations.AddIndex(
-            model_name='handover',
-            index=models.Index(condition=models.Q(('state', 'pending')), fields=['due_at'], name='handover_due'),
+            model_name='backfill',
+            index=models.Index(condition=models.Q(('state', 'pending')), fields=['due_at'], name='backfill_due'),
         ),
         migrations.AddIndex(
-            model_name='handoverchunk',
-            index=models.Index(condition=models.Q(('state', 'pending')), fields=['due_at', 'id'], name='handover_chunk_due'),
+            model_name='backfillchunk',
+            index=models.Index(condition=models.Q(('state', 'pending')), fields=['due_at', 'id'], name='backfill_chunk_due'),
         ),
         migrations.AddConstraint(
-            model_name='handoverchunk',
-            constraint=models.UniqueConstraint(models.F('job'), models.F('first_edge'), name='handover_chunk_once'),
+            model_name='backfillchunk',
+            constraint=models.UniqueConstraint(models.F('job'), models.F('first_edge'), name='backfill_chunk_once'),
         ),
         migrations.AddConstraint(
-            model_name='handoverchunk',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('state', 'done'), _negated=True), ('expected', django.db.models.expressions.CombinedExpression(models.F('delivered'), '+', models.F('dormant'))), _connector='OR'), name='handover_chunk_adds_up'),
+            model_name='backfillchunk',
+            constraint=models.CheckConstraint(condition=models.Q(models.Q(('state', 'done'), _negated=True), ('expected', django.db.models.expressions.CombinedExpression(models.F('delivered'), '+', models.F('dormant'))), _connector='OR'), name='backfill_chunk_adds_up'),
         ),
         migrations.AddIndex(
             model_name='timelineentry',

@@ -19,7 +19,7 @@ A policy is push (everybody), online (those with a window; the default), pull (n
 costs least). An author's may be site: as the whole site. Restricted posts go to inboxes, whatever the policy.
 
 examples:
-  ./run manage policy show                            the site, the authors with a policy of their own, hand-overs
+  ./run manage policy show                            the site, the authors with a policy of their own, backfills
   ./run manage policy set site pull --reason "Redis is being moved"
   ./run manage policy set site online                 windows are rebuilt one by one, as readers come
   ./run manage policy set @alice auto
@@ -72,7 +72,7 @@ class Command(BaseCommand):
         for job in ledger.with_receipts(Backfill.objects.select_related("author")):
             left = ledger.delivery_progress(job).pending
             if left:
-                self.stdout.write(f"hand-over of @{job.author.handle}: {len(job.post_ids)} posts, {left} followers left")  # fmt: skip
+                self.stdout.write(f"backfill of @{job.author.handle}: {len(job.post_ids)} posts, {left} followers left")  # fmt: skip
 
     def _set(self, options: dict[str, Any]) -> None:
         by, policy = f"command line ({getpass.getuser()})", Policy(options["policy"])
