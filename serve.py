@@ -17,7 +17,7 @@ HEADERS_MILLISECONDS = 10_000  # whoever takes longer is cut off; so is a connec
 CONNECTIONS = 8192  # of a process; slow ones cost one each
 STOP_SECONDS = 5
 APPLICATIONS = {
-    "web": ("feedsite.rsgi:application", Interfaces.RSGI),
+    "web": ("feedsite.server.rsgi:application", Interfaces.RSGI),
     "streaming": ("feedsite.asgi:application", Interfaces.ASGI),
 }
 

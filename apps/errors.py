@@ -1,6 +1,6 @@
 """What an action or a query may refuse, and why: each refusal has a stable code and an HTTP status.
 
-Raised anywhere below the views; rendered as a page or as JSON in one place, `feedsite.errors`.
+Raised anywhere below the views; rendered as a page or as JSON in one place, `apps.http.errors`.
 """
 
 from collections.abc import Mapping

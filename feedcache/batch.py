@@ -9,11 +9,11 @@ from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Any, TypeVar
 
-from feedcache.connections import Redis, RedisError
 from feedcache.memcached.reads import Read
 from feedcache.memcached.tiers import TieredCache, tiers
 from feedcache.read_through import ReadThrough, ReadThroughCall
 from feedcache.redis_servers.clients import Command, PendingCommands, server_of, unless_refused
+from feedcache.redis_servers.connections import Redis, RedisError
 from feedcache.timing import spend
 
 K = TypeVar("K", bound=Hashable)

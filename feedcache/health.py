@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
-from feedcache.connections import (
+from feedcache.redis_servers.connections import (
     MEMCACHED_ERRORS,
     Redis,
     RedisError,

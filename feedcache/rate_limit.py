@@ -12,8 +12,8 @@ from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from feedcache.connections import RedisError, limits
 from feedcache.redis_servers.clients import call, trip
+from feedcache.redis_servers.connections import RedisError, limits
 
 LOCAL_SUBJECTS_MAX = 20_000  # of one limit, remembered by a process
 # What is given back goes no lower than nothing: else a window would begin with more room than it has.

@@ -9,10 +9,9 @@ only if it may be read by what Redis said after the request began.
 import json
 from functools import lru_cache
 
-from feedcache import topology_listener
 from feedcache.batch import Batch, Later
-from feedcache.connections import RedisError, configured_topology, timelines
-from feedcache.memcached import generations
+from feedcache.memcached import generations, topology_listener
+from feedcache.redis_servers.connections import RedisError, configured_topology, timelines
 
 
 def ask_revisions(trip: Batch) -> Later[bool]:

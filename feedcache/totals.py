@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
-from feedcache.connections import Redis, timelines
+from feedcache.redis_servers.connections import Redis, timelines
 
 SPAN_SECONDS = 600
 SPANS = 6

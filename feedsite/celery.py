@@ -16,7 +16,7 @@ from celery.signals import (
 from django.core.cache import close_caches
 from django.db import close_old_connections
 
-from feedcache import topology_listener
+from feedcache.memcached import topology_listener
 from feedsite.checks import stop_if_refused
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "feedsite.settings")

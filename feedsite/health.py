@@ -25,8 +25,9 @@ from kombu import Connection
 from apps.events.leases import State
 from apps.events.models import Event
 from apps.timeline.models import FanoutChunk, FanoutJob
-from feedcache import connections, topology_listener
+from feedcache.memcached import topology_listener
 from feedcache.memcached.tiers import tiers
+from feedcache.redis_servers import connections
 from feedsite.celery import app
 
 LIVE, READY = "/healthz/live", "/healthz/ready"

@@ -17,11 +17,11 @@ from apps.accounts.queries import user_by_handle, user_by_id
 from apps.errors import Invalid
 from apps.graph.actions import follow_user, unfollow_user
 from apps.paging import MAX_LIMIT, Cursor
-from apps.posts.drafts import Draft
+from apps.posts.actions.drafts import Draft
 from apps.posts.models import Visibility
-from apps.timeline import publishing, unread
+from apps.timeline import home, publishing
+from apps.timeline.home import Activity
 from apps.timeline.profile import ProfileFilter, profile_timeline
-from apps.timeline.unread import Activity
 
 __all__ = ["Activity", "add_activity", "follow", "get_activity", "unfollow"]
 
@@ -87,11 +87,11 @@ def get_activity(
     """
     viewer, limit = _person(reader), min(max(limit, 1), MAX_LIMIT)
     if kind == "home":
-        return unread.get_activity(viewer, last_id, limit=limit)
+        return home.get_activity(viewer, last_id, limit=limit)
     if kind != "personal":
         raise Invalid("The kind is home or personal.", errors={"kind": "unknown"})
     writer = viewer if owner is None else _person(owner)
-    above = unread.Place.parse(last_id).newest_id if last_id else None
+    above = home.Place.parse(last_id).newest_id if last_id else None
     page = profile_timeline(writer, viewer.pk, Cursor(min_id=above, limit=limit), ProfileFilter())
     newest = max((item.id for item in page.items), default=above or 0)
     more = above is not None and len(page.items) == limit

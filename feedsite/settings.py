@@ -10,10 +10,10 @@ from typing import Any
 from django.utils.translation import gettext_lazy as _
 
 from feedsite import __version__
-from feedsite.environment import Environment, postgresql_options
+from feedsite.environment import Environment, postgresql_options, relying_party
 from feedsite.files.storage import storages_of
-from feedsite.passkeys import relying_party
 
+VERSION = __version__
 BASE_DIR = Path(__file__).resolve().parent.parent
 env = Environment()
 
@@ -62,7 +62,7 @@ INSTALLED_APPS = [
     "apps.engagement",
     "apps.filters",
     "apps.timeline",
-    "apps.ranking",
+    "apps.timeline.ranking",
     "apps.notifications",
     "apps.conversations",
     "apps.moderation",
@@ -95,7 +95,7 @@ MIDDLEWARE = [
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
-    "feedsite.middleware.authentication.SessionUserMiddleware",
+    "apps.http.authentication.SessionUserMiddleware",
     "feedsite.middleware.locale.UserLocaleMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
@@ -118,7 +118,7 @@ TEMPLATES: list[dict[str, Any]] = [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
-                "feedsite.context.site",
+                "apps.web.context.site",
                 "apps.web.context.unread",
             ],
         },
@@ -527,7 +527,7 @@ CELERY_BEAT_SCHEDULE = {
         "options": {"expires": 600},
     },
     "purge-rankings": {
-        "task": "apps.ranking.tasks.purge",
+        "task": "apps.timeline.ranking.tasks.purge",
         "schedule": 3600.0,
         "options": {"expires": 600},
     },
@@ -550,7 +550,7 @@ CELERY_BEAT_SCHEDULE = {
 
 # --- accounts -----------------------------------------------------------------------------------
 AUTH_USER_MODEL = "accounts.User"
-AUTHENTICATION_BACKENDS = ["apps.accounts.login.HandleOrEmailBackend"]
+AUTHENTICATION_BACKENDS = ["apps.accounts.authentication.backends.HandleOrEmailBackend"]
 PASSWORD_HASHERS = [
     "django.contrib.auth.hashers.Argon2PasswordHasher",
     "django.contrib.auth.hashers.PBKDF2PasswordHasher",
@@ -561,7 +561,7 @@ AUTH_PASSWORD_VALIDATORS = [
         "OPTIONS": {"user_attributes": ("handle", "email", "display_name")},
     },
     {
-        "NAME": "apps.accounts.passwords.LongEnough",
+        "NAME": "apps.accounts.authentication.passwords.LongEnough",
         "OPTIONS": {"min_length": 12},
     },
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
@@ -634,7 +634,7 @@ CORS_EXPOSE_HEADERS = (
     "ETag", "Idempotency-Replayed", "Link", "Retry-After", "Server-Timing", "X-RateLimit-Limit",
     "X-RateLimit-Remaining", "X-RateLimit-Reset", "X-Request-Id",
 )  # fmt: skip
-CSRF_FAILURE_VIEW = "feedsite.errors.csrf_failure"
+CSRF_FAILURE_VIEW = "apps.http.errors.csrf_failure"
 
 # --- texts and time -------------------------------------------------------------------------------
 LANGUAGE_CODE = "en"
@@ -665,14 +665,14 @@ REST_FRAMEWORK = {
     "DEFAULT_AUTHENTICATION_CLASSES": ["apps.api.authentication.BearerAuthentication"],
     "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
     "DEFAULT_THROTTLE_CLASSES": ["feedsite.middleware.rate_limits.ApiThrottle"],
-    "DEFAULT_RENDERER_CLASSES": ["feedsite.jsonapi.FastJSONRenderer"],
+    "DEFAULT_RENDERER_CLASSES": ["apps.api.json_format.FastJSONRenderer"],
     "DEFAULT_PARSER_CLASSES": [
-        "feedsite.jsonapi.StrictJSONParser",
-        "feedsite.formdata.NestedFormParser",
-        "feedsite.formdata.NestedMultiPartParser",
+        "apps.api.json_format.StrictJSONParser",
+        "apps.api.form_data.NestedFormParser",
+        "apps.api.form_data.NestedMultiPartParser",
     ],
     "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
-    "EXCEPTION_HANDLER": "feedsite.api_errors.api_exception",
+    "EXCEPTION_HANDLER": "apps.api.errors.api_exception",
     "UNAUTHENTICATED_USER": "django.contrib.auth.models.AnonymousUser",
     "URL_FORMAT_OVERRIDE": None,
 }
@@ -689,7 +689,7 @@ SPECTACULAR_SETTINGS = {
     "REDOC_DIST": "SIDECAR",
     "POSTPROCESSING_HOOKS": [
         "drf_spectacular.hooks.postprocess_schema_enums",
-        "feedsite.openapi.add_common_answers",
+        "apps.api.openapi.add_common_answers",
     ],
     "SCHEMA_PATH_PREFIX": r"/api/v[0-9]",
     "ENUM_NAME_OVERRIDES": {

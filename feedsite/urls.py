@@ -5,8 +5,10 @@ from django.contrib import admin
 from django.urls import include, path
 from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerSplitView
 
+from apps.api import instance
 from apps.api import urls as api
-from feedsite import health, instance, operations, static_pages
+from apps.api.staff import operations
+from feedsite import health, static_pages
 from feedsite.files import media
 
 # The viewer draws with inline styles; its script comes as a file of its own.
@@ -37,7 +39,7 @@ urlpatterns = [
     path("api/docs", api_docs, name="docs"),
 ]
 
-handler400 = "feedsite.errors.bad_request"
-handler403 = "feedsite.errors.not_allowed"
-handler404 = "feedsite.errors.not_found"
-handler500 = "feedsite.errors.server_error"
+handler400 = "apps.http.errors.bad_request"
+handler403 = "apps.http.errors.not_allowed"
+handler404 = "apps.http.errors.not_found"
+handler500 = "apps.http.errors.server_error"

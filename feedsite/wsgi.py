@@ -5,7 +5,7 @@ import os
 
 from django.core.wsgi import get_wsgi_application
 
-from feedcache import topology_listener
+from feedcache.memcached import topology_listener
 from feedsite.checks import stop_if_refused
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "feedsite.settings")

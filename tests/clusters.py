@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 import redis
 
-from feedcache import connections
+from feedcache.redis_servers import connections
 from tests.services import running
 
 SLOTS = 16_384

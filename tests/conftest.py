@@ -10,14 +10,14 @@ from rest_framework.test import APIClient
 from apps.accounts.actions import issue_token
 from apps.accounts.cache import USER_COUNTS
 from apps.graph.actions import follow_user
-from apps.posts.cache import POST_COUNTS
+from apps.posts.cache.entries import POST_COUNTS
 from apps.scopes import ALL
 from apps.tags.queries import TALK
 from apps.timeline import policy
 from feedcache import rate_limit
-from feedcache.connections import counters, graph, limits, mark_ready_again, timelines
+from feedcache.memcached.topology_listener import listener
+from feedcache.redis_servers.connections import counters, graph, limits, mark_ready_again, timelines
 from feedcache.structures.counters.building import begin_build, end_build
-from feedcache.topology_listener import listener
 from feedsite import health
 from tests import clusters
 from tests.commits import commit_inside_tests

@@ -2,13 +2,13 @@
 
 from itertools import count
 
-from apps.accounts import mail
 from apps.accounts.actions import register, suspend_user
+from apps.accounts.mail import sending
 from apps.accounts.models import User, UserCounts
 from apps.accounts.queries import user_by_id
 from apps.events import actions as events
-from apps.posts.actions import publish_post
-from apps.posts.drafts import Draft
+from apps.posts.actions.drafts import Draft
+from apps.posts.actions.publish import publish_post
 from apps.posts.models import Post
 from apps.timeline.fanout import dispatch
 
@@ -44,5 +44,5 @@ def suspend(user: User) -> None:
 
 def deliver() -> None:
     """Do what the workers would do, until nothing is due."""
-    while events.run_due(limit=100) or dispatch.run_due(limit=100) or mail.run_due(limit=100):
+    while events.run_due(limit=100) or dispatch.run_due(limit=100) or sending.run_due(limit=100):
         pass

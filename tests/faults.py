@@ -6,7 +6,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from feedcache.connections import mark_ready_again
+from feedcache.redis_servers.connections import mark_ready_again
 from runner.services.shape import Service
 from tests.memory import forget
 from tests.services import running

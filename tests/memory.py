@@ -6,7 +6,7 @@ from urllib.parse import unquote_to_bytes
 from feedcache.memcached import tiers as module
 from feedcache.memcached.protocol import read_answer
 from feedcache.memcached.tiers import TieredCache, tiers, use_topology
-from feedcache.topology_listener import listener
+from feedcache.memcached.topology_listener import listener
 
 
 def told(url, request, *, end=b"\r\n"):

@@ -15,7 +15,7 @@ from pathlib import Path
 from shutil import rmtree
 from urllib.parse import urlsplit
 
-from feedcache import connections
+from feedcache.redis_servers import connections
 from feedcache.topology import Node, Topology
 from tests import clusters
 from tests.memory import forget

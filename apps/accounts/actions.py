@@ -14,9 +14,10 @@ from django.db import IntegrityError, transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from apps.accounts import mail
-from apps.accounts.author_cache import card_changed
-from apps.accounts.emails import clean_email, email_errors, give_email
+from apps.accounts.authentication.passwords import check_own_password
+from apps.accounts.cache import card_changed
+from apps.accounts.mail import sending
+from apps.accounts.mail.confirmation import clean_email, email_errors, give_email
 from apps.accounts.models import (
     HANDLE_PATTERN,
     RESERVED_HANDLES,
@@ -24,6 +25,7 @@ from apps.accounts.models import (
     Density,
     FormerHandle,
     Keys,
+    Mail,
     MailKind,
     PostVisibility,
     TextSize,
@@ -39,7 +41,7 @@ from apps.errors import Invalid, NotAllowed
 from apps.events.actions import record
 from apps.events.live import announce
 from apps.scopes import ALL, NAMES
-from apps.throttling import check_rate_limit
+from apps.throttling import Origin, check_rate_limit
 
 TOKEN_NAME_MAX_CHARACTERS = 60
 TOKEN_PREFIX = "rill_"  # noqa: S105 -- lets secret scanners recognise our tokens
@@ -232,7 +234,7 @@ def _insert(user: User) -> None:
     user.save(force_insert=True)
     UserCounts.objects.create(user=user)
     if user.pending_email:
-        mail.enqueue_mail(MailKind.CONFIRM_EMAIL, user=user)
+        sending.enqueue_mail(MailKind.CONFIRM_EMAIL, user=user)
 
 
 def _handle_errors(handle: str) -> dict[str, str]:
@@ -264,3 +266,54 @@ def _password_errors(password: str, user: User) -> dict[str, str]:
 
 def _invalid(errors: dict[str, str]) -> Invalid:
     return Invalid(" ".join(errors.values()), errors=errors)
+
+
+def leave(user: User, *, password: str, origin: Origin | None = None) -> None:
+    """Delete what the account's row says of its owner, and hide the account and all it wrote from the next request on.
+
+    The row stays, nameless: the number is in the id of every post. The handle is given to nobody else, so that nobody can pose
+    as who is gone. Invalid for a wrong password; NotAllowed for staff, who would lock themselves out of the admin.
+    """
+    if not check_own_password(user, password, origin):
+        message = _("This is not your password.")
+        raise Invalid(message, errors={"password": message})
+    if user.is_staff or user.is_superuser:
+        raise NotAllowed(
+            _("An account of staff cannot be deleted. Ask another administrator to take its rights first.")
+        )  # fmt: skip
+    _make_nameless(user)
+
+
+@transaction.atomic
+def _make_nameless(user: User) -> None:
+    UserCounts.objects.select_for_update().get(pk=user.pk)  # the lock of every write of an author
+    FormerHandle.objects.get_or_create(digest=FormerHandle.digests_of(user.handle)[0])
+    for file in (user.avatar, user.header):
+        if file.name:
+            transaction.on_commit(partial(default_storage.delete, file.name))
+    now = timezone.now()
+    blank = User(
+        id=user.pk,
+        handle=_nameless(user.pk),
+        is_active=False,
+        is_discoverable=False,
+        is_indexable=False,
+        suspended_at=now,
+        erased_at=now,
+        created_at=user.created_at,
+    )
+    blank.set_unusable_password()
+    blank.save(force_update=True)
+    access_revoked.send(User, user_id=user.pk)
+    AccessToken.objects.filter(user=user.pk).delete()
+    Mail.objects.filter(user=user.pk).delete()
+    if user.email:
+        Mail.objects.filter(address=user.email).delete()
+    card_changed(user.pk)
+    announce_visibility(user.pk)
+
+
+def _nameless(number: int) -> str:
+    handle = f"deleted_{number}"
+    taken = User.objects.filter(handle=handle).exists()
+    return f"{handle}_{secrets.token_hex(4)}" if taken else handle

@@ -21,11 +21,11 @@ from django_otp.plugins.otp_totp import admin as _totp_admin  # noqa: F401 -- re
 from django_otp.plugins.otp_totp.models import TOTPDevice
 
 from apps.accounts.actions import restore_user, suspend_user
-from apps.accounts.author_cache import card_changed
-from apps.accounts.logins import remember_login
+from apps.accounts.authentication.second_factor import is_on, reset_second_factor
+from apps.accounts.authentication.sessions import remember_login
+from apps.accounts.cache import card_changed
 from apps.accounts.models import User, UserCounts
 from apps.accounts.profile import clean_name
-from apps.accounts.second_factor import is_on, reset_second_factor
 from apps.errors import DomainError, NotAllowed
 from apps.events.admin import StaffList, reason_of
 from apps.http.requests import next_address

@@ -15,4 +15,4 @@ class AccountsConfig(AppConfig):
     def ready(self) -> None:
         """Subscribe the app's handlers, and register its checks."""
         import_module("apps.accounts.handlers")
-        import_module("apps.accounts.checks")
+        import_module("apps.accounts.mail.checks")

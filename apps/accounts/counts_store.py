@@ -14,7 +14,7 @@ from typing import Any
 from django.db import connection, models, transaction
 
 from apps.events.actions import enqueue, record
-from feedcache.connections import RedisError
+from feedcache.redis_servers.connections import RedisError
 from feedcache.structures.counters.building import invalidate
 from feedcache.structures.counters.layout import Span
 from feedcache.structures.counters.schema import Row

@@ -7,10 +7,9 @@ from django.dispatch import receiver
 from django.http import HttpRequest
 
 from apps.accounts.actions import revoke_tokens
-from apps.accounts.author_cache import forget_cards
-from apps.accounts.cache import USER_COUNTS
+from apps.accounts.authentication.sessions import end_sessions, forget_login, remember_login
+from apps.accounts.cache import USER_COUNTS, forget_cards
 from apps.accounts.counts_store import put_missed
-from apps.accounts.logins import end_sessions, forget_login, remember_login
 from apps.accounts.models import User, access_revoked
 from apps.events.registry import Payload, handles
 

@@ -2,8 +2,8 @@
 
 from celery import shared_task
 
-from apps.accounts import mail
 from apps.accounts.cache import USER_COUNTS
+from apps.accounts.mail import sending
 from apps.events.actions import enqueue
 from feedcache.structures.counters import maintenance
 
@@ -19,17 +19,17 @@ def maintain_counts() -> None:
 @shared_task
 def send_mail(mail_id: int) -> None:
     """Send a mail, unless somebody else does, or it was sent."""
-    mail.run_due(limit=1, only=[mail_id])
+    sending.run_due(limit=1, only=[mail_id])
 
 
 @shared_task
 def sweep_mail() -> None:
     """Ring again for mails that are due: the mail server may take too long for a sweeper."""
-    for mail_id in mail.due():
-        enqueue(mail.TASK, mail_id)
+    for mail_id in sending.due():
+        enqueue(sending.TASK, mail_id)
 
 
 @shared_task
 def purge_mail() -> None:
     """Delete mails that were sent, or that could not be."""
-    mail.purge()
+    sending.purge()

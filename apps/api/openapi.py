@@ -27,7 +27,8 @@ from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiResponse
 from rest_framework.serializers import Serializer
 
-from apps.api.entities.base import Format, Object, ProblemJson
+from apps.api.entities.base import Format, Object
+from apps.http.problems import ProblemJson
 from apps.scopes import needed_scopes
 
 EMPTY_OBJECT = OpenApiResponse(OpenApiTypes.OBJECT, description="An empty object.")
@@ -120,7 +121,7 @@ def _nullable(schema: Object) -> Object:
 
 
 def problems(*statuses: int) -> dict[int, Entity]:
-    """Refusals with these statuses, among the `responses` of an endpoint; what any may answer `feedsite.openapi` adds."""
+    """Refusals with these statuses, among the `responses` of an endpoint; what any may answer `apps.api.openapi` adds."""
     return {status: Entity(ProblemJson) for status in statuses}
 
 
@@ -138,3 +139,44 @@ class BearerScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-c
     def get_security_requirement(self, auto_schema: AutoSchema) -> dict[str, list[str]]:
         """The scopes that an endpoint declares."""
         return {"bearer": list(needed_scopes(auto_schema.view, auto_schema.method) or ())}
+
+
+_SCHEMA = {"schema": {"$ref": "#/components/schemas/Problem"}}
+PROBLEM = {"content": {"application/json": _SCHEMA, "application/problem+json": _SCHEMA}}
+EVERYWHERE = {
+    "400": "The request cannot be understood.",
+    "401": "The access token is missing, or it is not good.",
+    "403": "The token's scopes, or the person asked, do not allow it.",
+    "429": "Too many requests: see X-RateLimit-Reset and Retry-After.",
+    "503": "It cannot be served just now; Retry-After says when.",
+}
+WITH_A_BODY = {
+    "415": "The body is in a form that is not taken.",
+    "422": "The content breaks a rule; `errors` names the fields.",
+}
+METHODS = ("get", "post", "put", "patch", "delete")
+
+
+def add_common_answers(result: dict[str, Any], **_more: Any) -> dict[str, Any]:
+    """A hook of drf-spectacular: refusals that may come from any endpoint, where it has not said more itself."""
+    if "Problem" not in result.get("components", {}).get("schemas", {}):
+        return result
+    for path, operations in result["paths"].items():
+        for method in METHODS:
+            if method in operations:
+                _complete(operations[method], has_id="{" in path)
+    return result
+
+
+def _complete(operation: dict[str, Any], *, has_id: bool) -> None:
+    answers = operation["responses"]
+    common = dict(EVERYWHERE)
+    if "requestBody" in operation:
+        common |= WITH_A_BODY
+    if has_id:
+        common["404"] = "It does not exist, or is not for who asks: the same answer for both."
+    for status, description in common.items():
+        answers.setdefault(status, {**PROBLEM, "description": description})
+    for answer in answers.values():
+        if answer.get("content") == {"application/json": _SCHEMA}:
+            answer["content"] = PROBLEM["content"]

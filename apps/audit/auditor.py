@@ -13,16 +13,15 @@ from django.conf import settings
 from django.utils import timezone
 
 from apps.accounts.queries import users_by_id
-from apps.audit import ledger, repairs, suspicions
+from apps.audit import ledger, repairs, suspects
 from apps.audit.models import AuditFinding, AuditRun, Kind
-from apps.audit.reads import Difference, Sample, differences
-from apps.audit.suspicions import Suspect
-from apps.audit.turns import AuditPass
-from apps.audit.windows import lacking, some_readers
+from apps.audit.reads import Difference, Sample, differences, lacking, some_readers
+from apps.audit.repairs import AuditPass
+from apps.audit.suspects import Suspect
 from apps.paging import Cursor
 from apps.timeline.home import home_timeline
 from apps.timeline.pipeline.samples import take_homes
-from feedcache.connections import RedisError
+from feedcache.redis_servers.connections import RedisError
 
 logger = logging.getLogger(__name__)
 
@@ -73,7 +72,7 @@ def look_at_page(turn: AuditPass, sample: Sample) -> None:
         else:
             doubtful.append(one.post_id)
     if doubtful:
-        suspicions.keep(suspicions.of_sample(sample, doubtful))
+        suspects.keep(suspects.of_sample(sample, doubtful))
 
 
 def look_at_windows(turn: AuditPass) -> None:
@@ -83,18 +82,18 @@ def look_at_windows(turn: AuditPass) -> None:
         missing, late = lacking(reader_id)
         turn.run.late += late
         if missing:
-            suspicions.keep(Suspect(reader_id, missing))
+            suspects.keep(Suspect(reader_id, missing))
 
 
 def look_again(turn: AuditPass) -> None:
     """Look once more at what differed before; what differs three times is a violation."""
-    for suspicion in suspicions.take_due(SECOND_LOOKS):
+    for suspicion in suspects.take_due(SECOND_LOOKS):
         wrong = _still_wrong(suspicion)
         turn.run.settled += len(suspicion.posts) - len(wrong)
-        if wrong and suspicion.looks + 1 < suspicions.LOOKS:
+        if wrong and suspicion.looks + 1 < suspects.LOOKS:
             due = time.time() + settings.AUDIT_GRACE_SECONDS
             again = replace(suspicion, posts=list(wrong), looks=suspicion.looks + 1, due=due)
-            suspicions.keep(again)
+            suspects.keep(again)
             continue
         for one in wrong.values():
             if suspicion.sample is not None:

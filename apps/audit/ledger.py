@@ -6,7 +6,7 @@ from functools import partial
 from apps.audit import repairs
 from apps.audit.models import AuditFinding, Kind
 from apps.audit.oracle import Row, rows
-from apps.audit.turns import AuditPass
+from apps.audit.repairs import AuditPass
 from apps.engagement import reconcile
 from apps.engagement.truth import SUBJECTS
 

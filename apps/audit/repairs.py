@@ -1,18 +1,24 @@
 """Puts right what the auditor found: rebuilds what is derived, and asks again for what was promised. Never edits a post."""
 
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
 from django.db import transaction
 from django.db.models import F
 from django.utils import timezone
 
 from apps.accounts.models import UserCounts
+from apps.audit.models import AuditFinding, AuditRun, Kind
 from apps.events.actions import enqueue
 from apps.events.leases import State
 from apps.graph.cache import RELATIONS, load_sets
 from apps.graph.models import Followee, Follower
 from apps.posts.models import Post
-from apps.timeline.cache import HOME, INBOX
 from apps.timeline.fanout import dispatch
 from apps.timeline.models import FanoutChunk
+from apps.timeline.sources.home_cache import HOME, INBOX
 from feedcache.structures.home_window import mark_deleted
 
 CHUNKS_NOW = 3
@@ -65,3 +71,34 @@ def mend_follow(follower_id: int, followee_id: int) -> None:
     else:
         Follower.objects.filter(owner=followee_id, follower=follower_id).delete()
     both.filter(pk=followee_id).update(followers_revision=F("followers_revision") + 1)
+
+
+logger = logging.getLogger(__name__)
+
+MAX_FINDINGS = 200  # of a turn: who finds more has one cause to look for, not thousands
+
+
+@dataclass
+class AuditPass:
+    """One turn while it runs."""
+
+    run: AuditRun = field(default_factory=AuditRun)
+    findings: list[AuditFinding] = field(default_factory=list)
+
+    def found(self, kind: Kind, repair: Callable[[], bool], **about: Any) -> None:
+        """A violation: note it, repair it, and note whether that helped."""
+        self.run.violations += 1
+        fixed = _attempt(repair)
+        self.run.repaired += fixed
+        if len(self.findings) < MAX_FINDINGS:
+            when = timezone.now() if fixed else None
+            self.findings.append(AuditFinding(kind=kind, repaired_at=when, **about))
+        logger.error("audit: %s %s, %s", kind, about, "repaired" if fixed else "not repaired")
+
+
+def _attempt(repair: Callable[[], bool]) -> bool:
+    try:
+        return repair()
+    except Exception:
+        logger.exception("audit: a repair failed")
+        return False

@@ -11,11 +11,11 @@ from apps.engagement.cache import BOOKMARKS, LIKES, READS
 from apps.engagement.models import Bookmark, Like
 from apps.errors import NotFound
 from apps.events.actions import record
-from apps.posts.counts import change_post_counts, count_reads
+from apps.posts.cache.counts import change_post_counts, count_reads
 from apps.posts.models import Kind, Post, PostCounts
 from apps.posts.queries import visible_posts
-from feedcache.connections import RedisError
 from feedcache.ids import author_of
+from feedcache.redis_servers.connections import RedisError
 from feedcache.structures.bloom.existence import mark_many
 from feedcache.structures.bloom.segments import Marks
 

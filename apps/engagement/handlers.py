@@ -2,9 +2,9 @@
 
 from apps.engagement.cache import KINDS
 from apps.engagement.rebuild import invalidate
-from apps.engagement.recount import recount
+from apps.engagement.reconcile import recount
 from apps.events.registry import Payload, handles
-from feedcache.connections import RedisError
+from feedcache.redis_servers.connections import RedisError
 from feedcache.structures.bloom.existence import mark_many
 
 

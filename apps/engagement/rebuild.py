@@ -19,7 +19,7 @@ from django.db import connection
 from apps.engagement.cache import BOOKMARKS, LIKES
 from apps.engagement.models import Bookmark, Like
 from apps.events.actions import record
-from feedcache.connections import RedisError
+from feedcache.redis_servers.connections import RedisError
 from feedcache.structures.bloom import generations
 from feedcache.structures.bloom.existence import Pair, mark_many
 from feedcache.structures.bloom.generations import Generation

@@ -5,9 +5,9 @@ import logging
 from celery import shared_task
 from django.conf import settings
 
-from apps.engagement import rebuild, reconcile, recount
+from apps.engagement import rebuild, reconcile
 from apps.events.actions import enqueue
-from feedcache.connections import RedisError
+from feedcache.redis_servers.connections import RedisError
 
 logger = logging.getLogger(__name__)
 
@@ -24,7 +24,7 @@ def reconcile_counts() -> None:
 @shared_task
 def recount_polls() -> None:
     """Compare what the polls that run count with the votes, and repair it."""
-    recount.recount_running(seconds=TURN_SECONDS)
+    reconcile.recount_running(seconds=TURN_SECONDS)
 
 
 @shared_task

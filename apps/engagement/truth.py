@@ -11,7 +11,7 @@ from django.db import connection
 
 from apps.accounts.cache import USER_COUNTS, USER_COUNTS_TABLE
 from apps.accounts.counts_store import CountsTable
-from apps.posts.cache import POST_COUNTS, POST_COUNTS_TABLE
+from apps.posts.cache.entries import POST_COUNTS, POST_COUNTS_TABLE
 from feedcache.structures.counters.service import CounterService
 
 

@@ -12,7 +12,7 @@ from django.db import models
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from feedcache.connections import RedisError
+from feedcache.redis_servers.connections import RedisError
 
 logger = logging.getLogger(__name__)
 

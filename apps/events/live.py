@@ -11,8 +11,8 @@ from typing import Any
 import orjson
 from django.db import transaction
 
-from feedcache.broadcast import hear, tell
-from feedcache.connections import RedisError
+from feedcache.redis_servers.broadcast import hear, tell
+from feedcache.redis_servers.connections import RedisError
 
 __all__ = ["announce", "hear", "read"]
 

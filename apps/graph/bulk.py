@@ -13,9 +13,9 @@ from django.db.backends.utils import CursorWrapper
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from apps.accounts.bulk import make_accounts
 from apps.accounts.cache import USER_COUNTS
 from apps.accounts.counts_store import put_after_commit
+from apps.accounts.management.bulk import make_accounts
 from apps.errors import Conflict
 from apps.events.actions import record
 from apps.graph.cache import forget_graph_revisions

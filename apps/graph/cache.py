@@ -16,9 +16,9 @@ from django.conf import settings
 from django.db import connection, transaction
 
 from apps.accounts.models import UserCounts
-from feedcache.connections import RedisError
 from feedcache.memcached.envelope import pack, unpack
 from feedcache.read_through import ReadThrough
+from feedcache.redis_servers.connections import RedisError
 from feedcache.structures.list_prefix import Entry, Head, ListHeads
 from feedcache.structures.longset import Change, LongSets
 

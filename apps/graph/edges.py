@@ -10,7 +10,7 @@ from typing import NamedTuple, Self
 from django.db import transaction
 from django.db.models import F, Q
 
-from apps.accounts.counts import change_user_counts
+from apps.accounts.cache import change_user_counts
 from apps.accounts.models import User, UserCounts
 from apps.events.actions import record
 from apps.graph.cache import (

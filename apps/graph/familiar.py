@@ -15,7 +15,7 @@ from apps.accounts.models import User
 from apps.accounts.queries import users_by_id
 from apps.graph.cache import FOLLOWED, FOLLOWERS, FOLLOWING, RELATIONS, load_sets
 from apps.graph.queries import relations
-from feedcache.connections import RedisError
+from feedcache.redis_servers.connections import RedisError
 from feedcache.structures.longset import common
 
 PROBES = 5_000  # of whom the viewer follows, PostgreSQL looks up at most so many

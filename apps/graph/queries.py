@@ -15,7 +15,7 @@ from apps.graph.models import Followee, Follower
 from apps.paging import Cursor, Page, cut, page_of_rows
 from apps.sql import rows_of
 from feedcache.batch import Batch, Later
-from feedcache.connections import RedisError
+from feedcache.redis_servers.connections import RedisError
 from feedcache.structures.list_prefix import Entry, ListHeads
 
 MAX_OTHERS = 1000

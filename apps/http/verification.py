@@ -22,9 +22,9 @@ from django_otp import login as mark_verified
 from django_otp.models import Device
 from rest_framework.request import Request
 
-from apps.accounts.devices import remember_device
+from apps.accounts.authentication.devices import remember_device
+from apps.accounts.authentication.second_factor import is_on
 from apps.accounts.models import Login, User
-from apps.accounts.second_factor import is_on
 from apps.http.requests import AuthenticatedRequest, SeeOther, SiteRequest, next_address, viewer_of
 
 PENDING, FAILURES = "pending_login", "second_factor_failures"

@@ -23,9 +23,9 @@ from apps.notifications.models import (
     UnwantedKind,
     Verdict,
 )
-from apps.posts.content import PostContent
+from apps.posts.actions.mute import who_muted
+from apps.posts.content.post import PostContent
 from apps.posts.models import OPEN, Kind, Visibility
-from apps.posts.muting import who_muted
 from apps.posts.queries import concerns_others, visible_posts
 from feedcache.ids import author_of
 

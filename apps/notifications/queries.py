@@ -18,7 +18,7 @@ from apps.notifications.held import kept_back, requested
 from apps.notifications.models import Notification, NotificationPolicy, ReadMarker
 from apps.paging import Cursor, Page, page_of_rows
 from apps.sql import rows_of
-from apps.timeline.filters import apply_filters
+from apps.timeline.pipeline.filters import apply_filters
 from apps.timeline.pipeline.hydrate import hydrate
 from apps.timeline.pipeline.items import FeedItem
 

@@ -14,8 +14,8 @@ from oauth2_provider.scopes import BaseScopes
 from oauthlib.oauth2.rfc6749 import errors
 from rest_framework.request import Request
 
+from apps.accounts.authentication.second_factor import is_on
 from apps.accounts.models import User
-from apps.accounts.second_factor import is_on
 from apps.events.live import announce
 from apps.oauth.codes import end_used_code, remember_code
 from apps.oauth.models import Application

@@ -19,10 +19,10 @@ from apps.operations.models import (
 )
 from apps.operations.queries import latest, topology_in_force, topology_of
 from apps.operations.wording import said
-from feedcache import topology_listener
-from feedcache.connections import RedisError
-from feedcache.flush import forget
 from feedcache.health import probe
+from feedcache.memcached import topology_listener
+from feedcache.redis_servers.connections import RedisError
+from feedcache.redis_servers.flush import forget
 from feedcache.topology import Place, Topology, is_address, problems
 
 logger = logging.getLogger(__name__)

@@ -5,11 +5,12 @@ from dataclasses import dataclass
 
 from apps.operations.models import TopologyVersion
 from apps.operations.wording import place_name
-from feedcache import topology_listener, totals
-from feedcache.connections import RedisError, configured_topology
+from feedcache import totals
 from feedcache.health import NodeHealth, health_of
+from feedcache.memcached import topology_listener
+from feedcache.memcached.topology_listener import Report
+from feedcache.redis_servers.connections import RedisError, configured_topology
 from feedcache.topology import Node, Place, Topology
-from feedcache.topology_listener import Report
 
 TIER = "tier:"  # how a layer is called among the subjects of the counts; all others are classes of data
 ANSWERS = ("hit", "negative")  # "there is nothing" is an answer too

@@ -1,4 +1,4 @@
-"""What staff pages of several apps share about posts. Posts themselves are in `apps.timeline.post_admin`."""
+"""What staff pages of several apps share about posts. Posts themselves are in `apps.timeline.admin.posts`."""
 
 from typing import Any
 

@@ -2,7 +2,7 @@
 
 from apps.accounts.counts_store import put_missed
 from apps.events.registry import Payload, handles
-from apps.posts.cache import POST_COUNTS
+from apps.posts.cache.entries import POST_COUNTS
 
 
 @handles("counts_missed")

@@ -7,8 +7,8 @@ from django.utils.translation import gettext as _
 
 from apps.accounts.models import User
 from apps.errors import NotFound
-from apps.posts.author import mentioned
-from apps.posts.content import Picture, PostContent
+from apps.posts.actions.author import mentioned
+from apps.posts.content.post import Picture, PostContent
 from apps.posts.models import Revision
 from apps.posts.queries import visible_posts
 

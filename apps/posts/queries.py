@@ -11,10 +11,10 @@ from django.db.models import Exists, OuterRef, Q
 
 from apps.graph.circle_queries import circles_known
 from apps.graph.queries import Relations, exact_relations, relations
-from apps.posts.cache import POST_COUNTS
-from apps.posts.content import PostContent
+from apps.posts.cache.entries import POST_COUNTS
+from apps.posts.cache.posts import load_contents, open_contents
+from apps.posts.content.post import PostContent
 from apps.posts.models import OPEN, Kind, Mention, Post, Visibility
-from apps.posts.post_cache import load_contents, open_contents
 from feedcache.ids import MAX_ID
 
 MAX_IDS = 200

@@ -3,8 +3,9 @@
 from celery import shared_task
 from django.conf import settings
 
-from apps.posts import idempotency, polls, uploads
-from apps.posts.cache import POST_COUNTS
+from apps.posts import uploads
+from apps.posts.actions import idempotency, polls
+from apps.posts.cache.entries import POST_COUNTS
 from feedcache.structures.counters import maintenance
 
 TURN_SECONDS = 20.0

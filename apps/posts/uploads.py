@@ -15,8 +15,8 @@ from apps.accounts.models import User
 from apps.errors import NotFound
 from apps.media.pictures import rewritten
 from apps.media.sandbox import unfit
-from apps.posts.attachments import discard
-from apps.posts.drafts import Focus, check_picture, invalid
+from apps.posts.actions.attachments import discard
+from apps.posts.actions.drafts import Focus, check_picture, invalid
 from apps.posts.models import Attachment
 from apps.throttling import check_rate_limit
 

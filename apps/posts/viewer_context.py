@@ -9,10 +9,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from apps.graph.cache import GRAPH_REVISION, load_graph_revisions
-from apps.posts.cache import MUTED_THREADS, REPOSTED
-from apps.posts.content import NewestIds
-from apps.posts.muting import load_muted_threads
-from apps.posts.post_cache import load_reposted
+from apps.posts.actions.mute import load_muted_threads
+from apps.posts.cache.entries import MUTED_THREADS, REPOSTED
+from apps.posts.cache.posts import load_reposted
+from apps.posts.content.post import NewestIds
 from feedcache.batch import Batch
 from feedcache.revision_check import ask_revisions
 

@@ -8,12 +8,12 @@ everything where the caches may not be believed: `visible_posts`.
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
-from apps.accounts.author_cache import ask_users
+from apps.accounts.cache import ask_users
 from apps.accounts.models import User
 from apps.graph.queries import Relations, ask_relations
-from apps.posts.cache import CACHED_POSTS, POST_COUNTS
-from apps.posts.content import CachedPost, PostContent, State
-from apps.posts.post_cache import load_cached_posts
+from apps.posts.cache.entries import CACHED_POSTS, POST_COUNTS
+from apps.posts.cache.posts import load_cached_posts
+from apps.posts.content.post import CachedPost, PostContent, State
 from apps.posts.queries import MAX_IDS, Counts, Preloaded, visible_posts
 from apps.posts.viewer_context import ViewerContext
 from feedcache.batch import Batch, Later

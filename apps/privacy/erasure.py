@@ -11,7 +11,7 @@ from functools import partial
 from django.db import transaction
 from django.utils import timezone
 
-from apps.accounts.closing import leave
+from apps.accounts.actions import leave
 from apps.accounts.models import User
 from apps.events import leases
 from apps.events.actions import enqueue

@@ -13,8 +13,8 @@ from django.conf import settings
 from django.db.models import Q, QuerySet
 from oauth2_provider.models import AccessToken, DeviceGrant, Grant, IDToken, RefreshToken
 
+from apps.accounts.authentication.second_factor import erase_second_factor
 from apps.accounts.models import Login, User
-from apps.accounts.second_factor import erase_second_factor
 from apps.announcements.models import AnnouncementReaction, AnnouncementRead
 from apps.conversations.models import Conversation
 from apps.engagement.actions import unbookmark_post, unlike_post
@@ -47,7 +47,7 @@ from apps.notifications.models import (
     UnwantedKind,
 )
 from apps.oauth.models import Application
-from apps.posts.attachments import discard
+from apps.posts.actions.attachments import discard
 from apps.posts.models import (
     Attachment,
     IdempotencyKey,
@@ -58,12 +58,12 @@ from apps.posts.models import (
     ThreadMute,
 )
 from apps.privacy.export import discard_exports
-from apps.ranking.models import RankingChoice, RankSession
 from apps.search.models import Dismissal, PersonEntry, PostEntry
 from apps.tags.models import TagFollow
 from apps.timeline import publishing
-from apps.timeline.cache import HOME, INBOX
 from apps.timeline.models import TimelineEntry, TimelineSpan
+from apps.timeline.ranking.models import RankingChoice, RankSession
+from apps.timeline.sources.home_cache import HOME, INBOX
 
 Step = Callable[[User, int], int]
 

@@ -7,8 +7,8 @@ from django.db.models import Max
 from django.utils import timezone
 
 from apps.accounts.models import User
+from apps.posts.content.text import tag_names
 from apps.posts.models import Kind, Post, Visibility
-from apps.posts.text import tag_names
 from apps.search.models import IndexWalk, PersonEntry, PostEntry
 from apps.search.words import vector
 from apps.tags.actions import add_tags

@@ -22,7 +22,7 @@ from apps.streaming import queries
 from apps.streaming.connections import Connection
 from apps.streaming.queries import News
 from apps.streaming.streams import Stream
-from feedcache.connections import RedisError
+from feedcache.redis_servers.connections import RedisError
 
 logger = logging.getLogger(__name__)
 

@@ -18,13 +18,13 @@ from apps.lists.models import RepliesPolicy, UserList
 from apps.notifications.queries import latest_notification_id, notifications_page
 from apps.oauth.queries import Bearer, bearer_of
 from apps.paging import Cursor
+from apps.posts.content.text import tag_names
 from apps.posts.models import OPEN, Kind, Mention, Post, Visibility
-from apps.posts.text import tag_names
 from apps.streaming.streams import Stream
 from apps.streaming.tickets import PREFIX, bearer_of_ticket
 from apps.tags.queries import followers_among
-from apps.timeline.filters import apply_filters, is_hidden
 from apps.timeline.home import rule_of
+from apps.timeline.pipeline.filters import apply_filters, is_hidden
 from apps.timeline.pipeline.hydrate import hydrate
 from apps.timeline.pipeline.items import FeedItem
 from apps.timeline.pipeline.page import not_muted

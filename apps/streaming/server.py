@@ -7,8 +7,8 @@ from urllib.parse import parse_qsl
 
 import orjson
 
-from apps.api.entities.base import problem_json
 from apps.errors import BadRequest, DomainError, NotAllowed, NotFound, TooMany, Unavailable
+from apps.http.problems import problem_json
 from apps.streaming import sockets, sse
 from apps.streaming.connections import Connection
 from apps.streaming.hub import Hub

@@ -13,10 +13,10 @@ from apps.errors import NotFound
 from apps.paging import Cursor, Page, cut
 from apps.tags.models import Tag, TagDay, TagFollow, TagUse
 from apps.tags.names import normal
-from feedcache.connections import RedisError, timelines
 from feedcache.ids import MAX_AUTHOR_ID, SEQUENCE_BITS
 from feedcache.local_cache import LocalCache
-from feedcache.topology_listener import current, listener
+from feedcache.memcached.topology_listener import current, listener
+from feedcache.redis_servers.connections import RedisError, timelines
 
 DAYS = 7  # of a tag's history
 TRENDING_DAYS = 2

@@ -2,11 +2,11 @@
 
 from apps.events.queries import pending_events
 from apps.events.registry import Payload, handles
-from apps.posts.actions import delete_reposts_of
-from apps.posts.post_cache import repair_deleted, repair_edited, repair_published
-from apps.timeline.cache import HOME, INBOX
+from apps.posts.actions.publish import delete_reposts_of
+from apps.posts.cache.posts import repair_deleted, repair_edited, repair_published
 from apps.timeline.fanout import dispatch
 from apps.timeline.sources import outbox, replica, second_level
+from apps.timeline.sources.home_cache import HOME, INBOX
 from apps.timeline.sources.second_level import ENTRIES
 from feedcache.ids import author_of
 from feedcache.structures.home_window import mark_deleted

@@ -15,8 +15,8 @@ from django.db import connection
 
 from apps.posts.models import OPEN
 from apps.timeline.models import Mode
-from feedcache.connections import RedisError, timelines
 from feedcache.redis_servers.clients import call, trip
+from feedcache.redis_servers.connections import RedisError, timelines
 
 logger = logging.getLogger(__name__)
 

@@ -13,9 +13,9 @@ from django.db.models import Exists, OuterRef, Q
 from apps.accounts.models import User
 from apps.graph.queries import Relations, exact_relations
 from apps.paging import Cursor, Page
+from apps.posts.cache.recent import recent_posts
 from apps.posts.models import Attachment, Kind, Post, Visibility
 from apps.posts.queries import Preloaded
-from apps.posts.recent import recent_posts
 from apps.tags.names import normal
 from apps.timeline.pipeline.hydrate import hydrate
 from apps.timeline.pipeline.items import FeedItem

@@ -16,8 +16,10 @@ from django.utils.translation import override
 from apps.accounts.models import User
 from apps.errors import NotFound, TooMany
 from apps.events import leases
-from apps.posts import actions, editing, scheduled
-from apps.posts.drafts import Draft
+from apps.posts.actions import edit as editing
+from apps.posts.actions import publish as actions
+from apps.posts.actions import schedule
+from apps.posts.actions.drafts import Draft
 from apps.posts.models import Attachment, Post, ScheduledPost
 from apps.timeline.fanout import dispatch
 from apps.timeline.sources import outbox
@@ -87,9 +89,9 @@ def publish_instead(
     """
     once: dict[str, Any] = {"idempotency_key": idempotency_key, "content_digest": content_digest}
     with transaction.atomic():
-        scheduled.release_failed(author, number)
+        schedule.release_failed(author, number)
         if at is not None:
-            return scheduled.schedule_post(author, draft, at, **once)
+            return schedule.schedule_post(author, draft, at, **once)
         return publish(author, draft, **once)
 
 

@@ -6,11 +6,13 @@ from django.db.models import Exists, OuterRef
 
 from apps.accounts.models import User
 from apps.accounts.queries import users_by_id
-from apps.engagement.queries import likers_page
+from apps.engagement.models import Bookmark, Like
+from apps.engagement.queries import bookmarks_page, likers_page, likes_page
 from apps.graph.models import Block
 from apps.graph.queries import exact_relations
 from apps.paging import Cursor, Page, page_of_rows
 from apps.posts.models import Kind, Post
+from apps.timeline.pipeline.hydrate import hydrate
 from apps.timeline.pipeline.items import FeedItem
 from apps.timeline.pipeline.page import fill_page, not_muted
 from apps.timeline.thread import one_item
@@ -59,3 +61,17 @@ def _people(viewer_id: int | None, user_ids: list[int]) -> list[User]:
         hidden = set(related.severed | related.muting)
     people = users_by_id(user_ids)
     return [people[pk] for pk in user_ids if pk in people and pk not in hidden]
+
+
+def bookmarks_timeline(viewer: User, cursor: Cursor) -> Page[FeedItem]:
+    """A page of bookmarked posts; those that are gone are left out."""
+    return _posts(viewer, bookmarks_page(viewer.pk, cursor))
+
+
+def favourites_timeline(viewer: User, cursor: Cursor) -> Page[FeedItem]:
+    """A page of liked posts; those that are gone are left out."""
+    return _posts(viewer, likes_page(viewer.pk, cursor))
+
+
+def _posts(viewer: User, page: Page[Bookmark] | Page[Like]) -> Page[FeedItem]:
+    return page.mapped(hydrate(viewer.pk, [mark.post_id for mark in page.items]).items)

@@ -1,18 +1,17 @@
 """A thread: a post, what it answers, and what answers it."""
 
 from collections import defaultdict
-from dataclasses import dataclass
 
 from django.utils.translation import gettext as _
 
 from apps.accounts.models import User
 from apps.errors import NotFound
-from apps.posts.content import PostContent
+from apps.posts.content.post import PostContent
 from apps.posts.models import Post
 from apps.posts.viewer_context import viewer_context_of
 from apps.sql import rows_of
 from apps.timeline.pipeline.hydrate import hydrate, hydrated
-from apps.timeline.pipeline.items import FeedItem, ViewerFlags
+from apps.timeline.pipeline.items import FeedItem, Thread, ViewerFlags
 from apps.timeline.pipeline.page import not_muted
 from feedcache.ids import author_of, first_id_at, is_possible, second_of
 
@@ -37,19 +36,6 @@ SELECT id, reply_to_id FROM posts_post
 WHERE thread_id = (SELECT thread_id FROM posts_post WHERE id = %(post)s) AND id >= %(earliest)s
 ORDER BY id LIMIT %(most)s
 """
-
-
-@dataclass(frozen=True, slots=True)
-class Thread:
-    """A post in its context. `ancestors` run from the first post down; None stands for one that is gone.
-
-    `descendants` are in reading order, each answer under what it answers; `more` says that the cap was reached.
-    """
-
-    ancestors: list[FeedItem | None]
-    focus: FeedItem
-    descendants: list[FeedItem]
-    more: bool
 
 
 def one_item(viewer_id: int | None, post_id: int) -> FeedItem:

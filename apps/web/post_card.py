@@ -18,7 +18,7 @@ from django.utils.translation import get_language
 from apps.accounts.models import User
 from apps.dates import age
 from apps.engagement.queries import PollResult
-from apps.posts.content import PostContent
+from apps.posts.content.post import PostContent
 from apps.posts.queries import Counts
 from apps.timeline.pipeline.items import FeedItem, ViewerFlags
 from apps.web.looks import Appearance

@@ -7,7 +7,7 @@ readable generation here; the others learn it within a second and read nothing b
 import time
 from typing import Any
 
-from feedcache.connections import Redis, RedisError, script, timelines
+from feedcache.redis_servers.connections import Redis, RedisError, script, timelines
 
 KEY = "memcached:generations"  # address and place -> lowest generation that may be read
 QUIET_SECONDS = 2.0  # after Redis failed: no write waits for it again so soon

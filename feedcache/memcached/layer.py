@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from feedcache import stats
-from feedcache.connections import memcached_timeout
 from feedcache.memcached.node import Build, MemcachedNode, PendingRequest, Place
 from feedcache.memcached.protocol import (
     MAX_TTL_SECONDS,
@@ -22,6 +21,7 @@ from feedcache.memcached.protocol import (
     get_request,
     store_request,
 )
+from feedcache.redis_servers.connections import memcached_timeout
 from feedcache.topology import Group
 
 Items = Mapping[bytes, Item]

@@ -19,14 +19,6 @@ import time
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 
-from feedcache.connections import (
-    Connection,
-    Redis,
-    RedisError,
-    key_prefix,
-    memcached_connections,
-    memcached_timeout,
-)
 from feedcache.memcached import generations
 from feedcache.memcached.node_health import NodeHealth
 from feedcache.memcached.protocol import (
@@ -39,6 +31,14 @@ from feedcache.memcached.protocol import (
     store_request,
 )
 from feedcache.redis_servers.breaker import Breaker
+from feedcache.redis_servers.connections import (
+    Connection,
+    Redis,
+    RedisError,
+    key_prefix,
+    memcached_connections,
+    memcached_timeout,
+)
 
 logger = logging.getLogger(__name__)
 

@@ -3,8 +3,8 @@
 import threading
 import time
 
-from feedcache.connections import Redis
 from feedcache.memcached import generations
+from feedcache.redis_servers.connections import Redis
 
 ANNOUNCE_SECONDS = 0.5  # how often at most one process announces one node
 

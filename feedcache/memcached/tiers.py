@@ -16,14 +16,14 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import cache, partial
 from typing import cast
 
-from feedcache.connections import Redis, refills_all_l1, timelines_apart
 from feedcache.memcached.layer import Items, Layer, Leases, Reading, bounded, layer_of, make
 from feedcache.memcached.node import MemcachedNode, Place, look_after
 from feedcache.memcached.protocol import Kind
 from feedcache.memcached.reads import ABSENT, Read, Token, named
+from feedcache.memcached.topology_listener import current, listener
 from feedcache.memcached.writes import Writes
+from feedcache.redis_servers.connections import Redis, refills_all_l1, timelines_apart
 from feedcache.topology import Topology
-from feedcache.topology_listener import current, listener
 
 Change = Callable[[bytes], bytes]
 

@@ -9,8 +9,8 @@ are no news and are not recorded.
 
 from typing import Any
 
-from feedcache.connections import RedisError, timelines
 from feedcache.ids import MAX_ID
+from feedcache.redis_servers.connections import RedisError, timelines
 from feedcache.structures.home_window import HomeWindows
 
 

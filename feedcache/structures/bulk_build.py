@@ -4,7 +4,7 @@ import secrets
 from collections.abc import Iterable
 from typing import Any
 
-from feedcache.connections import graph
+from feedcache.redis_servers.connections import graph
 
 BUILDING_TTL_SECONDS = 60  # a builder that dies leaves nothing for longer than this
 

@@ -17,9 +17,9 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
-from feedcache.connections import RedisError, timelines
 from feedcache.ids import MAX_ID
 from feedcache.redis_servers.clients import Command, call, is_cluster, trip, unless_refused
+from feedcache.redis_servers.connections import RedisError, timelines
 from feedcache.structures import home_window_scripts
 from feedcache.structures.restore_payload import sorted_set
 

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import NamedTuple
 
-from feedcache.connections import Redis, graph, script
 from feedcache.redis_servers.clients import is_cluster
-from feedcache.replicas import read_graph
+from feedcache.redis_servers.connections import Redis, graph, script
+from feedcache.redis_servers.replicas import read_graph
 from feedcache.structures.bulk_build import replace
 
 NO_MORE = "~"

@@ -20,9 +20,9 @@ from zlib import crc32
 import numpy as np
 
 from feedcache.batch import Batch, Later
-from feedcache.connections import Redis, ResponseError, graph, graph_replicas, script
 from feedcache.redis_servers.clients import Command
-from feedcache.replicas import read_graph
+from feedcache.redis_servers.connections import Redis, ResponseError, graph, graph_replicas, script
+from feedcache.redis_servers.replicas import read_graph
 from feedcache.structures.bulk_build import replace
 from feedcache.structures.restore_payload import INTSET, dump
 

@@ -9,8 +9,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from heapq import merge as merge_sorted
 
-from feedcache.connections import RedisError
 from feedcache.ids import MAX_ID
+from feedcache.redis_servers.connections import RedisError
 from feedcache.structures.home_window import (
     HomeWindows,
     WindowRange,

@@ -17,8 +17,8 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
-from feedcache.connections import RedisError, script, timelines
 from feedcache.ids import first_id_at, second_of
+from feedcache.redis_servers.connections import RedisError, script, timelines
 
 WEEK_SECONDS = 7 * 24 * 3600
 MONDAY = 4 * 24 * 3600  # 1970-01-05, a Monday, began so many seconds after the epoch

@@ -15,7 +15,7 @@ from django.utils.http import quote_etag
 from django.views.decorators.http import require_safe
 
 from apps.media.addresses import LIFETIME_SECONDS, is_restricted, may_be_shown
-from apps.posts.attachments import is_shown
+from apps.posts.actions.attachments import is_shown
 
 TYPES = {".webp": "image/webp", ".png": "image/png", ".jpg": "image/jpeg", ".gif": "image/gif"}
 NAME_MAX_CHARACTERS = 100  # of the column; a file system refuses long names in its own way

@@ -8,7 +8,7 @@ from django.utils.deprecation import MiddlewareMixin
 from django.utils.translation import gettext as _
 
 from apps.errors import DomainError
-from feedsite.errors import FOR_PROGRAMS, error_page, error_response
+from apps.http.errors import FOR_PROGRAMS, error_page, error_response
 
 PROBLEM, JSON = "application/problem+json", "application/json"
 REFUSED = 400

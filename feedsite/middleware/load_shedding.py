@@ -12,7 +12,7 @@ from django.http import HttpRequest, HttpResponseBase
 from django.utils.translation import gettext_lazy as _
 
 from apps.errors import Unavailable
-from feedsite.errors import error_response
+from apps.http.errors import error_response
 from feedsite.server.bodies import error_of
 
 RETRY_AFTER_SECONDS = 1

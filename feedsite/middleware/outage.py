@@ -4,20 +4,31 @@ A write is answered in the same way while PostgreSQL is read-only, as a standby 
 breaker keeps requests from waiting one after the other: the first one waits, the others are answered at once.
 """
 
+import hashlib
+import json
 import logging
+import re
 import sys
 import time
+from collections import OrderedDict
 from collections.abc import Callable
+from dataclasses import asdict, dataclass
 
+from django.conf import settings
 from django.core.signals import got_request_exception
 from django.db import InterfaceError, InternalError, OperationalError
-from django.http import HttpRequest, HttpResponseBase
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
+from django.utils.html import format_html
+from django.utils.translation import get_language_from_request, override
 from django.utils.translation import gettext as _
 
+from apps.deadline import go_without
 from apps.errors import Unavailable
+from apps.http.errors import error_response
+from apps.http.requests import viewer_of
+from feedcache.memcached.envelope import pack, unpack
+from feedcache.read_through import ReadThrough
 from feedcache.redis_servers.breaker import Breaker
-from feedsite.errors import error_response
-from feedsite.middleware.stale_pages import StalePages
 
 logger = logging.getLogger(__name__)
 
@@ -96,3 +107,138 @@ got_request_exception.connect(note_outage)
 
 def _unavailable() -> Unavailable:
     return Unavailable(_("We cannot reach our database just now. Try again in a moment."))
+
+
+ROUTES = frozenset({
+    "", "public", "local", "about", "@<str:handle>", "@<str:handle>/with_replies", "@<str:handle>/<post:post_id>",
+    "api/v1/timelines/public", "api/v1/accounts/<int:account_id>/statuses", "api/v1/statuses/<int:status_id>",
+})  # fmt: skip
+TTL_SECONDS = 600
+FRESH_SECONDS = 30.0  # a page may be this old when PostgreSQL goes away
+EVERY_SECONDS = 10.0  # of one page, in one process
+MAX_BYTES = 512 * 1024
+MAX_KEYS = 2000
+SOURCE = "database"
+_FORM_TOKEN = re.compile(rb'(name="csrfmiddlewaretoken" value=")[^"]*')
+_MAIN = b'<main id="main" tabindex="-1">'
+
+
+@dataclass(frozen=True, slots=True)
+class StalePage:
+    """An answer as it was given, and when (seconds since 1970)."""
+
+    body: bytes
+    content_type: str
+    language: str
+    links: str
+    at: float
+
+    def encode(self) -> bytes:
+        """The form that is stored."""
+        head = {name: value for name, value in asdict(self).items() if name != "body"}
+        return pack(json.dumps(head).encode() + b"\n" + self.body)
+
+    @classmethod
+    def decode(cls, data: bytes) -> "StalePage":
+        """The inverse of `encode`; ValueError for garbage."""
+        head, _newline, body = unpack(data, max_bytes=2 * MAX_BYTES).partition(b"\n")
+        try:
+            return cls(body=body, **json.loads(head))
+        except TypeError as error:
+            raise ValueError("not a stored page") from error
+
+
+PAGES: ReadThrough[str, StalePage] = ReadThrough(
+    name="page",
+    version=1,
+    ttl_seconds=TTL_SECONDS,
+    key_of=str,
+    encode=StalePage.encode,
+    decode=StalePage.decode,
+    negative_ttl_seconds=0,
+)
+
+
+class StalePages:
+    """Stores and serves them; one for each process."""
+
+    def __init__(self) -> None:
+        self._stored_at: OrderedDict[str, float] = OrderedDict()
+
+    def store(self, request: HttpRequest, response: HttpResponseBase) -> None:
+        """Store an answer, if visitors may be served it later and the stored one is not recent."""
+        if not isinstance(response, HttpResponse) or not _may_be_stored(request, response):
+            return
+        key, now = _key_of(request), time.time()
+        if now - self._stored_at.get(key, 0.0) < EVERY_SECONDS:
+            return
+        self._stored_at[key] = now
+        self._stored_at.move_to_end(key)
+        if len(self._stored_at) > MAX_KEYS:
+            self._stored_at.popitem(last=False)
+        page = StalePage(
+            body=_FORM_TOKEN.sub(rb"\1", response.content),
+            content_type=response.headers["Content-Type"],
+            language=response.headers.get("Content-Language", ""),
+            links=response.headers.get("Link", ""),
+            at=now,
+        )
+        PAGES.set_many({key: page})
+
+    def find(self, request: HttpRequest, *, answered_at: float) -> HttpResponse | None:
+        """The stored page for a request, marked; `answered_at`: when PostgreSQL last answered, since 1970."""
+        if request.method != "GET" or not _is_visitor(request):
+            return None
+        key = _key_of(request)
+        page = PAGES.peek_many([key]).get(key)
+        if page is None or page.at < answered_at - FRESH_SECONDS:
+            return None
+        go_without(SOURCE)
+        response = HttpResponse(_with_notice(page, request), content_type=page.content_type)
+        if page.language:
+            response.headers["Content-Language"] = page.language
+        if page.links:
+            response.headers["Link"] = page.links
+        response.headers["Age"] = str(max(round(time.time() - page.at), 0))
+        response.headers["Cache-Control"] = "private, no-store"
+        return response
+
+
+def _may_be_stored(request: HttpRequest, response: HttpResponse) -> bool:
+    match = request.resolver_match
+    return (
+        request.method == "GET"
+        and response.status_code == 200
+        and match is not None
+        and match.route in ROUTES
+        and _is_visitor(request)
+        and viewer_of(request) is None
+        and response.cookies.keys() <= {settings.CSRF_COOKIE_NAME}
+        and len(response.content) <= MAX_BYTES
+    )
+
+
+def _is_visitor(request: HttpRequest) -> bool:
+    return (
+        settings.SESSION_COOKIE_NAME not in request.COOKIES
+        and "Authorization" not in request.headers
+    )
+
+
+def _key_of(request: HttpRequest) -> str:
+    parts = (
+        request.get_host(),
+        request.get_full_path(),
+        get_language_from_request(request),
+        request.headers.get("HX-Request", ""),
+        request.COOKIES.get("theme", ""),
+    )
+    return hashlib.blake2b("\n".join(parts).encode(), digest_size=16).hexdigest()
+
+
+def _with_notice(page: StalePage, request: HttpRequest) -> bytes:
+    """The page with a line that says what it is; JSON has the headers only."""
+    with override(page.language or get_language_from_request(request)):
+        text = _("This page is a minute old: we cannot reach our database just now.")
+    line = format_html('<p class="end-of-list" role="status">{}</p>', text)
+    return page.body.replace(_MAIN, _MAIN + line.encode(), 1)

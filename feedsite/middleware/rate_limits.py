@@ -17,11 +17,11 @@ from rest_framework.throttling import BaseThrottle
 from apps.accounts.models import User
 from apps.api.entities.base import timestamp
 from apps.errors import TooMany, Unavailable
+from apps.http.errors import error_response
 from apps.http.requests import client_address
 from apps.oauth.queries import Bearer
 from apps.throttling import rate_limit, require_allowed
 from feedcache.rate_limit import RateLimitResult, count_each
-from feedsite.errors import error_response
 
 API = "/api/"
 RESULT = (

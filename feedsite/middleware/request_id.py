@@ -3,16 +3,10 @@
 import logging
 import secrets
 from collections.abc import Callable
-from contextvars import ContextVar
 
 from django.http import HttpRequest, HttpResponseBase
 
-_current: ContextVar[str] = ContextVar("request_id", default="-")
-
-
-def current_request_id() -> str:
-    """The id of the request being served, `-` outside of one."""
-    return _current.get()
+from apps.http.request_id import request_id
 
 
 class RequestIdMiddleware:
@@ -23,13 +17,13 @@ class RequestIdMiddleware:
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         """Serve the request under its id."""
-        token = _current.set(secrets.token_hex(8))
+        token = request_id.set(secrets.token_hex(8))
         try:
             response = self._get_response(request)
-            response.headers["X-Request-Id"] = _current.get()
+            response.headers["X-Request-Id"] = request_id.get()
             return response
         finally:
-            _current.reset(token)
+            request_id.reset(token)
 
 
 class RequestIdFilter(logging.Filter):
@@ -37,5 +31,5 @@ class RequestIdFilter(logging.Filter):
 
     def filter(self, record: logging.LogRecord) -> bool:
         """Never drops a record."""
-        record.request_id = _current.get()
+        record.request_id = request_id.get()
         return True

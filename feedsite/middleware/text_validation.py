@@ -4,22 +4,16 @@ PostgreSQL and the drivers raise on them, which would be a 500; here they are a 
 API check its bodies with the same `is_malformed`.
 """
 
-import re
 from collections.abc import Callable, Iterable
 from urllib.parse import unquote_to_bytes
 
 from django.http import HttpRequest, HttpResponseBase
 
 from apps.errors import BadRequest
-from feedsite.errors import FOR_PROGRAMS, error_response
+from apps.http.errors import FOR_PROGRAMS, error_response
+from apps.http.text import is_malformed
 
 MAX_QUERY_CHARACTERS = 8192
-_has_bad_character = re.compile("[\x00\ud800-\udfff]").search
-
-
-def is_malformed(texts: Iterable[str]) -> bool:
-    """Whether any text has a NUL or a lone surrogate."""
-    return any(map(_has_bad_character, texts))
 
 
 class TextValidationMiddleware:
@@ -43,7 +37,7 @@ class TextValidationMiddleware:
             and _is_form(request)
             and not request.path.startswith(
                 FOR_PROGRAMS
-            )  # `feedsite.formdata` reads and checks those
+            )  # `apps.api.form_data` reads and checks those
             and is_malformed(_form_texts(request))
         ):
             return error_response(

@@ -8,7 +8,7 @@ const MOST_PICTURES = 4;
 const KEPT = ["body", "content_warning", "option_1", "option_2", "option_3", "option_4"]; // in a draft
 const SAVE_AFTER = 500; // milliseconds without a key
 
-// What people see: graphemes, an address counting 23. The server counts by the same rule (apps/posts/text.py).
+// What people see: graphemes, an address counting 23. The server counts by the same rule (apps/posts/content/text.py).
 function length(text) {
   let addresses = 0;
   const tidy = text.normalize("NFC").replace(/[^\S\n]+$/gm, "").replace(/\n{3,}/g, "\n\n").trim();

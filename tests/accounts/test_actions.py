@@ -19,8 +19,8 @@ from apps.accounts.actions import (
     update_appearance,
     update_profile,
 )
-from apps.accounts.author_cache import ask_users
-from apps.accounts.emails import change_email
+from apps.accounts.cache import ask_users
+from apps.accounts.mail.confirmation import change_email
 from apps.accounts.models import RESERVED_HANDLES, AccessToken, User, UserCounts
 from apps.accounts.queries import user_by_handle, user_of_token
 from apps.errors import Invalid, NotAllowed, NotFound

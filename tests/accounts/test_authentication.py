@@ -2,7 +2,7 @@ import pytest
 from django.contrib.auth import authenticate
 
 from apps.accounts.actions import issue_token, restore_user, suspend_user
-from apps.accounts.login import HandleOrEmailBackend
+from apps.accounts.authentication.backends import HandleOrEmailBackend
 from apps.api.authentication import TOKEN_MAX_CHARACTERS
 from tests.factories import PASSWORD
 

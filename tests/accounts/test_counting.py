@@ -3,17 +3,16 @@
 import pytest
 from django.db import IntegrityError, transaction
 
-from apps.accounts.cache import USER_COUNTS, USER_COUNTS_TABLE
-from apps.accounts.counts import change_user_counts
+from apps.accounts.cache import USER_COUNTS, USER_COUNTS_TABLE, change_user_counts
 from apps.accounts.counts_store import CountsTable, put_after_commit, rebuild_after_commit
 from apps.accounts.models import UserCounts
 from apps.accounts.queries import AccountCounts, user_counts
 from apps.events.models import Event
 from apps.graph.actions import block_user, follow_user, unfollow_user
-from apps.posts.actions import delete_post
-from apps.posts.cache import POST_COUNTS, POST_COUNTS_TABLE
+from apps.posts.actions.publish import delete_post
+from apps.posts.cache.entries import POST_COUNTS, POST_COUNTS_TABLE
 from apps.posts.models import PostCounts
-from feedcache.connections import counters
+from feedcache.redis_servers.connections import counters
 from feedcache.structures.counters import building, maintenance
 from feedcache.structures.counters.layout import IdBuckets, TimeBuckets
 from feedcache.structures.counters.schema import Row

@@ -10,7 +10,7 @@ from django.core import mail
 from django.test import Client
 from django.utils import timezone
 
-from apps.accounts.emails import change_email
+from apps.accounts.mail.confirmation import change_email
 from apps.accounts.models import User
 from tests.api.test_endpoints import application_client
 from tests.factories import PASSWORD, deliver, make_user

@@ -10,8 +10,9 @@ from django.core.checks import run_checks
 from django.test import Client
 from django.utils import timezone
 
-from apps.accounts import mail, tasks
-from apps.accounts.checks import mail_goes_out
+from apps.accounts import tasks
+from apps.accounts.mail import sending
+from apps.accounts.mail.checks import mail_goes_out
 from apps.accounts.models import Mail, MailKind
 from apps.events import actions as events
 from apps.events.leases import MAX_ATTEMPTS, State
@@ -40,7 +41,7 @@ def test_the_request_sends_nothing_and_does_the_same_for_everybody(
 
 def test_a_message_and_a_row_hold_no_token(alice, monkeypatch):
     rung: list[tuple[object, ...]] = []
-    monkeypatch.setattr(mail, "ring", lambda *said: rung.append(said))
+    monkeypatch.setattr(sending, "ring", lambda *said: rung.append(said))
     ask()
     row = Mail.objects.get()
     assert rung == [("apps.accounts.tasks.send_mail", row.pk)]
@@ -69,7 +70,7 @@ def test_a_server_that_does_not_answer_is_tried_so_often(alice, settings, caplog
         assert row.attempts == attempt
         if attempt < MAX_ATTEMPTS:
             assert row.due_at > timezone.now() + timedelta(seconds=50)
-            assert mail.due() == []
+            assert sending.due() == []
         Mail.objects.update(due_at=timezone.now())
     assert Mail.objects.get().state == State.DEAD
     assert "/password/reset/" not in caplog.text + Mail.objects.get().last_error
@@ -77,14 +78,14 @@ def test_a_server_that_does_not_answer_is_tried_so_often(alice, settings, caplog
 
 def test_a_server_that_hangs_holds_two_workers_at_most(alice):
     for _ in range(3):
-        mail.enqueue_mail(MailKind.PASSWORD_RESET, address="alice@example.org")
+        sending.enqueue_mail(MailKind.PASSWORD_RESET, address="alice@example.org")
     held = Mail.objects.order_by("pk").values_list("pk", flat=True)[:2]
     Mail.objects.filter(pk__in=list(held)).update(
         attempts=1, started_at=timezone.now(), due_at=timezone.now() + timedelta(seconds=30)
     )
-    assert mail.run_due(limit=5) == 0
+    assert sending.run_due(limit=5) == 0
     Mail.objects.update(started_at=timezone.now() - timedelta(seconds=31))  # they were killed
-    assert mail.run_due(limit=5) == 1
+    assert sending.run_due(limit=5) == 1
     assert len(outgoing.outbox) == 1
 
 
@@ -93,7 +94,7 @@ def test_every_step_with_the_mail_server_has_a_time_out():
 
 
 def test_what_no_message_reached_is_swept(alice, monkeypatch):
-    monkeypatch.setattr(mail, "ring", lambda *_said: None)
+    monkeypatch.setattr(sending, "ring", lambda *_said: None)
     ask()
     rung: list[tuple[object, ...]] = []
     monkeypatch.setattr(tasks, "ring", lambda *said: rung.append(said))

@@ -16,12 +16,12 @@ from django_otp.plugins.otp_static.models import StaticToken
 from django_otp.plugins.otp_totp.models import TOTPDevice
 from oauth2_provider.models import AccessToken as ApplicationToken
 
-from apps.accounts import second_factor
 from apps.accounts.actions import issue_token
+from apps.accounts.authentication import second_factor
 from apps.accounts.models import AccessToken, Login
 from apps.errors import Invalid, NotAllowed, TooMany
 from apps.oauth.actions import issue_access, register_application
-from feedsite.passkeys import relying_party
+from feedsite.environment import relying_party
 from tests.factories import PASSWORD, deliver, make_user, publish
 from tests.staff import browser_of, confirm, make_staff
 

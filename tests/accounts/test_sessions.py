@@ -9,7 +9,7 @@ from django.test import Client
 from django.utils import timezone
 
 from apps.accounts.actions import issue_token
-from apps.accounts.logins import device_of, sessions_of
+from apps.accounts.authentication.sessions import device_of, sessions_of
 from apps.accounts.models import Login
 from apps.accounts.queries import user_of_token
 from apps.oauth.actions import issue_access, register_application

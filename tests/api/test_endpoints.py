@@ -21,10 +21,10 @@ from apps.lists.actions import create_list
 from apps.notifications.actions import change_policy
 from apps.notifications.models import Notification, NotificationKind
 from apps.oauth.actions import register_application
-from apps.posts.actions import delete_post
-from apps.posts.drafts import Draft, PollDraft
+from apps.posts.actions.drafts import Draft, PollDraft
+from apps.posts.actions.publish import delete_post
+from apps.posts.actions.schedule import schedule_post
 from apps.posts.models import Post
-from apps.posts.scheduled import schedule_post
 from apps.posts.uploads import upload_picture
 from tests.factories import make_user, publish
 from tests.posts.test_uploads import picture

@@ -2,7 +2,7 @@
 
 import pytest
 
-from feedsite import instance
+from apps.api import instance
 from tests.factories import make_user, publish
 
 pytestmark = pytest.mark.django_db

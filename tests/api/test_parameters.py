@@ -14,8 +14,8 @@ from apps.filters.actions import FilterChange, KeywordChange, create_filter
 from apps.graph.circle_actions import create_circle
 from apps.lists.actions import create_list
 from apps.notifications.models import Notification
-from apps.posts.drafts import Draft, PollDraft
-from apps.posts.scheduled import schedule_post
+from apps.posts.actions.drafts import Draft, PollDraft
+from apps.posts.actions.schedule import schedule_post
 from apps.posts.uploads import upload_picture
 from tests.api.test_endpoints import application_client, in_an_hour
 from tests.factories import PASSWORD, deliver, publish

@@ -25,8 +25,8 @@ from apps.filters.actions import FilterChange, KeywordChange, add_post, create_f
 from apps.graph.models import FollowRequest
 from apps.lists.actions import create_list
 from apps.notifications.models import Notification
-from apps.posts.drafts import Draft, PollDraft
-from apps.posts.scheduled import schedule_post
+from apps.posts.actions.drafts import Draft, PollDraft
+from apps.posts.actions.schedule import schedule_post
 from apps.posts.uploads import upload_picture
 from feedsite.wsgi import application
 from tests.api.test_endpoints import in_an_hour

@@ -7,8 +7,8 @@ import pytest
 from apps.api.entities.status import StatusEditJson, StatusSourceJson
 from apps.engagement.actions import like_post
 from apps.graph.actions import block_user, mute_user
-from apps.posts.actions import repost
-from apps.posts.editing import edit_post
+from apps.posts.actions.edit import edit_post
+from apps.posts.actions.publish import repost
 from tests.factories import make_user, publish, suspend
 
 pytestmark = pytest.mark.django_db

@@ -7,8 +7,8 @@ from apps.accounts.actions import update_profile
 from apps.api.entities.account import AccountJson
 from apps.api.entities.status import DeletedStatusJson, StatusJson
 from apps.api.inputs.status import VISIBILITIES
-from apps.posts.actions import repost
-from apps.posts.editing import edit_post
+from apps.posts.actions.edit import edit_post
+from apps.posts.actions.publish import repost
 from apps.posts.models import Post
 from tests.factories import make_user, publish, suspend
 

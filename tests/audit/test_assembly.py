@@ -4,15 +4,15 @@ import pytest
 from django.contrib.auth.models import Permission
 
 from apps.accounts.models import User
-from apps.audit.assembly import assembly
-from apps.audit.checklist import Mark, checklist, post_id_in
-from apps.audit.explain import Source
+from apps.audit.explain.assembly import assembly
+from apps.audit.explain.checklist import Mark, checklist, post_id_in
+from apps.audit.explain.reasons import Source
 from apps.filters.actions import FilterChange, KeywordChange, create_filter
 from apps.graph.actions import block_user, follow_user, mute_user
 from apps.paging import Cursor
-from apps.posts.actions import delete_post
-from apps.ranking.ordering import begin
+from apps.posts.actions.publish import delete_post
 from apps.timeline.home import home_timeline
+from apps.timeline.ranking.ordering import begin
 from tests.factories import deliver, make_user, publish
 
 pytestmark = pytest.mark.django_db

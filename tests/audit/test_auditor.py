@@ -14,19 +14,19 @@ from apps.accounts.queries import user_by_id
 from apps.audit import auditor
 from apps.audit.models import AuditFinding, AuditRun, Kind
 from apps.audit.reads import Sample
-from apps.audit.turns import AuditPass
+from apps.audit.repairs import AuditPass
 from apps.events.leases import State
 from apps.graph.actions import block_user, follow_user, mute_user, unfollow_user
 from apps.graph.models import Followee, Follower
 from apps.paging import Cursor, Page
-from apps.posts.actions import delete_post
+from apps.posts.actions.publish import delete_post
 from apps.posts.models import Post
-from apps.timeline.cache import HOME, INBOX
 from apps.timeline.fanout.switch import set_author_policy
 from apps.timeline.home import home_timeline
 from apps.timeline.models import FanoutChunk, FanoutJob, Policy
 from apps.timeline.pipeline import samples
-from feedcache.connections import timelines
+from apps.timeline.sources.home_cache import HOME, INBOX
+from feedcache.redis_servers.connections import timelines
 from feedcache.structures.home_window import mark_deleted
 from tests.factories import deliver, publish
 from tests.faults import dead_redis

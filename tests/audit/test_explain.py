@@ -7,16 +7,16 @@ from django.core.management import call_command
 from django.utils import timezone
 
 from apps.accounts.models import User
-from apps.audit.explain import Source, explain, explain_home
+from apps.audit.explain.reasons import Source, explain, explain_home
 from apps.errors import NotFound
 from apps.events.leases import State
 from apps.graph.actions import block_user, follow_user, mute_user
 from apps.graph.circle_actions import add_to_circle, create_circle
 from apps.paging import Cursor
-from apps.posts.actions import delete_post, repost
-from apps.timeline.cache import HOME
+from apps.posts.actions.publish import delete_post, repost
 from apps.timeline.home import home_timeline
 from apps.timeline.models import FanoutChunk
+from apps.timeline.sources.home_cache import HOME
 from tests.api.test_endpoints import bare
 from tests.factories import deliver, make_user, publish
 from tests.faults import dead_redis

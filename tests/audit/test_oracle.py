@@ -9,10 +9,10 @@ from apps.audit.oracle import PULL, Oracle, rows, snapshot
 from apps.graph.actions import follow_user, mute_user
 from apps.graph.circle_actions import add_to_circle, create_circle
 from apps.paging import Cursor
-from apps.posts.actions import delete_post, repost
-from apps.timeline.cache import HOME, INBOX
+from apps.posts.actions.publish import delete_post, repost
 from apps.timeline.home import home_timeline
-from feedcache.connections import timelines
+from apps.timeline.sources.home_cache import HOME, INBOX
+from feedcache.redis_servers.connections import timelines
 from tests.factories import deliver, make_user, publish
 
 # Its times are of a second, and so are those in our ids; inside a second the id decides.

@@ -8,8 +8,8 @@ from django.core.management import CommandError, call_command
 from apps.audit.models import AuditFinding, AuditRun, Kind
 from apps.audit.wording import finding_text
 from apps.paging import Cursor
-from apps.timeline.cache import HOME
 from apps.timeline.home import home_timeline
+from apps.timeline.sources.home_cache import HOME
 from tests.audit.test_auditor import age
 from tests.factories import deliver, publish
 from tests.staff import MAX_QUERIES, browser_of, make_staff

@@ -19,9 +19,9 @@ from apps.demo.content.loader import LANGUAGES, load_content
 from apps.demo.seeding.clock import HOURS
 from apps.demo.seeding.pictures import IMAGES
 from apps.demo.seeding.texts import Texts
-from apps.posts.drafts import CONTENT_WARNING_MAX_CHARACTERS, MAX_PICTURES
+from apps.posts.actions.drafts import CONTENT_WARNING_MAX_CHARACTERS, MAX_PICTURES
+from apps.posts.content.text import length, mentioned_handles, normalise, tags
 from apps.posts.models import Visibility
-from apps.posts.text import length, mentioned_handles, normalise, tags
 
 CONTENT = load_content()
 REPLIES = [reply.post for talk in CONTENT.conversations for reply in talk.replies]

@@ -13,8 +13,8 @@ from apps.engagement.models import Bookmark, Like
 from apps.graph.models import Followee, Follower
 from apps.notifications.queries import unread_count
 from apps.paging import Cursor
+from apps.posts.content.text import mentioned_handles
 from apps.posts.models import Attachment, Kind, Post
-from apps.posts.text import mentioned_handles
 from apps.timeline.home import home_timeline
 from feedcache.ids import author_of, second_of
 from tests.demo.seeding import NOW, assert_counts_equal_rows, make_demo

@@ -6,7 +6,7 @@ from apps.engagement.queries import engaged
 from apps.errors import NotFound
 from apps.events.models import Event
 from apps.graph.actions import block_user, unfollow_user
-from apps.posts.actions import delete_post, repost
+from apps.posts.actions.publish import delete_post, repost
 from apps.posts.models import PostCounts
 from tests.factories import make_user, publish
 from tests.threads import together

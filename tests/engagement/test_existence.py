@@ -25,11 +25,11 @@ from apps.engagement.rebuild import Outcome
 from apps.engagement.tasks import maintain_filters
 from apps.events.models import Event
 from apps.paging import Cursor
-from apps.posts.actions import repost
+from apps.posts.actions.publish import repost
 from apps.posts.models import PostCounts
 from apps.posts.tasks import write_back_reads
 from apps.timeline.home import home_timeline
-from feedcache.connections import existence
+from feedcache.redis_servers.connections import existence
 from feedcache.structures.bloom import existence as filters
 from feedcache.structures.bloom import generations
 from feedcache.structures.bloom.arithmetic import CHUNK_BYTES

@@ -14,12 +14,12 @@ from apps.engagement.actions import bookmark_post, like_post, unlike_post
 from apps.engagement.tasks import reconcile_counts
 from apps.engagement.truth import POSTS, USERS, Drift
 from apps.graph.actions import follow_user, unfollow_user
-from apps.posts.actions import delete_post, repost
-from apps.posts.cache import POST_COUNTS
-from apps.posts.counts import count_reads
+from apps.posts.actions.publish import delete_post, repost
+from apps.posts.cache.counts import count_reads
+from apps.posts.cache.entries import POST_COUNTS
 from apps.posts.models import PostCounts
 from apps.posts.queries import counts_of, post_counts
-from feedcache.connections import counters
+from feedcache.redis_servers.connections import counters
 from feedcache.structures.counters import building, maintenance
 from feedcache.structures.counters.schema import Row
 from tests.factories import make_user, publish

@@ -5,15 +5,15 @@ from django.utils import timezone
 
 from apps.engagement.models import Vote
 from apps.engagement.queries import poll_results
-from apps.engagement.recount import recount_running
+from apps.engagement.reconcile import recount_running
 from apps.engagement.voting import vote
 from apps.errors import Invalid, NotFound
 from apps.events.registry import EVENTS
 from apps.graph.actions import block_user
-from apps.posts import polls
-from apps.posts.actions import delete_post
-from apps.posts.drafts import PollDraft
-from apps.posts.editing import edit_post
+from apps.posts.actions import polls
+from apps.posts.actions.drafts import PollDraft
+from apps.posts.actions.edit import edit_post
+from apps.posts.actions.publish import delete_post
 from apps.posts.models import Poll
 from apps.posts.queries import visible_posts
 from tests.factories import deliver, make_user, publish

@@ -12,7 +12,7 @@ from apps.events.leases import MAX_ATTEMPTS, State, revive
 from apps.events.models import Event
 from apps.graph.actions import follow_user
 from apps.graph.models import Followee
-from feedcache.connections import RedisError
+from feedcache.redis_servers.connections import RedisError
 from tests.factories import make_user, publish
 from tests.faults import dead_redis
 from tests.threads import together

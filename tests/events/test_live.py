@@ -10,7 +10,7 @@ from django.db import transaction
 from apps.accounts.actions import issue_token, revoke_token
 from apps.accounts.models import AccessToken
 from apps.events.live import announce, hear, read
-from feedcache.connections import mark_ready_again
+from feedcache.redis_servers.connections import mark_ready_again
 from runner.services.shape import restart
 from tests.factories import suspend
 from tests.services import running

@@ -7,7 +7,7 @@ import pytest
 from django.apps import apps
 from django.utils import timezone
 
-from apps.accounts import mail
+from apps.accounts.mail import sending
 from apps.accounts.models import Mail, MailKind
 from apps.accounts.queries import user_by_handle
 from apps.engagement.actions import like_post
@@ -16,8 +16,8 @@ from apps.events.models import Event
 from apps.graph.actions import block_user, follow_user, unfollow_user
 from apps.graph.circle_actions import add_to_circle, create_circle, leave_circle
 from apps.paging import Cursor
-from apps.posts.actions import delete_post, repost
-from apps.posts.editing import edit_post
+from apps.posts.actions.edit import edit_post
+from apps.posts.actions.publish import delete_post, repost
 from apps.posts.models import Post
 from apps.privacy.erasure import delete_account
 from apps.privacy.export import request_export
@@ -34,8 +34,8 @@ from apps.timeline.models import (
     FanoutJob,
     Policy,
 )
-from feedcache.connections import timelines
 from feedcache.ids import MAX_ID
+from feedcache.redis_servers.connections import timelines
 from feedcache.structures.home_window import NO_MORE
 from feedsite.celery import app as celery_app
 from tests.factories import PASSWORD, deliver, make_user, publish
@@ -161,7 +161,7 @@ def run_erase(task):
 
 def run_mail(task):
     if not Mail.objects.exists():
-        mail.enqueue_mail(MailKind.PASSWORD_RESET, address="alice@example.org")
+        sending.enqueue_mail(MailKind.PASSWORD_RESET, address="alice@example.org")
     for pk in Mail.objects.values_list("pk", flat=True):
         task(pk)
 
@@ -221,7 +221,7 @@ TASKS = {
     "apps.timeline.tasks.sweep": run_plain,
     "apps.timeline.tasks.maintain_second_level": run_plain,
     "apps.graph.tasks.end_due_mutes": run_plain,
-    "apps.ranking.tasks.purge": run_plain,
+    "apps.timeline.ranking.tasks.purge": run_plain,
     "apps.search.tasks.index_newcomers": run_plain,
     "apps.search.tasks.index_older_posts": run_plain,
     "apps.search.tasks.rank_trends": run_plain,

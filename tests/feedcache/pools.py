@@ -7,9 +7,9 @@ import tempfile
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from feedcache.connections import timelines
 from feedcache.memcached.node import look_after
 from feedcache.memcached.tiers import TieredCache
+from feedcache.redis_servers.connections import timelines
 from feedcache.topology import Node, Topology
 from runner.services.debian import find_memcached
 from runner.services.memcached import Memcached

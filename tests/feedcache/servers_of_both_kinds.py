@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 import redis
 
-from feedcache import replicas
-from feedcache.connections import graph
+from feedcache.redis_servers import replicas
+from feedcache.redis_servers.connections import graph
 from feedcache.structures import bulk_build, list_prefix, longset
 from runner.problems import LaunchError
 from runner.services.binaries import in_wheel

@@ -7,18 +7,19 @@ import pytest
 from django.core.exceptions import ImproperlyConfigured
 from django.core.management import CommandError, call_command
 
-from feedcache import connections, totals
-from feedcache.connections import RedisError, existence, timelines
+from feedcache import totals
+from feedcache.memcached.topology_listener import Listener, processes, publish
 from feedcache.rate_limit import Limit, count_each
 from feedcache.redis_servers import clients as redisclients
+from feedcache.redis_servers import connections
 from feedcache.redis_servers.clients import parse
+from feedcache.redis_servers.connections import RedisError, existence, timelines
 from feedcache.structures.bloom import existence as filters
 from feedcache.structures.bloom import generations
 from feedcache.structures.home_window import HomeWindows, mark_deleted
 from feedcache.structures.list_prefix import Entry, Head, ListHeads
 from feedcache.structures.longset import Change, LongSets, common
 from feedcache.topology import Node, Topology
-from feedcache.topology_listener import Listener, processes, publish
 from tests.clusters import addresses, cluster_url, until
 from tests.feedcache.structures import test_existence as existence_tests
 from tests.feedcache.structures import test_window as window_tests

@@ -1,6 +1,6 @@
 import pytest
 
-from feedcache.decoded_cache import Decoded
+from feedcache.local_cache import Decoded
 
 
 def refuse_nothing(data):

@@ -4,9 +4,10 @@ import time
 
 import pytest
 
-from feedcache import connections, totals
-from feedcache.connections import timelines
+from feedcache import totals
 from feedcache.health import RedisHealth, health_of, node_health, probe, redis_health, share
+from feedcache.redis_servers import connections
+from feedcache.redis_servers.connections import timelines
 from tests.faults import dead_redis, frozen
 from tests.services import running
 

@@ -2,9 +2,9 @@
 
 import pytest
 
-from feedcache.connections import timelines
+from feedcache.memcached.topology_listener import CHANNEL, Listener, publish
+from feedcache.redis_servers.connections import timelines
 from feedcache.topology import Node, Topology
-from feedcache.topology_listener import CHANNEL, Listener, publish
 from tests.flows.processes import wait_for
 
 SOON = 3.0

@@ -6,10 +6,8 @@ import time
 
 import pytest
 
-from feedcache import topology_listener as module
-from feedcache.connections import timelines
-from feedcache.topology import Node, Topology
-from feedcache.topology_listener import (
+from feedcache.memcached import topology_listener as module
+from feedcache.memcached.topology_listener import (
     CHANNEL,
     KEY,
     PROCESSES,
@@ -18,6 +16,8 @@ from feedcache.topology_listener import (
     publish,
     published,
 )
+from feedcache.redis_servers.connections import timelines
+from feedcache.topology import Node, Topology
 from tests.faults import dead_redis
 from tests.flows.processes import wait_for
 

@@ -4,8 +4,8 @@ import signal
 import pytest
 
 from feedcache import rate_limit
-from feedcache.connections import limits, timelines
 from feedcache.rate_limit import Limit, LocalWindows, count_each
+from feedcache.redis_servers.connections import limits, timelines
 from tests.clusters import addresses
 from tests.faults import dead_redis, frozen
 from tests.services import running

@@ -4,9 +4,8 @@ import time
 
 import pytest
 
-from feedcache import connections
-from feedcache.connections import RedisError
-from feedcache.redis_servers import breaker
+from feedcache.redis_servers import breaker, connections
+from feedcache.redis_servers.connections import RedisError
 from tests.faults import dead_redis, frozen
 from tests.services import running
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from feedcache.connections import timelines
 from feedcache.redis_servers.clients import RedisError, trip
+from feedcache.redis_servers.connections import timelines
 from feedcache.redis_servers.pool import _Idle
 
 

@@ -4,8 +4,8 @@ import time
 
 import pytest
 
-from feedcache.connections import RedisError, graph, graph_replicas
-from feedcache.replicas import graph_reader, read_graph
+from feedcache.redis_servers.connections import RedisError, graph, graph_replicas
+from feedcache.redis_servers.replicas import graph_reader, read_graph
 from tests.clusters import addresses, until
 
 

@@ -4,7 +4,7 @@ import pytest
 from django.test import Client, RequestFactory
 
 from apps.errors import BadRequest, Conflict, Invalid, NotAllowed, NotFound, TooMany, Unavailable
-from feedsite.errors import error_response
+from apps.http.errors import error_response
 
 pytestmark = pytest.mark.django_db
 

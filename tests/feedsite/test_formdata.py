@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rest_framework.exceptions import ParseError
 
-from feedsite.formdata import nested
+from apps.api.form_data import nested
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,8 @@ import healthcheck
 from apps.events.models import Event
 from apps.streaming.hub import Hub
 from apps.streaming.server import Server
-from feedcache import connections, topology_listener
+from feedcache.memcached import topology_listener
+from feedcache.redis_servers import connections
 from feedsite import health
 from tests.factories import make_user, publish
 from tests.faults import dead_memcached, dead_redis

@@ -5,9 +5,8 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from django.test import Client
 
-from apps.accounts.actions import register
-from apps.accounts.closing import leave
-from apps.accounts.logins import end_session
+from apps.accounts.actions import leave, register
+from apps.accounts.authentication.sessions import end_session
 from apps.accounts.models import Login
 from apps.errors import DomainError
 from apps.media.addresses import address_of, may_be_shown

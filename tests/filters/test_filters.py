@@ -19,7 +19,7 @@ from apps.filters.actions import (
 )
 from apps.filters.models import Filter, FilterContext
 from apps.filters.queries import active_filters_of, filters_of, own_filter
-from apps.posts.actions import repost
+from apps.posts.actions.publish import repost
 from tests.factories import deliver, publish
 
 pytestmark = pytest.mark.django_db

@@ -13,11 +13,11 @@ from apps.engagement.actions import like_post, unlike_post
 from apps.engagement.models import Like
 from apps.events import actions as events
 from apps.graph.actions import block_user, follow_user, unblock_user, unfollow_user
-from apps.posts.actions import delete_post
-from apps.posts.editing import edit_post
+from apps.posts.actions.edit import edit_post
+from apps.posts.actions.publish import delete_post
 from apps.posts.models import Post
 from apps.timeline.fanout import dispatch
-from feedcache.connections import timelines
+from feedcache.redis_servers.connections import timelines
 from runner.services.shape import restart
 from tests.factories import deliver, make_user, publish
 from tests.services import running

@@ -8,9 +8,9 @@ import pytest
 
 from apps.engagement.actions import like_post
 from apps.graph.actions import follow_user, mute_user
-from apps.posts.actions import repost
-from apps.posts.editing import edit_post
-from feedcache.connections import timelines
+from apps.posts.actions.edit import edit_post
+from apps.posts.actions.publish import repost
+from feedcache.redis_servers.connections import timelines
 from tests.factories import deliver, make_user, publish
 from tests.services import running
 

@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from feedcache import connections
+from feedcache.redis_servers import connections
 from feedcache.structures.counters import building, maintenance
 from runner.services import redis
 from runner.services.redis import Redis

@@ -7,8 +7,8 @@ from typing import Any
 from apps.events.leases import LEASE, MAX_ATTEMPTS, State
 from apps.events.models import Event
 from apps.graph.models import Followee, Follower
-from apps.timeline.cache import HOME
 from apps.timeline.models import FanoutChunk, FanoutJob
+from apps.timeline.sources.home_cache import HOME
 from feedsite.celery import app
 from tests.factories import make_user
 from tests.flows.processes import start_worker, stop, wait_for

@@ -8,7 +8,7 @@ import pytest
 from django.utils import timezone
 from playwright.sync_api import expect
 
-from apps.posts.drafts import PollDraft
+from apps.posts.actions.drafts import PollDraft
 from tests.factories import publish
 from tests.flows.browsing import needs_browser
 

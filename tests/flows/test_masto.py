@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from apps.accounts.actions import issue_token
-from apps.posts.actions import delete_post
+from apps.posts.actions.publish import delete_post
 from tests.factories import deliver, publish
 from tests.flows.streams import streaming_server
 

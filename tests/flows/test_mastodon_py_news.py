@@ -8,8 +8,8 @@ from mastodon import MastodonNotFoundError, StreamListener
 
 from apps.engagement.actions import like_post
 from apps.graph.actions import follow_user
-from apps.posts.actions import delete_post, repost
-from apps.posts.editing import edit_post
+from apps.posts.actions.edit import edit_post
+from apps.posts.actions.publish import delete_post, repost
 from tests.factories import deliver, make_user, publish
 from tests.flows.clients import mastodon
 from tests.flows.processes import wait_for

@@ -20,14 +20,14 @@ from apps.graph.actions import (
     unmute_user,
 )
 from apps.paging import Cursor
-from apps.posts.actions import delete_post, repost
-from apps.posts.editing import edit_post
+from apps.posts.actions.edit import edit_post
+from apps.posts.actions.publish import delete_post, repost
 from apps.posts.models import Post
 from apps.timeline.home import home_timeline
 from apps.timeline.profile import ProfileFilter, profile_timeline
 from apps.timeline.public import public_timeline
 from apps.timeline.publishing import undo_repost
-from feedcache.connections import timelines
+from feedcache.redis_servers.connections import timelines
 from tests.factories import deliver, make_user, publish
 from tests.services import running
 

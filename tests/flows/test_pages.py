@@ -7,7 +7,7 @@ from django.test import Client
 from django.utils.translation import activate
 
 from apps.engagement.actions import bookmark_post
-from apps.posts.actions import repost
+from apps.posts.actions.publish import repost
 from tests.factories import deliver, publish
 
 FOR_ALL = [

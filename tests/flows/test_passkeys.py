@@ -10,7 +10,7 @@ from django_otp.plugins.otp_totp.models import TOTPDevice
 from django_otp_webauthn.models import WebAuthnCredential
 from playwright.sync_api import expect
 
-from apps.accounts import second_factor
+from apps.accounts.authentication import second_factor
 from tests.factories import PASSWORD
 from tests.flows.browsing import log_in, needs_browser
 from tests.flows.processes import start_web, stop

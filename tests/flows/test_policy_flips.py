@@ -12,7 +12,7 @@ from apps.errors import DomainError
 from apps.events import actions as events
 from apps.graph.actions import follow_user, unfollow_user
 from apps.paging import Cursor
-from apps.posts.actions import delete_post
+from apps.posts.actions.publish import delete_post
 from apps.posts.models import Post
 from apps.timeline.fanout import dispatch, switch
 from apps.timeline.fanout.switch import set_author_policy, set_site_policy

@@ -8,8 +8,8 @@ from apps.accounts.actions import issue_token, revoke_token
 from apps.accounts.models import AccessToken
 from apps.engagement.actions import like_post
 from apps.graph.actions import block_user, follow_user
-from apps.posts.actions import delete_post
-from apps.posts.editing import edit_post
+from apps.posts.actions.edit import edit_post
+from apps.posts.actions.publish import delete_post
 from tests.factories import deliver, make_user, publish, suspend
 from tests.flows.processes import wait_for
 from tests.flows.streams import RefusedError, get, listening, streaming_server

@@ -16,8 +16,8 @@ from django.test import Client
 
 from apps.accounts.actions import issue_token
 from apps.operations.queries import rates, topology_in_force
-from feedcache import topology_listener
 from feedcache.health import node_health
+from feedcache.memcached import topology_listener
 from tests.factories import publish
 from tests.flows.processes import start_web, start_worker, stop, wait_for
 from tests.operations.conftest import settled, spare

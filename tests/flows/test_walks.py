@@ -27,14 +27,14 @@ from apps.graph.actions import block_user, follow_user, mute_user, unfollow_user
 from apps.graph.circle_actions import add_to_circle, create_circle, leave_circle
 from apps.graph.models import Follower
 from apps.paging import Cursor
-from apps.posts.actions import delete_post, repost
-from apps.posts.editing import edit_post
+from apps.posts.actions.edit import edit_post
+from apps.posts.actions.publish import delete_post, repost
 from apps.posts.models import Post
 from apps.timeline.fanout import dispatch
 from apps.timeline.fanout.switch import set_author_policy, set_site_policy
 from apps.timeline.home import home_timeline
 from apps.timeline.models import FanoutChunk, FanoutJob, Policy
-from feedcache.connections import timelines
+from feedcache.redis_servers.connections import timelines
 from tests.factories import deliver, make_user, publish
 from tests.services import running
 

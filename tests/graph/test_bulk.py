@@ -6,7 +6,7 @@ import pytest
 from django.contrib.auth.hashers import is_password_usable
 from django.db import connection
 
-from apps.accounts.bulk import make_accounts
+from apps.accounts.management.bulk import make_accounts
 from apps.accounts.models import User, UserCounts
 from apps.accounts.queries import user_by_handle
 from apps.errors import Conflict
@@ -17,8 +17,8 @@ from apps.graph.bulk import Edge
 from apps.graph.models import Followee, Follower, GraphImport
 from apps.graph.queries import mirror_faults
 from apps.paging import Cursor
-from apps.timeline.cache import HOME
 from apps.timeline.home import home_timeline
+from apps.timeline.sources.home_cache import HOME
 from tests.factories import deliver, make_user, publish
 
 DIGEST = "d" * 64

@@ -29,7 +29,7 @@ from apps.graph.cache import (
 from apps.graph.queries import followers_page, following_page, relations
 from apps.paging import Cursor
 from apps.posts.queries import visible_posts
-from feedcache.connections import graph
+from feedcache.redis_servers.connections import graph
 from tests.factories import make_user, publish
 from tests.faults import dead_redis
 from tests.graph.warm import cached, from_truth, measured, revision_of

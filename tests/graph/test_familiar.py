@@ -12,7 +12,7 @@ from apps.graph import familiar
 from apps.graph.actions import block_user, follow_user, mute_user, unfollow_user
 from apps.graph.cache import FOLLOWERS, RELATIONS
 from apps.graph.familiar import common_followers
-from feedcache.connections import graph
+from feedcache.redis_servers.connections import graph
 from tests.factories import make_user
 from tests.faults import dead_redis
 from tests.graph.warm import measured

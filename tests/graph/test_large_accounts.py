@@ -11,7 +11,7 @@ from apps.graph.cache import RELATIONS
 from apps.graph.models import Followee
 from apps.graph.queries import relations
 from apps.posts.queries import visible_posts
-from feedcache.connections import graph
+from feedcache.redis_servers.connections import graph
 from tests.factories import make_user, publish
 from tests.graph.warm import cached, from_truth
 

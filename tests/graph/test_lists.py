@@ -20,7 +20,7 @@ from apps.graph.cache import (
 from apps.graph.models import Followee, Follower
 from apps.graph.queries import Relations, followers_page, following_page, relations
 from apps.paging import Cursor
-from feedcache.connections import graph
+from feedcache.redis_servers.connections import graph
 from tests.factories import make_user
 from tests.faults import dead_redis
 from tests.graph.warm import measured

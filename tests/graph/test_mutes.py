@@ -20,7 +20,7 @@ from apps.graph.queries import mirror_faults
 from apps.graph.relationships import relationships
 from apps.lists.actions import add_to_list, create_list
 from apps.paging import Cursor
-from apps.posts.actions import repost
+from apps.posts.actions.publish import repost
 from apps.timeline.home import home_timeline
 from apps.timeline.list import list_timeline
 from tests.factories import deliver, make_user, publish

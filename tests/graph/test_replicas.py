@@ -7,7 +7,7 @@ from apps.graph.familiar import common_followers
 from apps.graph.queries import followers_page, relations
 from apps.paging import Cursor
 from apps.posts.queries import visible_posts
-from feedcache.connections import graph, graph_replicas
+from feedcache.redis_servers.connections import graph, graph_replicas
 from tests.clusters import until
 from tests.factories import make_user, publish
 from tests.graph.warm import cached, from_truth, revision_of
@@ -73,7 +73,7 @@ def test_a_replica_that_is_behind_says_the_old_to_those_who_do_not_know_better(
 
 
 def test_reads_of_a_replica_keep_what_they_read_alive(alice, others, replicated, monkeypatch):
-    monkeypatch.setattr("feedcache.replicas.SLIDE_EVERY", 1)
+    monkeypatch.setattr("feedcache.redis_servers.replicas.SLIDE_EVERY", 1)
     cached(alice, others)
     assert caught_up(replicated)
     key = f"rel:2:{{{alice.pk}}}:following"

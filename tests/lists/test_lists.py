@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from apps.accounts.queries import user_by_id
-from apps.audit.explain import Source, explain
+from apps.audit.explain.reasons import Source, explain
 from apps.audit.oracle import Oracle
 from apps.errors import Invalid, NotFound
 from apps.graph.actions import block_user, follow_user, mute_user, unfollow_user
@@ -15,7 +15,7 @@ from apps.lists.actions import add_to_list, change_list, create_list, delete_lis
 from apps.lists.models import ListMember
 from apps.lists.queries import lists_of, lists_with, members_page, own_list
 from apps.paging import Cursor
-from apps.posts.actions import delete_post, repost
+from apps.posts.actions.publish import delete_post, repost
 from apps.timeline.home import home_timeline
 from apps.timeline.list import list_timeline
 from tests.factories import deliver, make_user, publish, suspend

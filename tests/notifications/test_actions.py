@@ -17,12 +17,12 @@ from apps.notifications.actions import clear, dismiss, mark_read
 from apps.notifications.models import Notification
 from apps.notifications.queries import last_read_id, notifications_page, unread_count
 from apps.paging import Cursor
-from apps.posts.actions import delete_post, repost
-from apps.posts.drafts import PollDraft
-from apps.posts.editing import edit_post
+from apps.posts.actions.drafts import PollDraft
+from apps.posts.actions.edit import edit_post
+from apps.posts.actions.mute import mute_thread, unmute_thread
+from apps.posts.actions.polls import end_polls
+from apps.posts.actions.publish import delete_post, repost
 from apps.posts.models import Poll
-from apps.posts.muting import mute_thread, unmute_thread
-from apps.posts.polls import end_polls
 from apps.timeline.publishing import undo_repost
 from tests.factories import deliver, make_user, publish
 from tests.threads import together

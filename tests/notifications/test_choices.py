@@ -8,7 +8,7 @@ from apps.graph.actions import follow_user
 from apps.graph.models import Follower
 from apps.notifications.actions import choose_kinds, wanted_kinds
 from apps.notifications.models import Notification, NotificationKind
-from apps.posts.actions import repost
+from apps.posts.actions.publish import repost
 from tests.factories import deliver, publish
 
 pytestmark = pytest.mark.django_db

@@ -12,7 +12,7 @@ from apps.notifications.actions import dismiss_group, mark_read
 from apps.notifications.groups import BATCH, group_of, groups_page, unread_groups
 from apps.notifications.models import Notification
 from apps.paging import Cursor
-from apps.posts.actions import repost
+from apps.posts.actions.publish import repost
 from tests.factories import deliver, make_user, publish
 
 pytestmark = pytest.mark.django_db

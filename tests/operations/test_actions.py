@@ -9,8 +9,8 @@ from apps.operations.actions import Author
 from apps.operations.models import Action, CacheNode, TopologyVersion
 from apps.operations.queries import topology_in_force
 from apps.operations.wording import CODES
-from feedcache import topology_listener
-from feedcache.connections import timelines
+from feedcache.memcached import topology_listener
+from feedcache.redis_servers.connections import timelines
 from feedcache.topology import Place, Pool, State, Topology
 from tests.faults import dead_redis
 from tests.threads import together

@@ -9,12 +9,12 @@ from django.apps import apps
 
 from apps.engagement.tasks import maintain_filters
 from apps.operations import changes
-from apps.posts.cache import CACHED_POSTS
-from apps.posts.post_cache import load_cached_posts
+from apps.posts.cache.entries import CACHED_POSTS
+from apps.posts.cache.posts import load_cached_posts
 from apps.posts.tasks import maintain_counts
-from feedcache.connections import timelines
-from feedcache.flush import forget as forget_in_redis
 from feedcache.read_through import ReadThrough
+from feedcache.redis_servers.connections import timelines
+from feedcache.redis_servers.flush import forget as forget_in_redis
 from feedcache.topology import CLASSES, Topology
 from tests.factories import deliver, publish
 from tests.memory import flush, forget

@@ -8,14 +8,14 @@ from apps.accounts.models import User, UserCounts
 from apps.errors import Invalid, NotAllowed, NotFound, TooMany
 from apps.events.models import Event
 from apps.graph.actions import block_user, follow_user
-from apps.posts.actions import (
+from apps.posts.actions.drafts import MAX_PICTURES, Draft, NewPicture
+from apps.posts.actions.edit import edit_post
+from apps.posts.actions.publish import (
     delete_post,
     delete_reposts_of,
     publish_post,
     repost,
 )
-from apps.posts.drafts import MAX_PICTURES, Draft, NewPicture
-from apps.posts.editing import edit_post
 from apps.posts.models import (
     Attachment,
     IdempotencyKey,

@@ -10,8 +10,8 @@ from apps.graph.circle_actions import (
     delete_circle,
     remove_from_circle,
 )
-from apps.posts.actions import repost
-from apps.posts.editing import edit_post
+from apps.posts.actions.edit import edit_post
+from apps.posts.actions.publish import repost
 from apps.posts.models import Post, Visibility
 from apps.posts.queries import visible_posts
 from tests.factories import make_user, publish

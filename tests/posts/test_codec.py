@@ -5,11 +5,11 @@ from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 from hypothesis import given
 from hypothesis import strategies as st
 
-from apps.posts.cache import CACHED_POSTS
-from apps.posts.codec import MAX_BYTES, decode, encode, from_protobuf, to_protobuf
-from apps.posts.content import Application, Picture, PollContent, PostContent
+from apps.posts.cache.entries import CACHED_POSTS
+from apps.posts.cache.posts import load_cached_posts, load_contents
+from apps.posts.content.codec import MAX_BYTES, decode, encode, from_protobuf, to_protobuf
+from apps.posts.content.post import Application, Picture, PollContent, PostContent
 from apps.posts.models import Kind, Visibility
-from apps.posts.post_cache import load_cached_posts, load_contents
 from apps.posts.wire import post_pb2 as wire
 from feedcache.ids import MAX_ID
 from feedcache.memcached.envelope import COMPRESS_FROM, pack, unpack

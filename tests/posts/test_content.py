@@ -1,4 +1,4 @@
-from apps.posts.content import PostContent
+from apps.posts.content.post import PostContent
 
 CONTENT = PostContent(
     id=1,

@@ -11,8 +11,8 @@ from apps.engagement.truth import SUBJECTS
 from apps.graph.actions import follow_user
 from apps.graph.circle_actions import create_circle
 from apps.paging import Cursor
-from apps.posts.actions import delete_post, repost
-from apps.posts.cache import POST_COUNTS
+from apps.posts.actions.publish import delete_post, repost
+from apps.posts.cache.entries import POST_COUNTS
 from apps.posts.models import PostCounts
 from apps.timeline.profile import ProfileFilter, profile_timeline
 from feedcache.structures.counters import maintenance

@@ -2,8 +2,8 @@ import pytest
 from django.db import connection
 
 from apps.errors import Invalid, NotFound
-from apps.posts.actions import delete_post, repost
-from apps.posts.editing import edit_post, pin_post, unpin_post
+from apps.posts.actions.edit import edit_post, pin_post, unpin_post
+from apps.posts.actions.publish import delete_post, repost
 from apps.posts.history import source_of, versions_of
 from apps.posts.models import Post, Revision
 from apps.posts.queries import visible_posts

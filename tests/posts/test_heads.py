@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from django.db import connection
 
-from apps.accounts import author_cache
+from apps.accounts import cache
 from apps.accounts.actions import remove_avatar, restore_user, update_profile
 from apps.accounts.models import User
 from apps.graph.actions import (
@@ -18,18 +18,19 @@ from apps.graph.actions import (
     unmute_user,
 )
 from apps.paging import Cursor
-from apps.posts import cache_updates, post_cache
-from apps.posts.actions import delete_post, repost
-from apps.posts.cache import CACHED_POSTS, REPOSTED
-from apps.posts.content import State
-from apps.posts.editing import edit_post
+from apps.posts.actions.edit import edit_post
+from apps.posts.actions.publish import delete_post, repost
+from apps.posts.cache import posts as post_cache
+from apps.posts.cache import updates
+from apps.posts.cache.entries import CACHED_POSTS, REPOSTED
+from apps.posts.content.post import State
 from apps.timeline.home import home_timeline
 from apps.timeline.pipeline.hydrate import hydrate
 from apps.timeline.publishing import undo_repost
-from feedcache.connections import timelines
 from feedcache.memcached import generations
 from feedcache.memcached import tiers as module
 from feedcache.memcached.tiers import tiers
+from feedcache.redis_servers.connections import timelines
 from tests.factories import deliver, moderator, publish, suspend
 from tests.faults import frozen
 from tests.memory import another, flush, forget
@@ -93,9 +94,9 @@ AFTER = {"edit": "Alice Wen: After.", "rename": "Ada: Before."}
 LOST = [
     (post_cache, "deleted"),
     (post_cache, "edited"),
-    (author_cache, "forget_cards"),
-    (cache_updates, "forget_cards"),
-    (cache_updates, "_forget_reposted"),
+    (cache, "forget_cards"),
+    (updates, "forget_cards"),
+    (updates, "_forget_reposted"),
 ]
 
 

@@ -7,18 +7,18 @@ import pytest
 from apps.accounts.models import UserCounts
 from apps.accounts.queries import user_by_id
 from apps.paging import Cursor
-from apps.posts import cache_updates
-from apps.posts import hot_authors as hot
-from apps.posts.actions import delete_post
-from apps.posts.cache import RECENT
-from apps.posts.editing import edit_post
-from apps.posts.hot_authors import POSTS_KEPT, HotAuthors, hot_authors
-from apps.posts.recent import recent_posts
-from feedcache import topology_listener as listening
-from feedcache.connections import timelines
+from apps.posts.actions.edit import edit_post
+from apps.posts.actions.publish import delete_post
+from apps.posts.cache import hot_authors as hot
+from apps.posts.cache import updates
+from apps.posts.cache.entries import RECENT
+from apps.posts.cache.hot_authors import POSTS_KEPT, HotAuthors, hot_authors
+from apps.posts.cache.recent import recent_posts
 from feedcache.local_cache import LocalCache, Rate
+from feedcache.memcached import topology_listener as listening
+from feedcache.memcached.topology_listener import Listener
+from feedcache.redis_servers.connections import timelines
 from feedcache.topology import Topology
-from feedcache.topology_listener import Listener
 from tests.factories import publish
 from tests.flows.processes import wait_for
 from tests.threads import together
@@ -76,7 +76,7 @@ def elsewhere(monkeypatch):
         def forget(self, _author_id):
             pass
 
-    monkeypatch.setattr(cache_updates, "hot_authors", Nobody)
+    monkeypatch.setattr(updates, "hot_authors", Nobody)
 
 
 @pytest.fixture
@@ -227,7 +227,7 @@ def test_pages_below_the_head_come_from_redis(star, committed, clock):
 
 def test_what_cannot_be_had_is_not_kept(star, monkeypatch, committed):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("apps.posts.recent._lately", lambda *_args: None)
+        patch.setattr("apps.posts.cache.recent._lately", lambda *_args: None)
         assert recent_posts(star, ALL, 20).complete_to is None
     assert len(bodies(star)) == 3
 

@@ -11,8 +11,8 @@ from django.test import Client
 from apps.accounts.actions import restore_user
 from apps.accounts.models import User
 from apps.graph.actions import follow_user
-from apps.posts.actions import delete_post
-from apps.posts.editing import edit_post
+from apps.posts.actions.edit import edit_post
+from apps.posts.actions.publish import delete_post
 from apps.posts.models import Attachment
 from apps.posts.uploads import upload_picture
 from apps.privacy.erasure import delete_account

@@ -13,20 +13,22 @@ from django.db import DatabaseError, transaction
 from apps.accounts.models import UserCounts
 from apps.accounts.queries import user_by_id
 from apps.paging import Cursor
-from apps.posts import actions, cache_updates, editing, recent
-from apps.posts.actions import delete_post, publish_post, repost
-from apps.posts.cache import RECENT
-from apps.posts.codec import encode
-from apps.posts.content import PostContent
-from apps.posts.drafts import Draft, NewPicture
-from apps.posts.editing import edit_post
+from apps.posts.actions import edit
+from apps.posts.actions import publish as actions
+from apps.posts.actions.drafts import Draft, NewPicture
+from apps.posts.actions.edit import edit_post
+from apps.posts.actions.publish import delete_post, publish_post, repost
+from apps.posts.cache import recent, updates
+from apps.posts.cache.entries import RECENT
+from apps.posts.cache.posts import load_contents
+from apps.posts.cache.recent import NO_RECENT, Recent, recent_posts, weeks_read
+from apps.posts.content.codec import encode
+from apps.posts.content.post import PostContent
 from apps.posts.models import OPEN, Post, Visibility
-from apps.posts.post_cache import load_contents
-from apps.posts.recent import NO_RECENT, Recent, recent_posts, weeks_read
 from apps.timeline.publishing import undo_repost
-from feedcache.connections import RedisError, timelines
 from feedcache.ids import first_id_at, second_of
 from feedcache.memcached.tiers import tiers
+from feedcache.redis_servers.connections import RedisError, timelines
 from feedcache.structures.week_bucket import WEEK_SECONDS, Week
 from tests.factories import make_user, publish
 from tests.faults import dead_redis
@@ -217,7 +219,7 @@ def test_a_rollback_leaves_the_caches_untouched(alice, committed, monkeypatch):
     def fails(*_args, **_options):
         raise DatabaseError("at the last moment")
 
-    for module, name in ((actions, "record"), (editing, "record")):
+    for module, name in ((actions, "record"), (edit, "record")):
         monkeypatch.setattr(module, name, fails)
     for change in (
         lambda: publish(alice, "Never."),
@@ -485,7 +487,7 @@ def test_buckets_end_a_week_after_their_last_write(alice, committed):
 def small_buckets(monkeypatch):
     small = replace(RECENT, max_values=3)
     monkeypatch.setattr(recent, "RECENT", small)
-    monkeypatch.setattr(cache_updates, "RECENT", small)
+    monkeypatch.setattr(updates, "RECENT", small)
 
 
 @pytest.mark.usefixtures("small_buckets")

@@ -9,10 +9,10 @@ import pytest
 from django.db import transaction
 from django.utils import timezone
 
-from apps.posts import idempotency
-from apps.posts.drafts import Draft
+from apps.posts.actions import idempotency
+from apps.posts.actions.drafts import Draft
+from apps.posts.actions.schedule import cancel, schedule_post
 from apps.posts.models import IdempotencyKey, Post, ScheduledPost
-from apps.posts.scheduled import cancel, schedule_post
 from tests.factories import make_user, publish
 from tests.flows.processes import environment
 from tests.threads import together
@@ -26,7 +26,7 @@ django.setup()
 from django.db import transaction
 from apps.accounts.queries import user_by_handle
 from apps.posts import actions, repeats
-from apps.posts.drafts import Draft
+from apps.posts.actions.drafts import Draft
 die = lambda *args, **kwargs: os.kill(os.getpid(), signal.SIGKILL)
 if {when!r} == "before the commit":
     transaction.Atomic.__exit__ = die

@@ -9,9 +9,9 @@ from apps.accounts.models import User
 from apps.errors import Invalid, NotFound
 from apps.events.leases import State
 from apps.graph.actions import block_user
-from apps.posts import scheduled
-from apps.posts.actions import delete_post
-from apps.posts.drafts import Draft
+from apps.posts.actions import schedule as scheduled
+from apps.posts.actions.drafts import Draft
+from apps.posts.actions.publish import delete_post
 from apps.posts.models import Post, ScheduledPost
 from apps.timeline import publishing
 from tests.factories import make_user, publish

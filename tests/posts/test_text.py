@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from apps.posts.text import (
+from apps.posts.content.text import (
     RAW_MAX_CHARACTERS,
     URL_CHARACTERS,
     html,

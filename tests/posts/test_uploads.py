@@ -14,8 +14,8 @@ from apps.errors import Invalid, NotFound, TooMany
 from apps.media.addresses import LIFETIME_SECONDS
 from apps.media.blurhash import blurhash
 from apps.media.pictures import rewritten
-from apps.posts.actions import delete_post
-from apps.posts.editing import edit_post
+from apps.posts.actions.edit import edit_post
+from apps.posts.actions.publish import delete_post
 from apps.posts.history import versions_of
 from apps.posts.models import Attachment, Post
 from apps.posts.queries import visible_posts

@@ -16,11 +16,11 @@ from apps.lists.actions import add_to_list, create_list
 from apps.moderation.actions import file_report
 from apps.notifications.actions import accept_from, change_policy
 from apps.paging import Cursor
-from apps.posts.actions import repost
-from apps.posts.drafts import Draft, PollDraft
-from apps.posts.editing import edit_post
-from apps.posts.muting import mute_thread
-from apps.posts.scheduled import schedule_post
+from apps.posts.actions.drafts import Draft, PollDraft
+from apps.posts.actions.edit import edit_post
+from apps.posts.actions.mute import mute_thread
+from apps.posts.actions.publish import repost
+from apps.posts.actions.schedule import schedule_post
 from apps.posts.uploads import upload_picture
 from apps.tags.actions import follow_tag
 from apps.timeline.home import home_timeline

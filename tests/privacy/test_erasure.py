@@ -13,8 +13,8 @@ from django_otp.plugins.otp_totp.models import TOTPDevice
 from django_otp_webauthn.models import WebAuthnCredential, WebAuthnUserHandle
 
 from apps.accounts.actions import register, restore_user
+from apps.accounts.authentication.second_factor import new_codes
 from apps.accounts.models import AccessToken, User, UserCounts
-from apps.accounts.second_factor import new_codes
 from apps.engagement.actions import like_post
 from apps.engagement.models import Like
 from apps.errors import Invalid, NotAllowed
@@ -24,7 +24,7 @@ from apps.posts.models import Poll, Post, PostCounts
 from apps.privacy import erasure
 from apps.privacy.erasure import delete_account
 from apps.privacy.models import Erasure
-from feedcache.connections import timelines
+from feedcache.redis_servers.connections import timelines
 from tests.factories import PASSWORD, deliver, make_user, moderator, publish
 from tests.privacy.conftest import CANARY
 from tests.privacy.test_export import made

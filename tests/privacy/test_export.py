@@ -13,7 +13,7 @@ from django.utils import timezone
 from django_otp.plugins.otp_totp.models import TOTPDevice
 from django_otp_webauthn.models import WebAuthnCredential
 
-from apps.accounts.second_factor import new_codes
+from apps.accounts.authentication.second_factor import new_codes
 from apps.errors import TooMany
 from apps.events import leases
 from apps.events.leases import State

@@ -7,8 +7,8 @@ from apps.engagement.actions import like_post
 from apps.graph.actions import block_user, follow_user, mute_user
 from apps.graph.circle_actions import create_circle
 from apps.paging import Cursor
-from apps.posts.actions import delete_post, repost
-from apps.posts.editing import edit_post
+from apps.posts.actions.edit import edit_post
+from apps.posts.actions.publish import delete_post, repost
 from apps.search import indexing
 from apps.search.indexing import index_new_people
 from apps.search.models import IndexWalk, PersonEntry, PostEntry

@@ -8,7 +8,7 @@ from django.utils.http import urlsafe_base64_encode
 from django.utils.module_loading import import_string
 
 from apps.oauth.actions import register_application
-from feedcache.connections import limits
+from feedcache.redis_servers.connections import limits
 from tests.clusters import addresses
 from tests.factories import PASSWORD, make_user
 from tests.faults import dead_redis, frozen

@@ -20,8 +20,8 @@ from apps.graph.actions import (
 from apps.graph.circle_actions import delete_circle, leave_circle, remove_from_circle
 from apps.graph.models import FollowRequest
 from apps.graph.request_actions import approve_request
-from apps.posts.actions import delete_post
-from apps.posts.editing import edit_post
+from apps.posts.actions.edit import edit_post
+from apps.posts.actions.publish import delete_post
 from apps.posts.models import Post, ThreadMute
 from tests.factories import suspend
 from tests.security import surfaces

@@ -13,7 +13,7 @@ from django.test import Client
 from oauth2_provider.models import AccessToken, Grant, RefreshToken
 
 from apps.accounts.actions import issue_token, restore_user
-from apps.accounts.logins import sessions_of
+from apps.accounts.authentication.sessions import sessions_of
 from apps.accounts.models import Login, User
 from apps.accounts.queries import user_of_token
 from apps.oauth.actions import register_application

@@ -6,8 +6,8 @@ import pytest
 
 from apps.graph.actions import follow_user
 from apps.graph.circle_actions import add_to_circle, create_circle
-from apps.posts.actions import delete_post
-from apps.posts.drafts import PollDraft
+from apps.posts.actions.drafts import PollDraft
+from apps.posts.actions.publish import delete_post
 from tests.factories import make_user, publish
 from tests.security.matrix import Asker, Tally, filled
 from tests.security.surfaces import LISTS

@@ -25,11 +25,11 @@ from apps.graph.circle_actions import add_to_circle, create_circle
 from apps.graph.models import Circle, FollowRequest
 from apps.graph.request_actions import approve_request
 from apps.lists.actions import add_to_list, create_list
-from apps.posts.actions import delete_post, repost
-from apps.posts.drafts import PollDraft
-from apps.posts.editing import edit_post, pin_post
+from apps.posts.actions.drafts import PollDraft
+from apps.posts.actions.edit import edit_post, pin_post
+from apps.posts.actions.mute import mute_thread
+from apps.posts.actions.publish import delete_post, repost
 from apps.posts.models import Attachment, Post
-from apps.posts.muting import mute_thread
 from apps.posts.uploads import upload_picture
 from apps.search.trends import rank_posts
 from apps.tags.actions import follow_tag

@@ -12,7 +12,7 @@ from apps.graph.circle_actions import add_to_circle, create_circle
 from apps.lists.actions import add_to_list, create_list
 from apps.notifications.queries import latest_notification_id
 from apps.paging import Cursor
-from apps.posts.actions import delete_post, repost
+from apps.posts.actions.publish import delete_post, repost
 from apps.streaming.queries import (
     DIRECT,
     news_of_conversation,

@@ -8,7 +8,7 @@ from django.contrib.sessions.models import Session
 from django.test import Client
 from django.utils import timezone
 
-from apps.accounts.logins import end_session
+from apps.accounts.authentication.sessions import end_session
 from apps.accounts.models import Login
 from apps.streaming.queries import ended_tokens, listener_of
 from apps.streaming.tickets import PREFIX, ticket_for

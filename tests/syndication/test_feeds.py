@@ -6,8 +6,8 @@ from xml.etree import ElementTree
 import pytest
 
 from apps.accounts.actions import update_profile
-from apps.posts.actions import delete_post, repost
-from apps.posts.editing import edit_post
+from apps.posts.actions.edit import edit_post
+from apps.posts.actions.publish import delete_post, repost
 from apps.posts.uploads import upload_picture
 from tests.factories import publish, suspend
 from tests.posts.test_uploads import picture

@@ -9,8 +9,8 @@ from PIL import Image
 
 from apps.accounts.actions import update_profile
 from apps.graph.actions import block_user
-from apps.posts.actions import delete_post
-from apps.posts.editing import edit_post
+from apps.posts.actions.edit import edit_post
+from apps.posts.actions.publish import delete_post
 from apps.privacy.erasure import delete_account
 from apps.syndication import preview_image
 from apps.syndication.preview_image import Card, card_file, drawn, font_of, shown, wrapped

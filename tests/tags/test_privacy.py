@@ -6,8 +6,8 @@ import pytest
 
 from apps.accounts.actions import restore_user
 from apps.graph.circle_actions import create_circle
-from apps.posts.actions import delete_post
-from apps.posts.editing import edit_post
+from apps.posts.actions.edit import edit_post
+from apps.posts.actions.publish import delete_post
 from apps.privacy.erasure import delete_account
 from apps.search.indexing import index_posts
 from apps.tags.counting import count_days

@@ -3,14 +3,14 @@
 import pytest
 
 from apps.accounts.queries import user_by_id
-from apps.audit.explain import Source, explain
+from apps.audit.explain.reasons import Source, explain
 from apps.audit.oracle import Oracle
-from apps.audit.windows import lacking
+from apps.audit.reads import lacking
 from apps.errors import Invalid, NotFound
 from apps.graph.actions import block_user, follow_user, mute_user
 from apps.paging import Cursor
-from apps.posts.actions import delete_post, repost
-from apps.posts.editing import edit_post
+from apps.posts.actions.edit import edit_post
+from apps.posts.actions.publish import delete_post, repost
 from apps.tags import actions
 from apps.tags.actions import add_tags, follow_tag, unfollow_tag
 from apps.tags.counting import count_days

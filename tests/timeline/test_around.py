@@ -8,8 +8,8 @@ from django.test import Client
 
 from apps.engagement.actions import like_post
 from apps.graph.actions import block_user
-from apps.posts.actions import delete_post, repost
-from apps.posts.editing import edit_post, pin_post
+from apps.posts.actions.edit import edit_post, pin_post
+from apps.posts.actions.publish import delete_post, repost
 from apps.posts.uploads import upload_picture
 from tests.factories import deliver, publish
 from tests.posts.test_uploads import picture

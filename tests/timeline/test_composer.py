@@ -10,10 +10,10 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.utils import timezone
 
 from apps.graph.circle_actions import create_circle
-from apps.posts.actions import delete_post
-from apps.posts.drafts import Draft
+from apps.posts.actions.drafts import Draft
+from apps.posts.actions.publish import delete_post
+from apps.posts.actions.schedule import schedule_post
 from apps.posts.models import Attachment, Post, ScheduledPost
-from apps.posts.scheduled import schedule_post
 from apps.posts.uploads import upload_picture
 from tests.factories import deliver, publish
 from tests.posts.test_uploads import picture

@@ -4,7 +4,7 @@ import pytest
 
 from apps.graph.actions import follow_user, mute_user
 from apps.paging import Cursor
-from apps.posts.actions import delete_post
+from apps.posts.actions.publish import delete_post
 from apps.timeline.home import home_timeline
 from tests.factories import deliver, make_user, publish
 from tests.timeline.test_home import bulk_posts

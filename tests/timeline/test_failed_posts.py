@@ -9,9 +9,9 @@ from django.utils import timezone
 
 from apps.events.leases import KILLED, State
 from apps.graph.circle_actions import add_to_circle, create_circle, delete_circle
-from apps.posts import scheduled
-from apps.posts.actions import delete_post
-from apps.posts.drafts import Draft, PollDraft
+from apps.posts.actions import schedule
+from apps.posts.actions.drafts import Draft, PollDraft
+from apps.posts.actions.publish import delete_post
 from apps.posts.models import Attachment, Post, ScheduledPost
 from apps.posts.uploads import upload_picture
 from apps.timeline import publishing
@@ -29,7 +29,7 @@ def _media(settings, tmp_path):
 
 def wait(author, text="Too late.", **more):
     at = timezone.now() + timedelta(hours=1)
-    return scheduled.schedule_post(author, Draft(text, **more), at)
+    return schedule.schedule_post(author, Draft(text, **more), at)
 
 
 def try_all():

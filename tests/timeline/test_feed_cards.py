@@ -16,12 +16,12 @@ from apps.engagement.actions import like_post, unlike_post
 from apps.engagement.voting import vote
 from apps.graph.actions import block_user, follow_user, unblock_user
 from apps.paging import Cursor
-from apps.posts.actions import delete_post, repost
-from apps.posts.drafts import PollDraft
-from apps.posts.editing import edit_post
-from apps.ranking.scoring import Preset, Scored
+from apps.posts.actions.drafts import PollDraft
+from apps.posts.actions.edit import edit_post
+from apps.posts.actions.publish import delete_post, repost
 from apps.timeline.home import home_timeline
 from apps.timeline.pipeline.folding import Row
+from apps.timeline.ranking.scoring import Preset, Scored
 from apps.web import post_card
 from apps.web.post_card import PostCard, Viewer, card_of
 from apps.web.timelines import ranked

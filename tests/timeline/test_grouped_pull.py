@@ -3,8 +3,8 @@
 import pytest
 
 from apps.paging import Cursor
-from apps.timeline.cache import SHORT_OUTBOXES
 from apps.timeline.sources import outbox
+from apps.timeline.sources.home_cache import SHORT_OUTBOXES
 from feedcache.memcached.tiers import tiers, use_topology
 from feedcache.topology import Node, Topology
 from tests.factories import make_user

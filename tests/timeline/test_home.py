@@ -7,12 +7,10 @@ from apps.engagement.actions import bookmark_post
 from apps.graph.actions import block_user, follow_user, mute_user, unfollow_user
 from apps.graph.models import Followee
 from apps.paging import Cursor
-from apps.posts.actions import delete_post, repost
-from apps.posts.editing import edit_post
+from apps.posts.actions.edit import edit_post
+from apps.posts.actions.publish import delete_post, repost
 from apps.posts.models import Post, PostCounts
 from apps.timeline import home
-from apps.timeline.bookmarks import bookmarks_timeline
-from apps.timeline.cache import HOME, INBOX
 from apps.timeline.handlers import (
     backfill_followee,
     deliver_post,
@@ -20,8 +18,10 @@ from apps.timeline.handlers import (
     withdraw_followee,
 )
 from apps.timeline.home import home_timeline, newer_count
-from feedcache.connections import RedisError, timelines
+from apps.timeline.reactions import bookmarks_timeline
+from apps.timeline.sources.home_cache import HOME, INBOX
 from feedcache.ids import compose
+from feedcache.redis_servers.connections import RedisError, timelines
 from tests.factories import deliver, make_user, publish
 
 

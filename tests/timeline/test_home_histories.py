@@ -18,10 +18,10 @@ from apps.graph.circle_actions import (
     remove_from_circle,
 )
 from apps.paging import Cursor
-from apps.posts.actions import delete_post, repost
-from apps.posts.editing import edit_post
-from apps.timeline.cache import HOME, INBOX
+from apps.posts.actions.edit import edit_post
+from apps.posts.actions.publish import delete_post, repost
 from apps.timeline.home import home_timeline
+from apps.timeline.sources.home_cache import HOME, INBOX
 from tests.factories import deliver, make_user, publish
 from tests.timeline.short_caches import shorten
 

@@ -17,19 +17,19 @@ from apps.graph.circle_actions import (
     remove_from_circle,
 )
 from apps.paging import Cursor
-from apps.posts.actions import delete_post
-from apps.posts.editing import edit_post
+from apps.posts.actions.edit import edit_post
+from apps.posts.actions.publish import delete_post
 from apps.timeline import home
-from apps.timeline.cache import HOME, INBOX
 from apps.timeline.fanout.dispatch import circle_changed, push_to_author, start_job
 from apps.timeline.handlers import drop_home_caches
 from apps.timeline.home import home_timeline, newer_count
 from apps.timeline.models import FanoutChunk
 from apps.timeline.profile import ProfileFilter, profile_timeline
 from apps.timeline.sources import outbox, sql
+from apps.timeline.sources.home_cache import HOME, INBOX
 from apps.timeline.sources.rebuild import rebuild_home, rebuild_inbox
-from feedcache.connections import RedisError, timelines
 from feedcache.redis_servers import clients
+from feedcache.redis_servers.connections import RedisError, timelines
 from feedcache.structures import home_window
 from tests.factories import deliver, make_user, publish
 from tests.timeline.short_caches import shorten

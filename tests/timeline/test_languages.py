@@ -3,11 +3,11 @@
 import pytest
 
 from apps.accounts.queries import user_by_id
-from apps.audit.explain import Source, explain
+from apps.audit.explain.reasons import Source, explain
 from apps.audit.oracle import Oracle
 from apps.graph.actions import follow_user, unfollow_user
 from apps.paging import Cursor
-from apps.posts.actions import repost
+from apps.posts.actions.publish import repost
 from apps.timeline.home import home_timeline
 from tests.factories import deliver, publish
 

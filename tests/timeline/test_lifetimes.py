@@ -5,8 +5,8 @@ from dataclasses import replace
 
 from django.conf import settings
 
-from apps.timeline.cache import HOME, INBOX, LONG_OUTBOXES, SHORT_OUTBOXES
-from feedcache.connections import timelines
+from apps.timeline.sources.home_cache import HOME, INBOX, LONG_OUTBOXES, SHORT_OUTBOXES
+from feedcache.redis_servers.connections import timelines
 
 DAY = 24 * 3600
 

@@ -14,15 +14,15 @@ from apps.engagement.tasks import maintain_filters
 from apps.graph.actions import follow_user
 from apps.graph.circle_actions import add_to_circle, create_circle
 from apps.paging import Cursor
-from apps.posts.actions import delete_post
-from apps.posts.cache import CACHED_POSTS
-from apps.posts.editing import edit_post
+from apps.posts.actions.edit import edit_post
+from apps.posts.actions.publish import delete_post
+from apps.posts.cache.entries import CACHED_POSTS
 from apps.posts.models import OPEN, Post
-from apps.timeline.cache import HOME, INBOX
 from apps.timeline.home import home_timeline
 from apps.timeline.models import TimelineSpan
 from apps.timeline.sources import older
 from apps.timeline.sources import sql as pull
+from apps.timeline.sources.home_cache import HOME, INBOX
 from apps.timeline.tasks import keep_older
 from feedcache.memcached.tiers import tiers
 from feedcache.structures.bloom import generations

@@ -10,13 +10,13 @@ from django.test.utils import CaptureQueriesContext
 from apps.accounts.actions import suspend_user
 from apps.accounts.models import UserCounts
 from apps.paging import Cursor
-from apps.posts.actions import delete_post, repost
-from apps.posts.editing import edit_post
+from apps.posts.actions.edit import edit_post
+from apps.posts.actions.publish import delete_post, repost
 from apps.posts.models import Post
-from apps.timeline.cache import LONG_OUTBOXES, SHORT_OUTBOXES, Outboxes
 from apps.timeline.home import home_timeline
 from apps.timeline.publishing import undo_repost
 from apps.timeline.sources import outbox, sql
+from apps.timeline.sources.home_cache import LONG_OUTBOXES, SHORT_OUTBOXES, Outboxes
 from feedcache.memcached.layer import Layer
 from feedcache.memcached.tiers import tiers
 from feedcache.structures.id_vector import IdVector

@@ -7,7 +7,7 @@ import pytest
 from apps.accounts.actions import restore_user
 from apps.graph.actions import block_user, follow_user, unblock_user, unfollow_user
 from apps.posts import visibility
-from apps.posts.actions import delete_post, repost
+from apps.posts.actions.publish import delete_post, repost
 from apps.posts.viewer_context import ViewerContext
 from apps.streaming.queries import news_of_post
 from apps.streaming.streams import Stream

@@ -14,11 +14,11 @@ from apps.graph.circle_actions import (
     remove_from_circle,
 )
 from apps.notifications.models import Notification
-from apps.posts.codec import VERSION, decode_cached_post
-from apps.posts.content import State
-from apps.timeline.cache import HOME, INBOX
-from feedcache.connections import timelines
+from apps.posts.content.codec import VERSION, decode_cached_post
+from apps.posts.content.post import State
+from apps.timeline.sources.home_cache import HOME, INBOX
 from feedcache.memcached.tiers import tiers
+from feedcache.redis_servers.connections import timelines
 from tests.factories import deliver, make_user, publish
 from tests.staff import make_staff
 

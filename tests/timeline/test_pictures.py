@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 from django.template.loader import render_to_string
 
-from apps.posts.content import Picture
+from apps.posts.content.post import Picture
 
 LARGE = Picture(1, "/media/large.webp", 2048, 1365, "A wall", "/media/small.webp")
 

@@ -7,14 +7,13 @@ from django.utils import timezone
 
 from apps.accounts.queries import user_by_id
 from apps.audit.oracle import Oracle
-from apps.audit.windows import lacking
+from apps.audit.reads import lacking
 from apps.events import actions as events
 from apps.events.leases import State
 from apps.graph.actions import follow_user, unfollow_user
 from apps.paging import Cursor
-from apps.posts.actions import delete_post, repost
+from apps.posts.actions.publish import delete_post, repost
 from apps.timeline import policy as policies
-from apps.timeline.cache import HOME, INBOX
 from apps.timeline.fanout import backfill, cost, switch
 from apps.timeline.fanout.switch import set_author_policy, set_site_policy
 from apps.timeline.home import home_timeline, newer_count
@@ -30,7 +29,8 @@ from apps.timeline.models import (
     TimelineEntry,
 )
 from apps.timeline.sources import outbox, pulled_authors
-from feedcache.connections import RedisError, timelines
+from apps.timeline.sources.home_cache import HOME, INBOX
+from feedcache.redis_servers.connections import RedisError, timelines
 from tests.factories import deliver, make_user, publish
 from tests.faults import dead_redis
 

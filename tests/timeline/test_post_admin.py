@@ -5,7 +5,7 @@ import pytest
 from apps.accounts.models import UserCounts
 from apps.paging import Cursor
 from apps.posts.models import Post
-from apps.timeline import post_admin
+from apps.timeline.admin import posts as post_admin
 from apps.timeline.home import home_timeline
 from tests.factories import deliver, publish
 from tests.staff import MAX_QUERIES, browser_of, choose, confirm, make_staff

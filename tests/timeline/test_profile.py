@@ -6,11 +6,11 @@ import pytest
 from apps.accounts.queries import user_by_id
 from apps.graph.actions import block_user, follow_user, mute_user
 from apps.paging import Cursor
-from apps.posts.actions import delete_post, repost
-from apps.posts.cache import CACHED_POSTS
-from apps.posts.editing import edit_post
+from apps.posts.actions.edit import edit_post
+from apps.posts.actions.publish import delete_post, repost
+from apps.posts.cache.entries import CACHED_POSTS
+from apps.posts.cache.recent import NO_RECENT
 from apps.posts.models import Post
-from apps.posts.recent import NO_RECENT
 from apps.timeline.profile import ProfileFilter, profile_ids, profile_timeline
 from apps.timeline.sources import outbox
 from tests.factories import make_user, publish

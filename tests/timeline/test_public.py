@@ -2,7 +2,7 @@ import pytest
 
 from apps.graph.actions import block_user, mute_user
 from apps.paging import Cursor
-from apps.posts.actions import delete_post, repost
+from apps.posts.actions.publish import delete_post, repost
 from apps.timeline.public import public_timeline
 from tests.factories import make_user, publish, suspend
 

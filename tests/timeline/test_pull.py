@@ -3,7 +3,7 @@ from django.db.models import Q
 
 from apps.graph.actions import follow_user
 from apps.paging import Cursor
-from apps.posts.actions import delete_post, repost
+from apps.posts.actions.publish import delete_post, repost
 from apps.timeline.sources import sql
 from feedcache.ids import MAX_ID
 from tests.factories import make_user, publish

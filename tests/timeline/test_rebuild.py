@@ -5,11 +5,11 @@ from django.db import DatabaseError, connection
 
 from apps.graph.actions import follow_user
 from apps.paging import Cursor
-from apps.timeline.cache import HOME, INBOX
 from apps.timeline.home import home_timeline
 from apps.timeline.sources import outbox, rebuild, sql
+from apps.timeline.sources.home_cache import HOME, INBOX
 from apps.timeline.sources.rebuild import rebuild_home, rebuild_inbox
-from feedcache.connections import timelines
+from feedcache.redis_servers.connections import timelines
 from feedcache.structures.home_window import BUILDING_TTL_SECONDS
 from tests.factories import deliver, make_user, publish
 from tests.faults import dead_redis

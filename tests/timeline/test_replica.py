@@ -12,12 +12,12 @@ from apps.events.models import Event
 from apps.events.registry import subscribers
 from apps.graph.actions import follow_user
 from apps.paging import Cursor
-from apps.posts.actions import delete_post
+from apps.posts.actions.publish import delete_post
 from apps.posts.models import Post, PostCounts
-from apps.timeline.cache import Outboxes
 from apps.timeline.models import PostReplica, ReplicaMark
 from apps.timeline.sources import outbox, replica
 from apps.timeline.sources import sql as pull
+from apps.timeline.sources.home_cache import Outboxes
 from apps.timeline.tasks import maintain_second_level
 from feedcache.ids import compose, first_id_at
 from tests.factories import deliver, make_user, publish

@@ -16,16 +16,16 @@ from apps.events.models import Event
 from apps.graph.actions import block_user, follow_user, mute_user, unfollow_user
 from apps.graph.models import Follower
 from apps.paging import Cursor
-from apps.posts.actions import delete_post
-from apps.timeline.cache import HOME, INBOX
+from apps.posts.actions.publish import delete_post
 from apps.timeline.home import home_timeline
 from apps.timeline.models import TimelineEntry, TimelineSpan
 from apps.timeline.sources import older, outbox, second_level
 from apps.timeline.sources import sql as pull
+from apps.timeline.sources.home_cache import HOME, INBOX
 from apps.timeline.sources.second_level import ENTRIES
 from apps.timeline.tasks import maintain_second_level
-from feedcache.connections import timelines
 from feedcache.ids import author_of, first_id_at
+from feedcache.redis_servers.connections import timelines
 from tests.factories import deliver, make_user, publish
 from tests.timeline.outboxes import FIRST_SECOND, reader_of, write
 

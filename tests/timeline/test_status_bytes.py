@@ -9,8 +9,8 @@ from apps.api.entities.status import VARIANTS, status_json, statuses_as_bytes
 from apps.engagement.actions import like_post
 from apps.graph.actions import follow_user
 from apps.paging import Cursor
-from apps.posts.actions import delete_post, repost
-from apps.posts.editing import edit_post
+from apps.posts.actions.edit import edit_post
+from apps.posts.actions.publish import delete_post, repost
 from apps.timeline.home import home_timeline
 from feedcache.memcached.tiers import tiers
 from tests.factories import deliver, make_user, publish

@@ -10,7 +10,7 @@ from apps.errors import NotFound
 from apps.graph.actions import block_user, follow_user, mute_user
 from apps.graph.circle_actions import add_to_circle, create_circle
 from apps.lists.actions import add_to_list, create_list
-from apps.posts.actions import repost
+from apps.posts.actions.publish import repost
 from apps.posts.models import Visibility
 from tests.factories import deliver, make_user, publish
 

@@ -2,7 +2,7 @@ import pytest
 
 from apps.errors import NotFound
 from apps.graph.actions import block_user, mute_user
-from apps.posts.actions import delete_post
+from apps.posts.actions.publish import delete_post
 from apps.posts.models import Post, PostCounts
 from apps.timeline.thread import MAX_ANCESTORS, MAX_DESCENDANTS, one_item, thread
 from feedcache.ids import compose

@@ -7,9 +7,9 @@ import pytest
 from apps.errors import BadRequest
 from apps.events.models import Event
 from apps.graph.actions import block_user, follow_user, mute_user, unfollow_user
-from apps.posts.actions import delete_post
-from apps.timeline.unread import Place, get_activity, may_have_news
-from feedcache.connections import timelines
+from apps.posts.actions.publish import delete_post
+from apps.timeline.home import Place, get_activity, may_have_news
+from feedcache.redis_servers.connections import timelines
 from tests.factories import deliver, make_user, publish
 
 pytestmark = pytest.mark.django_db

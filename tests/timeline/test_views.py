@@ -6,7 +6,7 @@ import pytest
 from django.test import Client
 
 from apps.engagement.actions import bookmark_post, like_post
-from apps.posts.actions import delete_post, repost
+from apps.posts.actions.publish import delete_post, repost
 from apps.posts.models import Post
 from tests.factories import deliver, make_user, publish
 

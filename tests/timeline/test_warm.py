@@ -11,7 +11,7 @@ from apps.engagement.cache import BOOKMARKS, LIKES
 from apps.engagement.tasks import maintain_filters
 from apps.graph.actions import follow_user, mute_user
 from apps.paging import Cursor
-from apps.posts.actions import repost
+from apps.posts.actions.publish import repost
 from apps.posts.viewer_context import ViewerContext
 from apps.timeline.home import home_timeline
 from apps.timeline.pipeline.hydrate import hydrate, hydrated

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from django.db import connection
 
-from apps.accounts.bulk import make_accounts
+from apps.accounts.management.bulk import make_accounts
 from apps.accounts.models import User, UserCounts
 from apps.accounts.queries import user_by_handle
 from feedcache.ids import EPOCH

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple, get_type_hints
 
 import orjson
 
-from apps.posts.codec import decode, encode, from_protobuf, to_protobuf
-from apps.posts.content import Picture, PostContent
+from apps.posts.content.codec import decode, encode, from_protobuf, to_protobuf
+from apps.posts.content.post import Picture, PostContent
 
 _FIELDS = tuple(field.name for field in fields(PostContent))
 _ABSENT: tuple[Any, ...] = (None, "", [], {})

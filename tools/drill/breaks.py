@@ -205,7 +205,7 @@ BREAKS: dict[str, Break] = {
     "no-generation": Break(
         "returned nodes are trusted", "feedcache.memcached.node_health", _no_generation
     ),
-    "before-commit": Break("caches before the commit", "apps.posts.cache_updates", _before_commit),
+    "before-commit": Break("caches before the commit", "apps.posts.cache.updates", _before_commit),
 }
 
 

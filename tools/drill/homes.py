@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from apps.audit.oracle import Oracle
 from apps.engagement import reconcile
 from apps.engagement.truth import SUBJECTS
-from apps.timeline.cache import HOME, INBOX
+from apps.timeline.sources.home_cache import HOME, INBOX
 from tools.drill.reader import Reader, newest
 from tools.drill.verdict import Verdicts
 from tools.drill.world import World

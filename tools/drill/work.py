@@ -10,9 +10,9 @@ from apps.events import actions as events
 from apps.events.leases import LeasedRow, State
 from apps.events.models import Event
 from apps.posts.models import Post
-from apps.timeline.cache import HOME, INBOX
 from apps.timeline.fanout import dispatch
 from apps.timeline.models import FanoutChunk, FanoutJob
+from apps.timeline.sources.home_cache import HOME, INBOX
 from tools.drill.facts import Facts
 from tools.drill.faults import LEASE_SECONDS
 from tools.drill.history import OK, History

@@ -8,12 +8,12 @@ from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_K
 from django.contrib.sessions.backends.cached_db import SessionStore
 
 from apps.accounts.actions import issue_token
-from apps.accounts.bulk import make_accounts
+from apps.accounts.management.bulk import make_accounts
 from apps.accounts.models import User
 from apps.graph.bulk import Edge, begin, finish, load_edges
 from apps.graph.models import Circle, CircleMember
 
-BACKEND = "apps.accounts.login.HandleOrEmailBackend"
+BACKEND = "apps.accounts.authentication.backends.HandleOrEmailBackend"
 FOLLOWEES = 20  # of every person, on average
 EDGES_A_BATCH = 5000
 CIRCLE_MEMBERS = 8

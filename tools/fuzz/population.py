@@ -25,10 +25,10 @@ from apps.graph.circle_actions import add_to_circle, create_circle
 from apps.graph.models import FollowRequest
 from apps.lists.actions import add_to_list, create_list
 from apps.notifications.models import Notification
-from apps.posts.actions import publish_post, repost
-from apps.posts.drafts import Draft, PollDraft
+from apps.posts.actions.drafts import Draft, PollDraft
+from apps.posts.actions.publish import publish_post, repost
+from apps.posts.actions.schedule import schedule_post
 from apps.posts.models import Visibility
-from apps.posts.scheduled import schedule_post
 from apps.posts.uploads import upload_picture
 from apps.timeline.fanout import dispatch
 

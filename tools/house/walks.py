@@ -6,8 +6,8 @@ from apps.accounts.models import User
 from apps.accounts.queries import user_by_handle
 from apps.demo.actions import seed
 from apps.paging import Cursor
-from apps.posts.actions import publish_post
-from apps.posts.drafts import Draft
+from apps.posts.actions.drafts import Draft
+from apps.posts.actions.publish import publish_post
 from apps.timeline.home import home_timeline
 from runner.checkout import ROOT
 from tools.house.trace import Trace, trace

@@ -8,7 +8,7 @@ from rest_framework.permissions import AllowAny
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from apps.accounts.emails import send_confirmation
+from apps.accounts.mail.confirmation import send_confirmation
 from apps.accounts.models import User
 from apps.accounts.queries import user_by_handle, user_by_id
 from apps.accounts.staff import is_permitted

@@ -1,14 +1,12 @@
-"""What all JSON entities of the API share: the formats of their fields, and the entity of a refusal.
+"""What all JSON entities of the API share: the formats of their fields.
 
 An entity is a TypedDict in the `entities` of its app, beside the function that builds it. mypy holds the function to it, and
 `apps.api.openapi` reads the OpenAPI document from it: the docstring is its description, `Annotated[..., "text"]` that of a field.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from http import HTTPStatus
-from typing import Annotated, Any, TypedDict
+from typing import Annotated, Any
 
 
 @dataclass(frozen=True)
@@ -22,50 +20,6 @@ DateTime = Annotated[str, Format("date-time")]
 Date = Annotated[str, Format("date")]
 Uri = Annotated[str, Format("uri")]
 Object = dict[str, Any]  # of any shape
-
-
-class FieldErrorJson(TypedDict):
-    """What is wrong with one field."""
-
-    field: str
-    detail: str
-
-
-class ProblemJson(TypedDict):
-    """Every refusal: RFC 9457 members and Mastodon's `error`."""
-
-    error: str
-    type: str
-    title: str
-    status: int
-    code: Annotated[str, "Stable, never translated."]
-    detail: str
-    instance: str
-    request_id: str
-    errors: list[FieldErrorJson]
-
-
-def problem_json(
-    *,
-    status: int,
-    code: str,
-    message: str,
-    path: str,
-    request_id: str = "",
-    errors: Mapping[str, str] | None = None,
-) -> ProblemJson:
-    """One body that Mastodon clients (`error`) and strict clients (RFC 9457) both read; `errors` by the names of fields."""
-    return {
-        "error": message,
-        "type": "about:blank",
-        "title": HTTPStatus(status).phrase,  # as RFC 9457 has it beside about:blank
-        "status": status,
-        "code": code,
-        "detail": message,
-        "instance": path,
-        "request_id": request_id,
-        "errors": [{"field": name, "detail": text} for name, text in (errors or {}).items()],
-    }
 
 
 def timestamp(moment: datetime) -> DateTime:

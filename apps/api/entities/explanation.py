@@ -3,7 +3,7 @@
 from typing import Annotated, TypedDict
 
 from apps.api.entities.base import DateTime, optional_timestamp
-from apps.audit.explain import Explanation, Source
+from apps.audit.explain.reasons import Explanation, Source
 
 
 class DeliveryJson(TypedDict):

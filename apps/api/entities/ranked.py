@@ -3,8 +3,8 @@
 from typing import Annotated, TypedDict
 
 from apps.api.entities.status import StatusJson
-from apps.ranking.reasons import Factor, contributions, reason, reason_text
-from apps.ranking.scoring import Preset, Scored
+from apps.timeline.ranking.reasons import Factor, contributions, reason, reason_text
+from apps.timeline.ranking.scoring import Preset, Scored
 
 
 class FactorJson(TypedDict):

@@ -13,8 +13,8 @@ from apps.api.entities.account import AccountJson, account_json
 from apps.api.entities.base import DateTime, Object, Uri, optional_timestamp, timestamp
 from apps.api.entities.filter import FilterResultJson, filter_results_json
 from apps.engagement.queries import PollResult
-from apps.posts.content import Application, Picture, PostContent
-from apps.posts.drafts import Draft, PollDraft
+from apps.posts.actions.drafts import Draft, PollDraft
+from apps.posts.content.post import Application, Picture, PostContent
 from apps.posts.models import QuotePolicy, ScheduledPost, Visibility
 from apps.tags.names import tag_address
 from apps.timeline.models import AuthorPolicy, Mode, Policy, SitePolicy

@@ -4,7 +4,7 @@ from typing import Any
 
 from rest_framework import serializers
 
-from apps.ranking.scoring import Preset
+from apps.timeline.ranking.scoring import Preset
 
 
 class PresetInput(serializers.Serializer[Any]):

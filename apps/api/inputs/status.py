@@ -7,7 +7,7 @@ from rest_framework import serializers
 
 from apps.api.inputs.account import LANGUAGE
 from apps.events.admin import REASON_MAX_CHARACTERS
-from apps.posts.drafts import ALT_MAX_CHARACTERS, POLL_SECONDS, PictureChange, PollDraft
+from apps.posts.actions.drafts import ALT_MAX_CHARACTERS, POLL_SECONDS, PictureChange, PollDraft
 from apps.posts.models import QuotePolicy
 from apps.timeline.models import Policy
 

@@ -9,7 +9,7 @@ from apps.api.accounts.accounts import viewer_of
 from apps.api.accounts.follows import CURSOR_PARAMETERS, paged
 from apps.api.entities.explanation import ExplanationJson, explanation_json
 from apps.api.openapi import Entity, problems
-from apps.audit.explain import explain, explain_home
+from apps.audit.explain.reasons import explain, explain_home
 from apps.paging import Cursor
 from apps.scopes import scopes
 

@@ -14,7 +14,7 @@ from apps.api.entities.status import MediaAttachmentJson, media_json
 from apps.api.inputs.status import MediaChange, MediaInput
 from apps.api.openapi import EMPTY_OBJECT, Entity, problems
 from apps.media.sandbox import unfit
-from apps.posts.content import Picture
+from apps.posts.content.post import Picture
 from apps.posts.models import Attachment
 from apps.posts.uploads import (
     describe_picture,

@@ -11,7 +11,7 @@ from apps.api.entities.status import ScheduledStatusJson, scheduled_json
 from apps.api.inputs.status import ScheduleInput
 from apps.api.openapi import EMPTY_OBJECT, Entity, problems
 from apps.paging import Cursor
-from apps.posts.scheduled import cancel, reschedule, scheduled_post, scheduled_posts
+from apps.posts.actions.schedule import cancel, reschedule, scheduled_post, scheduled_posts
 from apps.scopes import scopes
 
 

@@ -40,16 +40,16 @@ from apps.filters.models import FilterContext
 from apps.http import requests
 from apps.http.requests import viewer_id_of
 from apps.http.verification import may_act_as_staff
-from apps.posts.content import Picture
-from apps.posts.drafts import Draft, UnexpectedMentions
-from apps.posts.editing import pin_post, unpin_post
+from apps.posts.actions.drafts import Draft, UnexpectedMentions
+from apps.posts.actions.edit import pin_post, unpin_post
+from apps.posts.actions.mute import mute_thread, unmute_thread
+from apps.posts.actions.schedule import schedule_post
+from apps.posts.content.post import Picture
 from apps.posts.models import QuotePolicy
-from apps.posts.muting import mute_thread, unmute_thread
-from apps.posts.scheduled import schedule_post
 from apps.posts.uploads import uploaded_pictures
 from apps.scopes import scopes
 from apps.timeline import publishing
-from apps.timeline.filters import apply_filters, apply_filters_to_thread, marked
+from apps.timeline.pipeline.filters import apply_filters, apply_filters_to_thread, marked
 from apps.timeline.pipeline.hydrate import hydrate
 from apps.timeline.thread import one_item, own_item, thread
 

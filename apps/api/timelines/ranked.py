@@ -14,10 +14,10 @@ from apps.api.entities.status import status_json
 from apps.api.inputs.ranked import PresetInput
 from apps.api.openapi import Entity, problems
 from apps.filters.models import FilterContext
-from apps.ranking.inputs import place_in
-from apps.ranking.ordering import choose_preset, preset_of, ranked_page
 from apps.scopes import scopes
-from apps.timeline.filters import apply_filters
+from apps.timeline.pipeline.filters import apply_filters
+from apps.timeline.ranking.inputs import place_in
+from apps.timeline.ranking.ordering import choose_preset, preset_of, ranked_page
 from feedcache.timing import stage
 
 

@@ -26,7 +26,7 @@ from apps.search.query import parse_query
 from apps.search.trends import trending_posts
 from apps.tags.queries import known, tags_beginning
 from apps.throttling import check_rate_limit
-from apps.timeline.filters import apply_filters
+from apps.timeline.pipeline.filters import apply_filters
 from apps.timeline.pipeline.items import FeedItem
 from feedcache.ids import parse_id
 

@@ -19,15 +19,14 @@ from apps.paging import Cursor, Page
 from apps.scopes import scopes
 from apps.tags.names import normal_many
 from apps.tags.queries import tag_named
-from apps.timeline.bookmarks import bookmarks_timeline, favourites_timeline
-from apps.timeline.filters import apply_filters, apply_filters_to_page
-from apps.timeline.home import home_timeline
+from apps.timeline.home import get_activity, home_timeline
 from apps.timeline.list import list_timeline
+from apps.timeline.pipeline.filters import apply_filters, apply_filters_to_page
 from apps.timeline.pipeline.items import FeedItem
 from apps.timeline.profile import ProfileFilter, pinned_posts, profile_timeline
 from apps.timeline.public import public_timeline
+from apps.timeline.reactions import bookmarks_timeline, favourites_timeline
 from apps.timeline.tag import MAX_NAMES, TagQuery, tag_timeline
-from apps.timeline.unread import get_activity
 from feedcache.timing import stage
 
 PROFILE_FLAGS = ["only_media", "pinned", "exclude_replies", "exclude_reblogs", "exclude_direct"]

@@ -8,7 +8,7 @@ from apps.accounts.cache import USER_COUNTS
 from apps.accounts.counts_store import rebuild_after_commit
 from apps.demo.seeding.rows import batches
 from apps.demo.seeding.world import World
-from apps.posts.cache import POST_COUNTS
+from apps.posts.cache.entries import POST_COUNTS
 
 # ordered, so that two writers of many counts never wait for each other in a circle
 _USERS = """

@@ -6,8 +6,8 @@ from apps.accounts.models import User
 from apps.demo.seeding.rows import moment_of
 from apps.demo.seeding.world import Entry, Member, World
 from apps.notifications.models import Notification, NotificationKind, ReadMarker
+from apps.posts.content.text import mentioned_handles
 from apps.posts.models import OPEN
-from apps.posts.text import mentioned_handles
 
 UNREAD = 3
 

@@ -14,8 +14,8 @@ from apps.demo.seeding.pictures import store_picture
 from apps.demo.seeding.rows import batches, moment_of
 from apps.demo.seeding.texts import Texts
 from apps.demo.seeding.world import Entry, Member, World
+from apps.posts.content.text import mentioned_handles, tag_names
 from apps.posts.models import OPEN, Attachment, Kind, Mention, Post, PostCounts, Visibility
-from apps.posts.text import mentioned_handles, tag_names
 from apps.tags.actions import add_tags
 from feedcache.ids import next_post_id, second_of
 

@@ -12,9 +12,9 @@ from apps.events import leases
 from apps.events.actions import enqueue
 from apps.graph.queries import follower_ids_between
 from apps.timeline import policy
-from apps.timeline.cache import HOME
 from apps.timeline.fanout import ledger, switch
 from apps.timeline.models import Backfill, BackfillChunk
+from apps.timeline.sources.home_cache import HOME
 
 NOW = timedelta()
 R = TypeVar("R", bound=leases.LeasedRow)

@@ -23,12 +23,12 @@ from apps.graph.circle_queries import circle_audience, circles_known
 from apps.graph.queries import exact_relations, follower_ids_between
 from apps.posts.models import OPEN, RESTRICTED, Mention, Post, Visibility
 from apps.timeline import policy
-from apps.timeline.cache import HOME, INBOX
 from apps.timeline.fanout import backfill, ledger
 from apps.timeline.models import FanoutChunk, FanoutJob, Mode
 from apps.timeline.sources import second_level, sql
-from feedcache.connections import RedisError
+from apps.timeline.sources.home_cache import HOME, INBOX
 from feedcache.ids import author_of
+from feedcache.redis_servers.connections import RedisError
 from feedcache.structures.home_window import HomeWindows
 
 logger = logging.getLogger(__name__)

@@ -20,7 +20,6 @@ from apps.events import leases
 from apps.events.actions import enqueue
 from apps.posts.models import OPEN, Post
 from apps.timeline import policy as policies
-from apps.timeline.cache import HOME
 from apps.timeline.models import (
     AuthorPolicy,
     Backfill,
@@ -30,7 +29,8 @@ from apps.timeline.models import (
     PolicyChange,
     SitePolicy,
 )
-from feedcache.connections import timelines
+from apps.timeline.sources.home_cache import HOME
+from feedcache.redis_servers.connections import timelines
 
 AUTHORS_BATCH_SIZE = 500  # authors settled in one go
 

@@ -14,8 +14,8 @@ from apps.engagement.queries import (
     poll_results,
 )
 from apps.graph.queries import Relations
-from apps.posts.content import PostContent
-from apps.posts.muting import muted_threads
+from apps.posts.actions.mute import muted_threads
+from apps.posts.content.post import PostContent
 from apps.posts.queries import MAX_IDS, Preloaded, VisiblePosts, reposted_ids, visible_posts
 from apps.posts.viewer_context import ViewerContext, viewer_context_of
 from apps.posts.visibility import PostsSeen, ask_posts

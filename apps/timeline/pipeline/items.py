@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 from apps.accounts.models import User
 from apps.engagement.queries import PollResult
 from apps.filters.matching import FilterMatch
-from apps.posts.content import PostContent
+from apps.posts.content.post import PostContent
 from apps.posts.queries import Counts
 from feedcache.ids import author_of
 
@@ -113,3 +113,16 @@ class FeedItem:
 def circle_label(name: str) -> str:
     """A circle in the composer and on a card; without a name for authors who have left it."""
     return _("Circle: %(name)s") % {"name": name} if name else _("A circle")
+
+
+@dataclass(frozen=True, slots=True)
+class Thread:
+    """A post in its context. `ancestors` run from the first post down; None stands for one that is gone.
+
+    `descendants` are in reading order, each answer under what it answers; `more` says that the cap was reached.
+    """
+
+    ancestors: list[FeedItem | None]
+    focus: FeedItem
+    descendants: list[FeedItem]
+    more: bool

@@ -12,7 +12,7 @@ from django.conf import settings
 
 from apps import deadline
 from apps.paging import Cursor, Page
-from feedcache.connections import RedisError, timelines
+from feedcache.redis_servers.connections import RedisError, timelines
 
 KEY = "audit:reads"
 MAX_SAMPLES = 200

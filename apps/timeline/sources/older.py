@@ -11,7 +11,7 @@ from django.conf import settings
 
 from apps.events.actions import enqueue
 from apps.paging import Cursor
-from apps.posts.post_cache import load_open
+from apps.posts.cache.posts import load_open
 from apps.posts.queries import Preloaded
 from apps.timeline.sources import merge, second_level, sql
 from apps.timeline.sources.second_level import ENTRIES

@@ -19,9 +19,9 @@ from django.db import connection, transaction
 
 from apps.paging import Cursor
 from apps.posts.models import Post
-from apps.timeline.cache import LONG_OUTBOXES, SHORT_OUTBOXES, Outboxes
 from apps.timeline.sources import merge, replica
 from apps.timeline.sources import sql as pull
+from apps.timeline.sources.home_cache import LONG_OUTBOXES, SHORT_OUTBOXES, Outboxes
 from apps.timeline.sources.parallel import in_parallel
 from feedcache.ids import answers_another
 from feedcache.structures.id_vector import IdVector, entry

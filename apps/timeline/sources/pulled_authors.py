@@ -13,7 +13,7 @@ from apps.paging import Cursor
 from apps.timeline.policy import PoliciesInForce
 from apps.timeline.sources import outbox
 from feedcache.bulkhead import Bulkhead, Refused
-from feedcache.connections import RedisError
+from feedcache.redis_servers.connections import RedisError
 
 logger = logging.getLogger(__name__)
 

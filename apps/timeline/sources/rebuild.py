@@ -12,9 +12,9 @@ from collections.abc import Callable
 from django.db import DatabaseError
 
 from apps.paging import Cursor
-from apps.timeline.cache import HOME, INBOX
 from apps.timeline.sources import outbox, sql
-from feedcache.connections import RedisError
+from apps.timeline.sources.home_cache import HOME, INBOX
+from feedcache.redis_servers.connections import RedisError
 from feedcache.structures.home_window import HomeWindows
 
 logger = logging.getLogger(__name__)

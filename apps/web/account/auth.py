@@ -18,10 +18,10 @@ from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_POST
 
 from apps.accounts.actions import register
-from apps.accounts.devices import known_device, remember_device
-from apps.accounts.logins import remember_login
+from apps.accounts.authentication.devices import known_device, remember_device
+from apps.accounts.authentication.passkeys import work_here
+from apps.accounts.authentication.sessions import remember_login
 from apps.accounts.models import User
-from apps.accounts.passkeys import work_here
 from apps.errors import Invalid
 from apps.http.requests import (
     AuthenticatedRequest,

@@ -10,8 +10,8 @@ from django.utils.translation import gettext as _
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_POST
 
-from apps.accounts import passkeys
-from apps.accounts import second_factor as factors
+from apps.accounts.authentication import passkeys
+from apps.accounts.authentication import second_factor as factors
 from apps.errors import Invalid, TooMany
 from apps.http.requests import (
     AuthenticatedRequest,

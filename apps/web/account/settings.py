@@ -21,8 +21,8 @@ from apps.accounts.actions import (
     update_reading,
     update_writing,
 )
-from apps.accounts.emails import change_email
-from apps.accounts.logins import end_session, sessions_of
+from apps.accounts.authentication.sessions import end_session, sessions_of
+from apps.accounts.mail.confirmation import change_email
 from apps.accounts.models import User
 from apps.accounts.queries import tokens_of
 from apps.errors import Invalid

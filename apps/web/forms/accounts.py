@@ -10,8 +10,9 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils.translation import gettext_lazy as _
 
-from apps.accounts import mail
-from apps.accounts.emails import clean_email
+from apps.accounts.authentication.passwords import check_own_password
+from apps.accounts.mail import sending
+from apps.accounts.mail.confirmation import clean_email
 from apps.accounts.models import (
     BIO_MAX_CHARACTERS,
     NAME_MAX_CHARACTERS,
@@ -22,7 +23,6 @@ from apps.accounts.models import (
     TextSize,
     Theme,
 )
-from apps.accounts.passwords import check_own_password
 from apps.errors import DomainError
 from apps.media.avatars import Cropped, box_of
 from apps.scopes import ALL
@@ -286,7 +286,7 @@ class ResetForm(PasswordResetForm):
         """Have the mail sent. TooMany for an address, whether it is anybody's or not."""
         address = clean_email(self.cleaned_data["email"]) or ""
         check_rate_limit("password_reset_account", address)
-        mail.enqueue_mail(MailKind.PASSWORD_RESET, address=address)
+        sending.enqueue_mail(MailKind.PASSWORD_RESET, address=address)
 
 
 class TokenForm(forms.Form):

@@ -7,8 +7,8 @@ from django import forms
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
-from apps.accounts.languages import WRITTEN
 from apps.graph.circle_actions import NAME_MAX_CHARACTERS
+from apps.languages import WRITTEN
 from apps.web.forms.accounts import HandlesField
 
 

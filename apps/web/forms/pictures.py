@@ -14,8 +14,8 @@ from django.utils.translation import gettext_lazy as _
 
 from apps.accounts.models import User
 from apps.errors import DomainError
-from apps.posts.content import Picture
-from apps.posts.drafts import MAX_PICTURES, Focus, PictureChange
+from apps.posts.actions.drafts import MAX_PICTURES, Focus, PictureChange
+from apps.posts.content.post import Picture
 from apps.posts.models import Attachment
 from apps.posts.uploads import describe_picture, upload_picture, uploaded_pictures
 from feedcache.ids import parse_id

@@ -10,10 +10,10 @@ from django.conf import settings
 from django.utils.translation import get_language
 from django.utils.translation import gettext_lazy as _
 
-from apps.accounts.languages import WRITTEN, language_by_script
 from apps.accounts.models import User
 from apps.graph.circle_queries import CircleChoice, circles_to_post_to
-from apps.posts.drafts import (
+from apps.languages import WRITTEN, language_by_script
+from apps.posts.actions.drafts import (
     CONTENT_WARNING_MAX_CHARACTERS,
     POLL_OPTION_MAX_CHARACTERS,
     POLL_OPTIONS,

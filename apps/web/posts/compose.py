@@ -16,10 +16,10 @@ from apps.errors import DomainError, NotFound, TooMany
 from apps.graph.circle_queries import circles_to_post_to
 from apps.http.requests import AuthenticatedRequest, SeeOther, login_required, next_address
 from apps.paging import Cursor
-from apps.posts.idempotency import Request, existing_result
+from apps.posts.actions.idempotency import Request, existing_result
+from apps.posts.actions.schedule import schedule_post
+from apps.posts.content.text import RAW_MAX_CHARACTERS
 from apps.posts.models import Post, ScheduledPost
-from apps.posts.scheduled import schedule_post
-from apps.posts.text import RAW_MAX_CHARACTERS
 from apps.posts.uploads import uploaded_picture, withdraw_picture
 from apps.timeline import publishing
 from apps.timeline.pipeline.folding import Row

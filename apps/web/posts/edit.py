@@ -11,7 +11,7 @@ from django_htmx.http import HttpResponseClientRedirect
 from apps.errors import DomainError, NotFound
 from apps.http.requests import AuthenticatedRequest, SeeOther, login_required, page, return_address
 from apps.http.verification import ask_for_second_factor, may_act_as_staff
-from apps.posts.actions import require_deleter
+from apps.posts.actions.publish import require_deleter
 from apps.posts.uploads import uploaded_pictures
 from apps.timeline import publishing
 from apps.timeline.pipeline.items import FeedItem

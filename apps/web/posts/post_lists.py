@@ -16,7 +16,7 @@ from apps.graph.queries import exact_relations
 from apps.http.requests import SiteRequest, viewer_id_of, viewer_of
 from apps.paging import Cursor, Page
 from apps.posts.history import versions_of
-from apps.timeline.filters import apply_filters_to_page
+from apps.timeline.pipeline.filters import apply_filters_to_page
 from apps.timeline.pipeline.items import FeedItem
 from apps.timeline.reactions import likers, quotes_timeline, reposters
 from apps.timeline.thread import one_item

@@ -12,8 +12,8 @@ from apps.engagement import voting
 from apps.engagement.actions import bookmark_post, like_post, unbookmark_post, unlike_post
 from apps.errors import Invalid
 from apps.http.requests import AuthenticatedRequest, SeeOther, login_required, next_address
-from apps.posts.editing import pin_post, unpin_post
-from apps.posts.muting import mute_thread, unmute_thread
+from apps.posts.actions.edit import pin_post, unpin_post
+from apps.posts.actions.mute import mute_thread, unmute_thread
 from apps.timeline.publishing import repost, undo_repost
 from apps.timeline.thread import one_item
 from apps.web.post_card import Viewer, actions_of

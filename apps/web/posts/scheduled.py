@@ -12,10 +12,8 @@ from apps.errors import Invalid
 from apps.graph.circle_queries import circles_to_post_to
 from apps.http.requests import AuthenticatedRequest, SeeOther, login_required
 from apps.paging import Cursor
-from apps.posts.content import Picture
-from apps.posts.drafts import Draft
-from apps.posts.models import ScheduledPost
-from apps.posts.scheduled import (
+from apps.posts.actions.drafts import Draft
+from apps.posts.actions.schedule import (
     cancel,
     failed_post,
     failed_posts,
@@ -25,6 +23,8 @@ from apps.posts.scheduled import (
     try_again,
     why_not,
 )
+from apps.posts.content.post import Picture
+from apps.posts.models import ScheduledPost
 from apps.posts.uploads import uploaded_pictures
 from apps.web.forms.pictures import PictureFields
 from apps.web.forms.posts import ComposeForm, MomentForm

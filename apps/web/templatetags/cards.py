@@ -10,9 +10,9 @@ from django.template import Context
 from django.utils.text import Truncator
 from django.utils.translation import gettext, ngettext
 
-from apps.accounts.languages import html_language
 from apps.engagement.queries import PollResult
-from apps.posts.content import Picture
+from apps.languages import html_language
+from apps.posts.content.post import Picture
 from apps.posts.models import Visibility
 from apps.timeline.pipeline.items import FeedItem, circle_label
 from apps.web.post_card import ShownPost

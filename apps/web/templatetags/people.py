@@ -8,8 +8,8 @@ from django import template
 from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
 
-from apps.accounts.languages import html_language, language_by_script
 from apps.accounts.palette import PALETTE
+from apps.languages import html_language, language_by_script
 
 register = template.Library()
 

@@ -10,15 +10,15 @@ from django.views.decorators.http import require_safe
 from apps.accounts.models import User
 from apps.accounts.queries import user_by_handle
 from apps.accounts.staff import is_permitted
-from apps.audit.assembly import Show, assembly
-from apps.audit.checklist import Checklist, checklist, post_id_in
-from apps.audit.explain import Source, explain
+from apps.audit.explain.assembly import Show, assembly
+from apps.audit.explain.checklist import Checklist, checklist, post_id_in
+from apps.audit.explain.reasons import Source, explain
 from apps.errors import NotFound
 from apps.http.requests import AuthenticatedRequest, login_required
 from apps.http.verification import ask_for_second_factor, may_act_as_staff
 from apps.paging import Cursor, Page
-from apps.ranking.ordering import newest_scores
-from apps.ranking.reasons import contributions
+from apps.timeline.ranking.ordering import newest_scores
+from apps.timeline.ranking.reasons import contributions
 
 ADDRESS_MAX_CHARACTERS = 300
 

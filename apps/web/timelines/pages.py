@@ -24,17 +24,20 @@ from apps.http.requests import (
 from apps.lists.queries import own_list
 from apps.paging import Cursor, Page
 from apps.tags.queries import known, tag_named
-from apps.timeline.bookmarks import bookmarks_timeline, favourites_timeline
-from apps.timeline.filters import apply_filters, apply_filters_to_page, apply_filters_to_thread
-from apps.timeline.home import home_timeline
+from apps.timeline.home import Place, get_activity, home_timeline, may_have_news
 from apps.timeline.list import list_timeline
+from apps.timeline.pipeline.filters import (
+    apply_filters,
+    apply_filters_to_page,
+    apply_filters_to_thread,
+)
 from apps.timeline.pipeline.folding import rows_of
 from apps.timeline.pipeline.items import FeedItem
 from apps.timeline.profile import ProfileFilter, pinned_posts, profile_timeline
 from apps.timeline.public import public_timeline
+from apps.timeline.reactions import bookmarks_timeline, favourites_timeline
 from apps.timeline.tag import TagQuery, tag_timeline
 from apps.timeline.thread import thread
-from apps.timeline.unread import Place, get_activity, may_have_news
 from apps.web.forms.posts import HOME_COMPOSER, home_composer_context
 from apps.web.templatetags.people import name_of
 from feedcache.timing import stage

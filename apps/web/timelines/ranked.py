@@ -10,12 +10,12 @@ from django.views.decorators.http import require_POST, require_safe
 
 from apps.filters.models import FilterContext
 from apps.http.requests import AuthenticatedRequest, SeeOther, login_required, next_address
-from apps.ranking.inputs import place_in
-from apps.ranking.ordering import choose_preset, preset_of, ranked_page
-from apps.ranking.reasons import Contribution, contributions, reason_text
-from apps.ranking.scoring import Preset, Scored
-from apps.timeline.filters import apply_filters
+from apps.timeline.pipeline.filters import apply_filters
 from apps.timeline.pipeline.items import FeedItem
+from apps.timeline.ranking.inputs import place_in
+from apps.timeline.ranking.ordering import choose_preset, preset_of, ranked_page
+from apps.timeline.ranking.reasons import Contribution, contributions, reason_text
+from apps.timeline.ranking.scoring import Preset, Scored
 from feedcache.timing import stage
 
 

@@ -17,7 +17,7 @@ from apps.search.query import TEXT_MAX_CHARACTERS, parse_query
 from apps.search.trends import trending_posts
 from apps.tags.queries import known, tags_beginning, trending
 from apps.throttling import check_rate_limit
-from apps.timeline.filters import apply_filters
+from apps.timeline.pipeline.filters import apply_filters
 
 KINDS = ("", "accounts", "hashtags", "statuses")
 GROUPS = ("people", "tags", "posts")

@@ -15,9 +15,9 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from feedcache.batch import Batch, Later
-from feedcache.connections import RedisError, existence
 from feedcache.ids import first_id_at, second_of
 from feedcache.redis_servers.clients import Command, call, trip
+from feedcache.redis_servers.connections import RedisError, existence
 from feedcache.structures.bloom import generations
 from feedcache.structures.bloom.arithmetic import (
     MEASURE_EVERY,

@@ -11,8 +11,8 @@ import secrets
 from dataclasses import dataclass, field
 from functools import lru_cache
 
-from feedcache.connections import existence
 from feedcache.redis_servers.clients import Command, call, trip
+from feedcache.redis_servers.connections import existence
 
 NAME = "phantom:1"
 META = f"{{{NAME}}}"  # the braces: everything about generations is in one slot of a cluster

@@ -10,9 +10,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from feedcache.connections import existence
 from feedcache.ids import EPOCH
 from feedcache.redis_servers.clients import Command, trip
+from feedcache.redis_servers.connections import existence
 from feedcache.structures.bloom import generations
 from feedcache.structures.bloom.arithmetic import POSITIONS, PRESENT_BIT, Sizing, records_in
 from feedcache.structures.bloom.generations import NAME, Generation

@@ -4,7 +4,7 @@ import secrets
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple, cast
 
-from feedcache.connections import counters
+from feedcache.redis_servers.connections import counters
 from feedcache.structures.counters.lua import RECORDS
 from feedcache.structures.counters.schema import IN_AUX, NUMBER, Row
 from feedcache.structures.counters.store import LEASE_SECONDS, CounterStore, Values

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import cast
 
-from feedcache.connections import counters
+from feedcache.redis_servers.connections import counters
 from feedcache.structures.counters.store import LEASE_SECONDS, BucketLease, CounterStore
 
 # KEYS: meta. ARGV: token ('' to take no turn), lease seconds, floor, layout, run id.

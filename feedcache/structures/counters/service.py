@@ -11,8 +11,8 @@ from time import time
 from typing import NamedTuple, Protocol, cast
 
 from feedcache.batch import Batch, Later
-from feedcache.connections import RedisError, counters
 from feedcache.redis_servers.clients import call
+from feedcache.redis_servers.connections import RedisError, counters
 from feedcache.structures.counters.buckets import begin_load, end_load
 from feedcache.structures.counters.building import expect_build
 from feedcache.structures.counters.layout import Span

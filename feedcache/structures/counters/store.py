@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Final, NamedTuple, cast
 
-from feedcache.connections import Request, counters, run_batch, run_script
+from feedcache.redis_servers.connections import Request, counters, run_batch, run_script
 from feedcache.structures.counters import scripts
 from feedcache.structures.counters.layout import Place, Places
 from feedcache.structures.counters.schema import Row, Schema, revision_of

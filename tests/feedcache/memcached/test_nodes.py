@@ -9,10 +9,10 @@ from dataclasses import replace
 
 import pytest
 
-from feedcache.connections import timelines
 from feedcache.memcached.generations import KEY as GENERATIONS
 from feedcache.memcached.node import MemcachedNode
 from feedcache.redis_servers import breaker
+from feedcache.redis_servers.connections import timelines
 from tests.faults import dead_redis
 from tests.feedcache.pools import BACKUP, MAIN, a_second_passes, all_of
 from tests.feedcache.relay import Relay

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from feedcache.connections import timelines
+from feedcache.redis_servers.connections import timelines
 from feedcache.structures.restore_payload import sorted_set
 
 LARGEST = 10**19 // 2

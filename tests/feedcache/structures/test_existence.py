@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from feedcache.connections import RedisError, existence
 from feedcache.ids import compose, first_id_at
+from feedcache.redis_servers.connections import RedisError, existence
 from feedcache.structures.bloom import generations
 from feedcache.structures.bloom.arithmetic import (
     CHUNK_BYTES,

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from feedcache.connections import RedisError
+from feedcache.redis_servers.connections import RedisError
 from feedcache.structures.list_prefix import CHUNK, Entry, Head, ListHeads
 from tests.faults import dead_redis
 from tests.feedcache.servers_of_both_kinds import busiest, own

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from feedcache.connections import RedisError
+from feedcache.redis_servers.connections import RedisError
 from feedcache.structures import longset, restore_payload
 from feedcache.structures.longset import Change, LongSets, common, payload
 from tests.faults import dead_redis

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from feedcache.connections import timelines
+from feedcache.redis_servers.connections import timelines
 from feedcache.structures.home_window import HomeWindows, WindowRange
 from feedcache.structures.merge import (
     Merged,

@@ -17,8 +17,8 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from feedcache.connections import RedisError, timelines
 from feedcache.ids import compose, first_id_at, second_of
+from feedcache.redis_servers.connections import RedisError, timelines
 from feedcache.structures.week_bucket import (
     LOCK_TTL_SECONDS,
     PAGE,

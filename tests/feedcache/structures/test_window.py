@@ -12,8 +12,8 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from feedcache.connections import RedisError, timelines
 from feedcache.redis_servers import clients
+from feedcache.redis_servers.connections import RedisError, timelines
 from feedcache.structures import home_window
 from feedcache.structures.home_window import BUILDING_TTL_SECONDS, HomeWindows, mark_deleted
 from tests.faults import dead_redis

@@ -10,7 +10,7 @@ from django.test import Client
 from moto.moto_server.threaded_moto_server import ThreadedMotoServer
 
 from apps.accounts.models import User
-from apps.posts.actions import delete_post
+from apps.posts.actions.publish import delete_post
 from apps.posts.models import Attachment
 from apps.posts.uploads import upload_picture
 from apps.privacy.export import request_export, run_due

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from django.test import Client
 
-from feedcache import connections
+from feedcache.redis_servers import connections
 from tests.faults import dead_redis
 
 LIMIT = 5

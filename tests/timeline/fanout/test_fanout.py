@@ -7,15 +7,15 @@ from apps.events import actions as events
 from apps.events.leases import State
 from apps.graph.actions import follow_user, unfollow_user
 from apps.paging import Cursor
-from apps.posts.actions import delete_post
-from apps.posts.editing import edit_post
-from apps.timeline.cache import HOME, INBOX
+from apps.posts.actions.edit import edit_post
+from apps.posts.actions.publish import delete_post
 from apps.timeline.fanout import dispatch
 from apps.timeline.fanout.dispatch import follow_changed, start_job
 from apps.timeline.home import home_timeline
 from apps.timeline.models import FanoutChunk, FanoutJob
+from apps.timeline.sources.home_cache import HOME, INBOX
 from apps.timeline.sources.rebuild import rebuild_home
-from feedcache.connections import timelines
+from feedcache.redis_servers.connections import timelines
 from feedcache.structures.home_window import mark_deleted
 from tests.factories import deliver, make_user, publish
 from tests.faults import dead_redis

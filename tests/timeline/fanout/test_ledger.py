@@ -9,9 +9,9 @@ from django.utils import timezone
 
 from apps.accounts.models import UserCounts
 from apps.events.leases import LEASE, MAX_ATTEMPTS, State
-from apps.timeline.cache import HOME
 from apps.timeline.fanout import dispatch, ledger
 from apps.timeline.models import FanoutChunk, FanoutJob, Mode
+from apps.timeline.sources.home_cache import HOME
 from tests.factories import deliver, make_user, publish
 
 pytestmark = pytest.mark.django_db

@@ -5,7 +5,7 @@ from tools.house.names import ad_hoc_modules, modules_by_folder, underscore_name
 PATHS = [
     Path(name)
     for name in (
-        "apps/posts/__init__.py", "apps/posts/models.py", "apps/posts/visibility.py", "apps/posts/post_cache.py", "apps/posts/media/crop.py",
+        "apps/posts/__init__.py", "apps/posts/models.py", "apps/posts/visibility.py", "apps/posts/cache/posts.py", "apps/posts/media/crop.py",
         "apps/posts/management/commands/index.py", "apps/posts/migrations/0001_initial.py",
     )
 ]  # fmt: skip

@@ -8,8 +8,8 @@ from xml.etree import ElementTree
 
 import orjson
 
-from apps.posts.codec import decode, encode
-from apps.posts.content import Picture, PostContent
+from apps.posts.content.codec import decode, encode
+from apps.posts.content.post import Picture, PostContent
 from tools.bench.measure import Spread, compare, ratio
 from tools.bench.report import Line
 

@@ -5,8 +5,8 @@ import time
 from pathlib import Path
 from typing import Any
 
-from feedcache.connections import counters
 from feedcache.ids import compose
+from feedcache.redis_servers.connections import counters
 from feedcache.structures.counters.buckets import sizes_of
 from feedcache.structures.counters.building import begin_build, end_build
 from feedcache.structures.counters.layout import TimeBuckets

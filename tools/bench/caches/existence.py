@@ -4,8 +4,8 @@ import time
 from pathlib import Path
 from typing import Any
 
-from feedcache.connections import existence
 from feedcache.ids import compose
+from feedcache.redis_servers.connections import existence
 from feedcache.structures.bloom import generations
 from feedcache.structures.bloom.arithmetic import Sizing
 from feedcache.structures.bloom.existence import check_many, mark_many

@@ -16,7 +16,7 @@ import numpy as np
 from django.db import connection
 from numpy.typing import NDArray
 
-from apps.accounts.bulk import make_accounts
+from apps.accounts.management.bulk import make_accounts
 from tools.bench.site import GRAPH
 
 PEOPLE, FOLLOWED, MOST_FOLLOWERS, STEEPNESS = 256_491, 41_426, 14_060, 0.86

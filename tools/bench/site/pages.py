@@ -14,7 +14,7 @@ from apps.api.entities.account import account_json
 from apps.api.entities.status import status_json
 from apps.paging import Cursor
 from apps.timeline.home import home_timeline
-from feedcache.connections import memcached_at, timelines
+from feedcache.redis_servers.connections import memcached_at, timelines
 from tools.bench.measure import Spread
 from tools.bench.progress import doing
 from tools.bench.report import Line

@@ -37,7 +37,7 @@ STILL_SECONDS, LOOK_SECONDS, STILL_MOST_SECONDS = 0.3, 0.1, 8
 def our_site(directory: Path) -> AbstractContextManager[Web]:
     """Our site, without limits for programs: they would end a measurement."""
     limits = {f"LIMIT_{name}": UNLIMITED for name in ("API", "API_ADDRESS", "PUBLISH")}
-    return web("ours", "feedsite.rsgi:application", directory, **limits)
+    return web("ours", "feedsite.server.rsgi:application", directory, **limits)
 
 
 def naive_site(directory: Path) -> AbstractContextManager[Web]:

@@ -60,7 +60,7 @@ def fetch(port: int, path: str, header: tuple[str, str]) -> bytes:
 
 def _interface(application: str) -> str:
     """Ours reads requests before they take a thread (`feedsite.server.adapter`); the others are plain WSGI."""
-    return "rsgi" if application.startswith("feedsite.rsgi:") else "wsgi"
+    return "rsgi" if application.startswith("feedsite.server.rsgi:") else "wsgi"
 
 
 def _environment(more: Mapping[str, str]) -> dict[str, str]:

@@ -18,8 +18,8 @@ from apps.accounts.queries import user_by_handle
 from apps.accounts.tasks import maintain_counts as tend_user_counts
 from apps.engagement.cache import BOOKMARKS, LIKES
 from apps.engagement.tasks import maintain_filters
-from apps.posts.actions import publish_post
-from apps.posts.drafts import Draft
+from apps.posts.actions.drafts import Draft
+from apps.posts.actions.publish import publish_post
 from apps.posts.models import Post
 from apps.posts.tasks import maintain_counts
 from feedcache.structures.bloom import generations

@@ -12,8 +12,8 @@ from django.conf import settings
 
 from apps.events.leases import State
 from apps.events.models import Event
-from apps.posts.actions import publish_post
-from apps.posts.drafts import Draft
+from apps.posts.actions.drafts import Draft
+from apps.posts.actions.publish import publish_post
 from apps.posts.models import Post
 from apps.timeline.fanout.dispatch import BULK
 from apps.timeline.models import FanoutChunk

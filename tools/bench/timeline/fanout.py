@@ -11,13 +11,13 @@ from django.db.models import Max
 from apps.events.leases import State
 from apps.events.models import Event
 from apps.graph.models import Follower
-from apps.posts.actions import publish_post
-from apps.posts.drafts import Draft
+from apps.posts.actions.drafts import Draft
+from apps.posts.actions.publish import publish_post
 from apps.posts.models import Post
-from apps.timeline.cache import HOME
 from apps.timeline.models import FanoutChunk, FanoutJob
-from feedcache.connections import timelines
+from apps.timeline.sources.home_cache import HOME
 from feedcache.ids import MAX_ID
+from feedcache.redis_servers.connections import timelines
 from runner.programs import QUEUES
 from tools.bench.measure import Spread
 from tools.bench.report import Line

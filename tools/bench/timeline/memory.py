@@ -3,9 +3,9 @@
 from pathlib import Path
 from typing import Any
 
-from apps.timeline.cache import HOME
-from feedcache.connections import timelines
+from apps.timeline.sources.home_cache import HOME
 from feedcache.ids import compose, second_of
+from feedcache.redis_servers.connections import timelines
 from tools.bench.measure import Spread
 from tools.bench.report import Line
 

@@ -5,12 +5,12 @@ from typing import Any
 
 from django.db import connection
 
-from apps.accounts.bulk import make_accounts
+from apps.accounts.management.bulk import make_accounts
 from apps.accounts.models import User, UserCounts
 from apps.accounts.queries import user_by_handle
-from apps.timeline.cache import HOME
-from feedcache.connections import timelines
+from apps.timeline.sources.home_cache import HOME
 from feedcache.ids import compose
+from feedcache.redis_servers.connections import timelines
 
 CROWD, SMALL, LIVE = 100_000, 10, 0.2
 BEGIN, SECONDS_APART = 1_700_000_000, 37

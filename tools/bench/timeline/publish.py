@@ -11,7 +11,7 @@ from rest_framework.test import APIClient
 
 from apps.accounts.actions import issue_token
 from apps.events.models import Event
-from feedcache.connections import timelines
+from feedcache.redis_servers.connections import timelines
 from tools.bench.measure import Spread, ratio
 from tools.bench.report import Line
 from tools.bench.timeline.people import CROWD, SMALL, author

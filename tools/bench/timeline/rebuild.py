@@ -13,9 +13,9 @@ from pathlib import Path
 from django.db import connection
 
 from apps.paging import Cursor
-from apps.timeline.cache import HOME, SHORT_OUTBOXES
 from apps.timeline.sources import older, outbox, replica
 from apps.timeline.sources import sql as pull
+from apps.timeline.sources.home_cache import HOME, SHORT_OUTBOXES
 from apps.timeline.sources.rebuild import rebuild_home
 from feedcache.ids import EPOCH, first_id_at
 from tools.bench.measure import Spread, compare

@@ -11,13 +11,12 @@ from django.db.models import Sum
 from apps.accounts.queries import user_by_handle
 from apps.audit import auditor
 from apps.audit.models import AuditFinding, AuditRun
-from apps.audit.reads import Sample, differences
-from apps.audit.windows import lacking
+from apps.audit.reads import Sample, differences, lacking
 from apps.audit.wording import finding_text, run_text
 from apps.errors import DomainError
 from apps.paging import MAX_LIMIT, Cursor
 from apps.timeline.home import home_timeline
-from feedcache.connections import RedisError
+from feedcache.redis_servers.connections import RedisError
 
 MAX_PAGES = 200
 EXAMPLES = """

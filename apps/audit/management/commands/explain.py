@@ -7,7 +7,7 @@ from django.core.management.base import BaseCommand, CommandError
 
 from apps.accounts.models import User
 from apps.accounts.queries import user_by_handle
-from apps.audit.explain import explain, explain_home
+from apps.audit.explain.reasons import explain, explain_home
 from apps.audit.oracle import Oracle
 from apps.errors import DomainError, NotFound
 from apps.paging import MAX_LIMIT, Cursor

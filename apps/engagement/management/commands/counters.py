@@ -10,7 +10,7 @@ from django.core.management.base import BaseCommand, CommandError
 from apps.engagement import reconcile
 from apps.engagement.management.count_progress import walk
 from apps.engagement.truth import SUBJECTS, Subject
-from feedcache.connections import RedisError
+from feedcache.redis_servers.connections import RedisError
 from feedcache.structures.counters import building, maintenance
 
 WAIT_SECONDS = 1.0  # for another builder to finish its turn

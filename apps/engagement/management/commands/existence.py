@@ -8,8 +8,8 @@ from django.core.management.base import BaseCommand, CommandError
 
 from apps.engagement.cache import KINDS, LIKES
 from apps.engagement.rebuild import MODELS, Outcome, rebuild
-from feedcache.connections import RedisError, existence
 from feedcache.redis_servers.clients import may_evict
+from feedcache.redis_servers.connections import RedisError, existence
 from feedcache.structures.bloom import generations
 from feedcache.structures.bloom.arithmetic import capacity_report
 from feedcache.structures.bloom.segments import Marks, fills

@@ -6,7 +6,7 @@ from typing import Any, cast
 
 from django.core.management.base import BaseCommand, CommandError
 
-from feedcache import connections
+from feedcache.redis_servers import connections
 from feedcache.redis_servers.clients import Cluster, RedisError, is_cluster
 from feedcache.redis_servers.slots import SlotError, masters, migrate
 

@@ -12,7 +12,7 @@ from apps.accounts.queries import user_by_handle
 from apps.errors import DomainError
 from apps.timeline.fanout import cost, ledger, switch
 from apps.timeline.models import AuthorPolicy, Backfill, Mode, Policy, SitePolicy
-from feedcache.connections import RedisError
+from feedcache.redis_servers.connections import RedisError
 
 EXAMPLES = """
 A policy is push (everybody), online (those with a window; the default), pull (nobody: merged at reading) or auto (whichever

@@ -4,8 +4,8 @@ import random
 
 import pytest
 
-from feedcache.connections import counters
 from feedcache.ids import compose
+from feedcache.redis_servers.connections import counters
 from feedcache.structures.counters.buckets import sizes_of
 from feedcache.structures.counters.layout import TimeBuckets
 from feedcache.structures.counters.schema import Field, Row, Schema

@@ -4,7 +4,7 @@ import logging
 
 import pytest
 
-from feedcache.connections import counters
+from feedcache.redis_servers.connections import counters
 from feedcache.structures.counters import maintenance
 from feedcache.structures.counters.buckets import begin_load
 from feedcache.structures.counters.building import begin_build, end_build, invalidate

@@ -5,7 +5,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from redis.crc import key_slot
 
-from feedcache.connections import counters
+from feedcache.redis_servers.connections import counters
 from feedcache.structures.counters.layout import IdBuckets
 from feedcache.structures.counters.schema import REVISIONS, Field, Row, Schema
 from feedcache.structures.counters.store import MAX_IDS, CounterStore, merge_windows

@@ -4,7 +4,7 @@ from itertools import count
 
 import pytest
 
-from feedcache.connections import counters
+from feedcache.redis_servers.connections import counters
 from feedcache.structures.counters import buckets, building, maintenance
 from feedcache.structures.counters.building import invalidate
 from feedcache.structures.counters.layout import TimeBuckets

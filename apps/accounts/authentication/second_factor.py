@@ -1,0 +1,235 @@
+"""Second factors of accounts: an authenticator app, passkeys, and recovery codes for when neither is at hand.
+
+Rows and checks are those of django-otp and django-otp-webauthn. Here stands what this site adds: one app per account, recovery
+codes that are stored as digests, and a bound on how long wrong codes can keep the owner out.
+"""
+
+import logging
+import re
+import secrets
+from base64 import b32encode
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import timedelta
+from hashlib import sha256
+from typing import Any
+
+from django.db import transaction
+from django.db.models import Exists, OuterRef, Q
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+from django_otp.plugins.otp_static.models import StaticDevice, StaticToken
+from django_otp.plugins.otp_totp.models import TOTPDevice
+from django_otp_webauthn.models import WebAuthnCredential, WebAuthnUserHandle
+
+from apps.accounts.authentication.passwords import check_own_password
+from apps.accounts.models import User, access_revoked
+from apps.errors import Invalid, NotAllowed, NotFound, TooMany
+from apps.throttling import Origin
+
+RECOVERY_CODES = 10
+RECOVERY_CHARACTERS = 12  # of 32: 60 bits
+MAX_PASSKEYS = 10
+# Every wrong code doubles the wait until the next one is looked at; 2^11 s are half an hour.
+MAX_FAILURES = 12
+_APP_CODE = re.compile("[0-9]{6}")
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class SecondFactor:
+    """What an account has."""
+
+    app: Any | None
+    passkeys: list[Any]
+    recovery: Any | None
+    codes_left: int
+
+    @property
+    def is_on(self) -> bool:
+        """Whether logging in asks for more than the password. Recovery codes alone are none."""
+        return self.app is not None or bool(self.passkeys)
+
+
+def second_factor_of(user: User) -> SecondFactor:
+    """All of it, for the page of settings and for the export; nothing in it is secret but the rows' own keys."""
+    recovery = StaticDevice.objects.filter(user=user).first()
+    return SecondFactor(
+        app=TOTPDevice.objects.filter(user=user, confirmed=True).first(),
+        passkeys=list(WebAuthnCredential.objects.filter(user=user, confirmed=True).order_by("pk")),
+        recovery=recovery,
+        codes_left=recovery.token_set.count() if recovery else 0,
+    )
+
+
+def is_on(user: User) -> bool:
+    """Whether an account has a second factor, in one query."""
+    of_user: dict[str, Any] = {"user": OuterRef("pk"), "confirmed": True}
+    has_one = Q(Exists(TOTPDevice.objects.filter(**of_user)))
+    has_one |= Q(Exists(WebAuthnCredential.objects.filter(**of_user)))
+    return User.objects.filter(has_one, pk=user.pk).exists()
+
+
+def require_password(user: User, password: str, origin: Origin) -> None:
+    """Invalid for a wrong password; TooMany after some of them."""
+    if not check_own_password(user, password, origin):
+        message = _("This is not your password.")
+        raise Invalid(message, errors={"password": message})
+
+
+def begin_app(user: User) -> Any:
+    """A new key for an authenticator app; it counts for nothing until a code of it is shown. Invalid when there is one."""
+    with _locked(user):
+        if TOTPDevice.objects.filter(user=user, confirmed=True).exists():
+            raise Invalid(_("Remove the authenticator app that you have first."))
+        TOTPDevice.objects.filter(user=user).delete()
+        return TOTPDevice.objects.create(user=user, name="app", confirmed=False)
+
+
+def begun_app(user: User, device_id: int) -> Any | None:
+    """What `begin_app` made, until it is confirmed."""
+    return TOTPDevice.objects.filter(pk=device_id, user=user, confirmed=False).first()
+
+
+def confirm_app(user: User, device_id: int, code: str) -> tuple[Any, list[str]]:
+    """Turn the app on with a code of it; the device, and recovery codes if there were none. Invalid for a wrong code."""
+    device = _verified(TOTPDevice, user, _clean(code), pk=device_id, confirmed=False)
+    if device is None:
+        message = _("This code is wrong. Check the clock of your device.")
+        raise Invalid(message, errors={"code": message})
+    with _locked(user):
+        TOTPDevice.objects.filter(pk=device.pk).update(confirmed=True)
+        return device, added(user, "authenticator app")
+
+
+def added(user: User, what: str) -> list[str]:
+    """After a factor was added: the first one brings recovery codes, and ends what was let in by the password alone."""
+    logger.info("second factor of user %d: %s added", user.pk, what)
+    if StaticDevice.objects.filter(user=user).exists():
+        return []
+    access_revoked.send(User, user_id=user.pk, of_sessions=False)
+    return new_codes(user)
+
+
+def new_codes(user: User) -> list[str]:
+    """New recovery codes in the place of all there were; this is the only time they are seen."""
+    codes = [_new_code() for _number in range(RECOVERY_CODES)]
+    with _locked(user):
+        device, _is_new = StaticDevice.objects.get_or_create(user=user, name="recovery codes")
+        device.token_set.all().delete()
+        StaticToken.objects.bulk_create(
+            StaticToken(device=device, token=_digest(device, _clean(code))) for code in codes
+        )
+    logger.info("second factor of user %d: new recovery codes", user.pk)
+    return codes
+
+
+def use_code(user: User, code: str) -> Any | None:
+    """The device that a code of the app, or a recovery code, proves; None when it is wrong or was used before.
+
+    TooMany while earlier wrong ones still have to be waited for: that is in the database, and holds whatever else is down.
+    """
+    clean = _clean(code)
+    model = TOTPDevice if _APP_CODE.fullmatch(clean) else StaticDevice
+    return _verified(model, user, clean, confirmed=True)
+
+
+def remove_app(user: User) -> None:
+    """End the authenticator app."""
+    with _locked(user):
+        TOTPDevice.objects.filter(user=user).delete()
+        _removed(user, "authenticator app")
+
+
+def remove_passkey(user: User, passkey_id: int) -> None:
+    """End a passkey. NotFound when it is somebody else's."""
+    with _locked(user):
+        own_passkey(user, passkey_id).delete()
+        _removed(user, "passkey")
+
+
+def own_passkey(user: User, passkey_id: int) -> Any:
+    """One of a user's passkeys; NotFound."""
+    found = WebAuthnCredential.objects.filter(pk=passkey_id, user=user).first()
+    if found is None:
+        raise NotFound(_("This page isn't here. It may have been deleted or the address is wrong."))
+    return found
+
+
+def reset_second_factor(user: User, *, by: User | None) -> None:
+    """Staff end somebody's second factor, who has lost it; the password alone is enough then. NotAllowed to others.
+
+    Without `by` it is the operator, at the command line.
+    """
+    if by is not None:
+        superuser_only = user.is_staff or user.is_superuser
+        if not by.is_staff or by.pk == user.pk or (superuser_only and not by.is_superuser):
+            raise NotAllowed(_("You may not do this."))
+    erase_second_factor(user)
+    logger.warning("second factor of user %d: reset by %s", user.pk, by or "the operator")
+
+
+def erase_second_factor(user: User) -> int:
+    """Delete all of it; how many rows there were."""
+    with _locked(user):
+        models = (TOTPDevice, StaticDevice, WebAuthnCredential, WebAuthnUserHandle)
+        return sum(model.objects.filter(user=user).delete()[0] for model in models)
+
+
+@contextmanager
+def _locked(user: User) -> Iterator[None]:
+    """A transaction in which nothing else adds or removes a factor of the user."""
+    with transaction.atomic():
+        User.objects.select_for_update().get(pk=user.pk)
+        yield
+
+
+def _verified(model: Any, user: User, clean: str, **which: Any) -> Any | None:
+    """The device if the code is right. Of two who show the same code one waits for the other, and is refused."""
+    with transaction.atomic():
+        device = model.objects.select_for_update().filter(user=user, **which).first()
+        if device is None:
+            return None
+        device.throttling_failure_count = min(device.throttling_failure_count, MAX_FAILURES)
+        allowed, why = device.verify_is_allowed()
+        if not allowed:
+            raise _too_soon(why["locked_until"] - timezone.now())
+        token = clean if model is TOTPDevice else _digest(device, clean)
+        right = (model is StaticDevice or _APP_CODE.fullmatch(clean)) and device.verify_token(token)
+    if not right:
+        logger.info("second factor of user %d: a wrong code", user.pk)
+    return device if right else None
+
+
+def _too_soon(wait: timedelta) -> TooMany:
+    seconds = int(wait.total_seconds()) + 1
+    said = ngettext(
+        "Wait %(count)d second before the next code.",
+        "Wait %(count)d seconds before the next code.",
+        seconds,
+    )
+    return TooMany(said % {"count": seconds}, retry_after=seconds)
+
+
+def _removed(user: User, what: str) -> None:
+    logger.info("second factor of user %d: %s removed", user.pk, what)
+    if not is_on(user):
+        StaticDevice.objects.filter(user=user).delete()
+
+
+def _new_code() -> str:
+    text = b32encode(secrets.token_bytes(8)).decode().lower()[:RECOVERY_CHARACTERS]
+    return "-".join(text[start : start + 4] for start in range(0, RECOVERY_CHARACTERS, 4))
+
+
+def _digest(device: Any, clean: str) -> str:
+    """What is stored of a recovery code: 16 characters, as many as the library's column holds."""
+    made = sha256(f"{device.pk}:{clean}".encode()).digest()
+    return b32encode(made[:10]).decode().lower()
+
+
+def _clean(code: str) -> str:
+    return "".join(code.split()).replace("-", "").lower()

@@ -1,0 +1,1 @@
+"""Mail to account holders: the address that is confirmed, and the letters that are sent."""

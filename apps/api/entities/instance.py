@@ -1,0 +1,361 @@
+"""What the site says of itself to programs, as JSON: in the Mastodon shape, and as nodeinfo."""
+
+from typing import TypedDict
+
+from django.conf import settings
+from django.utils.translation import gettext as _
+
+from apps.addresses import absolute, picture_address
+from apps.api.entities.base import Object
+from apps.media.pixels import MAX_PIXELS
+from apps.moderation.rules import RuleJson, rules_json
+from apps.posts.actions.drafts import (
+    ALT_MAX_CHARACTERS,
+    MAX_PICTURES,
+    POLL_OPTION_MAX_CHARACTERS,
+    POLL_OPTIONS,
+    POLL_SECONDS,
+)
+from apps.posts.content.text import URL_CHARACTERS
+
+MASTODON_VERSION = "4.3.0"  # whose API this one follows; clients read what they may use from it
+API_VERSION = 2  # as that version counts it
+SOURCE = "https://github.com/feedsite/feedsite"
+PICTURE_TYPES = ["image/jpeg", "image/png", "image/webp", "image/gif"]
+NODEINFO = "http://nodeinfo.diaspora.software/ns/schema/2.0"
+
+
+class AccountLimitsJson(TypedDict):
+    """Limits of accounts."""
+
+    max_featured_tags: int
+    max_pinned_statuses: int
+
+
+class StatusLimitsJson(TypedDict):
+    """Limits of posts."""
+
+    max_characters: int
+    max_media_attachments: int
+    characters_reserved_per_url: int
+
+
+class MediaLimitsJson(TypedDict):
+    """Limits of pictures, in bytes and pixels."""
+
+    supported_mime_types: list[str]
+    description_limit: int
+    image_size_limit: int
+    image_matrix_limit: int
+    video_size_limit: int
+    video_frame_rate_limit: int
+    video_matrix_limit: int
+
+
+class PollLimitsJson(TypedDict):
+    """Limits of polls; times in seconds."""
+
+    max_options: int
+    max_characters_per_option: int
+    min_expiration: int
+    max_expiration: int
+
+
+class LimitsJson(TypedDict):
+    """What the site allows."""
+
+    accounts: AccountLimitsJson
+    statuses: StatusLimitsJson
+    media_attachments: MediaLimitsJson
+    polls: PollLimitsJson
+
+
+class InstanceUrlsJson(TypedDict):
+    """Where else to look."""
+
+    streaming: str
+    status: str | None
+    about: str
+    privacy_policy: str
+    terms_of_service: str | None
+
+
+class VapidJson(TypedDict):
+    """The key of web push, which this site does not do."""
+
+    public_key: str
+
+
+class TranslationJson(TypedDict):
+    """Whether posts can be translated."""
+
+    enabled: bool
+
+
+class ConfigurationJson(LimitsJson):
+    """What the site allows, with addresses."""
+
+    urls: InstanceUrlsJson
+    vapid: VapidJson
+    translation: TranslationJson
+
+
+class ThumbnailJson(TypedDict):
+    """A picture of the site."""
+
+    url: str
+    blurhash: str | None
+    versions: dict[str, str]
+
+
+class IconJson(TypedDict):
+    """The mark of the site."""
+
+    src: str
+    size: str
+
+
+class ActiveUsersJson(TypedDict):
+    """How many people come."""
+
+    active_month: int
+
+
+class UsageJson(TypedDict):
+    """How much the site is used."""
+
+    users: ActiveUsersJson
+
+
+class RegistrationsJson(TypedDict):
+    """Whether new accounts are made."""
+
+    enabled: bool
+    approval_required: bool
+    message: str | None
+    url: str
+
+
+class ContactJson(TypedDict):
+    """Who runs the site."""
+
+    email: str
+    account: Object | None
+
+
+class InstanceJson(TypedDict):
+    """The site."""
+
+    domain: str
+    title: str
+    version: str
+    source_url: str
+    description: str
+    usage: UsageJson
+    thumbnail: ThumbnailJson
+    icon: list[IconJson]
+    languages: list[str]
+    configuration: ConfigurationJson
+    registrations: RegistrationsJson
+    api_versions: dict[str, int]
+    contact: ContactJson
+    rules: list[RuleJson]
+
+
+class StreamingAddressJson(TypedDict):
+    """Where clients listen."""
+
+    streaming_api: str
+
+
+class InstanceStatsJson(TypedDict):
+    """How large the site is."""
+
+    user_count: int
+    status_count: int
+    domain_count: int
+
+
+class InstanceV1Json(TypedDict):
+    """The site, for older clients."""
+
+    uri: str
+    title: str
+    short_description: str
+    description: str
+    email: str
+    version: str
+    urls: StreamingAddressJson
+    stats: InstanceStatsJson
+    thumbnail: str
+    languages: list[str]
+    registrations: bool
+    approval_required: bool
+    invites_enabled: bool
+    configuration: LimitsJson
+    contact_account: Object | None
+    rules: list[RuleJson]
+
+
+class CustomEmojiJson(TypedDict):
+    """An emoji of the site's own."""
+
+    shortcode: str
+    url: str
+    static_url: str
+    visible_in_picker: bool
+
+
+class NodeinfoLinkJson(TypedDict):
+    """An address, and what is there."""
+
+    rel: str
+    href: str
+
+
+class NodeinfoLinksJson(TypedDict):
+    """Where the site says what software it is."""
+
+    links: list[NodeinfoLinkJson]
+
+
+class NodeinfoJson(TypedDict):
+    """Nodeinfo 2.0."""
+
+    version: str
+    software: dict[str, str]
+    protocols: list[str]
+    services: dict[str, list[str]]
+    openRegistrations: bool
+    usage: Object
+    metadata: dict[str, str]
+
+
+def instance_json(people: int) -> InstanceJson:
+    """The site, as newer clients want it; `people` is how many accounts there are."""
+    return {
+        "domain": _host(),
+        "title": settings.SITE_NAME,
+        "version": _version(),
+        "source_url": SOURCE,
+        "description": _about(),
+        "usage": {"users": {"active_month": people}},
+        "thumbnail": {
+            "url": picture_address("img/banner.svg"),
+            "blurhash": None,
+            "versions": {},
+        },
+        "icon": [{"src": picture_address("favicon.svg"), "size": "any"}],
+        "languages": _languages(),
+        "configuration": {
+            "urls": {
+                "streaming": _streaming(),
+                "status": None,
+                "about": absolute("/about"),
+                "privacy_policy": absolute("/about"),
+                "terms_of_service": None,
+            },
+            "vapid": {"public_key": ""},
+            **_limits(),
+            "translation": {"enabled": False},
+        },
+        "registrations": {
+            "enabled": True,
+            "approval_required": False,
+            "message": None,
+            "url": absolute("/join"),
+        },
+        "api_versions": {"mastodon": API_VERSION},
+        "contact": {"email": settings.DEFAULT_FROM_EMAIL, "account": None},
+        "rules": rules_json(),
+    }
+
+
+def instance_v1_json(people: int, posts: int) -> InstanceV1Json:
+    """The site, as older clients want it."""
+    return {
+        "uri": _host(),
+        "title": settings.SITE_NAME,
+        "short_description": _about(),
+        "description": _about(),
+        "email": settings.DEFAULT_FROM_EMAIL,
+        "version": _version(),
+        "urls": {"streaming_api": _streaming()},
+        "stats": {
+            "user_count": people,
+            "status_count": posts,
+            "domain_count": 1,
+        },
+        "thumbnail": picture_address("img/banner.svg"),
+        "languages": _languages(),
+        "registrations": True,
+        "approval_required": False,
+        "invites_enabled": False,
+        "configuration": _limits(),
+        "contact_account": None,
+        "rules": rules_json(),
+    }
+
+
+def nodeinfo_json(people: int, posts: int) -> NodeinfoJson:
+    return {
+        "version": "2.0",
+        "software": {"name": "feedsite", "version": settings.VERSION},
+        "protocols": [],
+        "services": {"inbound": [], "outbound": []},
+        "openRegistrations": True,
+        "usage": {"users": {"total": people}, "localPosts": posts},
+        "metadata": {"nodeName": settings.SITE_NAME},
+    }
+
+
+def nodeinfo_links_json() -> NodeinfoLinksJson:
+    return {"links": [{"rel": NODEINFO, "href": absolute("/nodeinfo/2.0")}]}
+
+
+def _limits() -> LimitsJson:
+    """The limits, where both versions say them alike."""
+    return {
+        "accounts": {"max_featured_tags": 10, "max_pinned_statuses": settings.PINNED_POSTS_MAX},
+        "statuses": {
+            "max_characters": settings.POST_MAX_CHARACTERS,
+            "max_media_attachments": MAX_PICTURES,
+            "characters_reserved_per_url": URL_CHARACTERS,
+        },
+        "media_attachments": {
+            "supported_mime_types": PICTURE_TYPES,
+            "description_limit": ALT_MAX_CHARACTERS,
+            "image_size_limit": settings.PICTURE_MAX_BYTES,
+            "image_matrix_limit": MAX_PIXELS,
+            "video_size_limit": 0,
+            "video_frame_rate_limit": 0,
+            "video_matrix_limit": 0,
+        },
+        "polls": {
+            "max_options": POLL_OPTIONS[1],
+            "max_characters_per_option": POLL_OPTION_MAX_CHARACTERS,
+            "min_expiration": POLL_SECONDS[0],
+            "max_expiration": POLL_SECONDS[1],
+        },
+    }
+
+
+def _about() -> str:
+    return _("A place to read the people you follow, in the order in which they wrote.")
+
+
+def _host() -> str:
+    return str(settings.SITE_URL).partition("://")[2]
+
+
+def _version() -> str:
+    return f"{MASTODON_VERSION} (compatible; feedsite {settings.VERSION})"
+
+
+def _languages() -> list[str]:
+    return [code.split("-")[0] for code, _name in settings.LANGUAGES]
+
+
+def _streaming() -> str:
+    """Where clients listen; they turn the scheme into that of the transport they use."""
+    return f"ws{settings.STREAMING_URL.removeprefix('http')}"

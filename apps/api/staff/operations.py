@@ -1,0 +1,114 @@
+"""The cache topology, for programs of staff: what is in force, how each node is, and which process runs what.
+
+It is changed in the admin only: every change wants to be looked at before.
+"""
+
+from typing import Annotated, TypedDict
+
+from drf_spectacular.utils import extend_schema
+from rest_framework.decorators import api_view
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from apps.api.accounts.accounts import staff_of
+from apps.api.openapi import Entity, problems
+from apps.operations.queries import NodeStatus, Rate, fleet, node_statuses, rates, topology_in_force
+from apps.scopes import scopes
+from feedcache.memcached.topology_listener import Report
+
+
+class CacheNodeJson(TypedDict):
+    """A Memcached where it stands. `error` is empty when set, get and delete worked just now; sizes in bytes."""
+
+    place: Annotated[str, "Pool, group and slot."]
+    name: str
+    url: str
+    state: str
+    megabytes: int
+    error: str
+    milliseconds: float
+    hits: int
+    misses: int
+    bytes_used: int
+    max_bytes: int
+    evictions: int
+    items: int
+    uptime_seconds: int
+
+
+class HitRateJson(TypedDict):
+    """Of what was asked for within the last hour, how much was there."""
+
+    name: str
+    answered: int
+    asked: int
+
+
+class ProcessJson(TypedDict):
+    """A process and the version that it runs."""
+
+    name: str
+    role: str
+    version: int
+
+
+class CacheTopologyJson(TypedDict):
+    """Everything. `processes` is none while Redis does not tell."""
+
+    version: int
+    nodes: list[CacheNodeJson]
+    classes: list[HitRateJson]
+    tiers: list[HitRateJson]
+    processes: list[ProcessJson] | None
+
+
+def cache_node_json(one: NodeStatus) -> CacheNodeJson:
+    node, health = one.node, one.health
+    return {
+        "place": str(one.place),
+        "name": node.name,
+        "url": node.url,
+        "state": node.state.value,
+        "megabytes": node.megabytes,
+        "error": health.error,
+        "milliseconds": health.milliseconds,
+        "hits": health.hits,
+        "misses": health.misses,
+        "bytes_used": health.bytes_used,
+        "max_bytes": health.max_bytes,
+        "evictions": health.evictions,
+        "items": health.items,
+        "uptime_seconds": health.uptime_seconds,
+    }
+
+
+def process_json(one: Report) -> ProcessJson:
+    return {"name": one.name, "role": one.role, "version": one.version}
+
+
+def hit_rate_json(one: Rate) -> HitRateJson:
+    return {"name": one.name, "answered": one.answered, "asked": one.asked}
+
+
+@scopes(GET="read")
+@extend_schema(
+    operation_id="topology",
+    tags=["operations"],
+    summary="The cache topology in force, the health of its nodes, and who runs it (staff)",
+    responses={200: Entity(CacheTopologyJson), **problems(401, 403)},
+)
+@api_view(["GET"])
+def topology(request: Request) -> Response:
+    """What the console in the admin shows."""
+    staff_of(request, "topology.view_topologyversion")
+    now = topology_in_force()
+    classes, tiers = rates()
+    processes = fleet(now).processes
+    body: CacheTopologyJson = {
+        "version": now.version,
+        "nodes": [cache_node_json(one) for one in node_statuses(now)],
+        "classes": [hit_rate_json(one) for one in classes],
+        "tiers": [hit_rate_json(one) for one in tiers],
+        "processes": None if processes is None else [process_json(one) for one in processes],
+    }
+    return Response(body)

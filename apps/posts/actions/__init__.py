@@ -1,0 +1,1 @@
+"""What changes posts: publish, edit, schedule, mute a thread; drafts are checked first."""

@@ -1,0 +1,1 @@
+"""Posts in the caches: one by one, by author and week, and their counts."""

@@ -1,0 +1,86 @@
+"""What this app keeps in caches: the content of public posts, one by one and by author and week; the counts of all posts.
+
+The content of a restricted post never enters.
+"""
+
+from django.conf import settings
+
+from apps.accounts.counts_store import CountsTable
+from apps.posts.content.codec import (
+    VERSION,
+    decode_cached_post,
+    decode_ids,
+    encode_cached_post,
+    encode_ids,
+)
+from apps.posts.content.post import CachedPost, NewestIds
+from apps.posts.models import PostCounts
+from feedcache.local_cache import Decoded
+from feedcache.read_through import ReadThrough
+from feedcache.structures.counters.layout import TimeBuckets
+from feedcache.structures.counters.schema import Field, Schema
+from feedcache.structures.counters.service import CounterService
+from feedcache.structures.counters.store import CounterStore
+from feedcache.structures.week_bucket import WeekBuckets
+
+MAX_DECODED = 4096  # heads, of about 1 KB each with all that was derived from them
+
+# What there is to know of a post before it is shown, with its content when it is open (`heads`).
+CACHED_POSTS: ReadThrough[int, CachedPost] = ReadThrough(
+    name="head",
+    version=VERSION,
+    ttl_seconds=7 * 24 * 3600,
+    key_of=str,
+    encode=encode_cached_post,
+    decode=Decoded(decode_cached_post, maximum=MAX_DECODED),
+    family="content",
+    negative_ttl_seconds=0,  # an id that nobody has may be a post in a moment, and ids can be guessed
+)
+
+# What a viewer reposts, of the newest posts: every repost is followed by a `forget` before it is acknowledged.
+REPOSTED: ReadThrough[int, NewestIds] = ReadThrough(
+    name="reposted",
+    version=1,
+    ttl_seconds=24 * 3600,
+    key_of=str,
+    encode=encode_ids,
+    decode=decode_ids,
+    family="content",
+    negative_ttl_seconds=0,
+)
+
+# The threads that a viewer muted, likewise.
+MUTED_THREADS: ReadThrough[int, NewestIds] = ReadThrough(
+    name="mutedthreads",
+    version=1,
+    ttl_seconds=24 * 3600,
+    key_of=str,
+    encode=encode_ids,
+    decode=decode_ids,
+    family="content",
+    negative_ttl_seconds=0,
+)
+
+# What an author published this week and last, with the contents. Every change is announced by the author's id.
+RECENT = WeekBuckets(prefix=f"week:{VERSION}", channel="recent-posts")
+
+_FIELDS = (  # new ones at the end
+    Field("replies"),
+    Field("reposts"),
+    Field("likes"),
+    Field("bookmarks"),
+    Field("reads", counted=True),
+    Field("quotes"),
+)
+POST_COUNTS_TABLE = CountsTable(
+    PostCounts, tuple(field.name for field in _FIELDS), rebuild="apps.posts.tasks.maintain_counts"
+)
+POST_COUNTS = CounterService(
+    CounterStore(
+        Schema("posts", _FIELDS, rules=2),
+        TimeBuckets(settings.COUNTERS_BUCKET_SECONDS, settings.COUNTERS_BUCKET_SPLIT),
+        heat_seconds=settings.COUNTERS_LOAD_SECONDS,
+    ),
+    POST_COUNTS_TABLE,
+    hot_seconds=settings.COUNTERS_HOT_DAYS * 24 * 3600,
+)

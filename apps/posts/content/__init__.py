@@ -1,0 +1,1 @@
+"""What a post says: its text, pictures and poll, and the bytes of it in the caches."""

@@ -1,0 +1,143 @@
+"""Staff see what fan-out owes and did: the delivery ledger, one job a post, with the receipts of its chunks."""
+
+from math import ceil
+from typing import Any
+
+from django.contrib import admin
+from django.db.models import Exists, OuterRef, QuerySet
+from django.http import HttpRequest
+from django.template.response import TemplateResponse
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext
+
+from apps.accounts.admin import user_link
+from apps.events.leases import State
+from apps.posts.admin import post_link, search_by_post_or_account
+from apps.timeline.admin.ledger import LedgerList
+from apps.timeline.fanout import dispatch, ledger
+from apps.timeline.models import FanoutChunk, FanoutJob
+
+
+class ChunkState(admin.SimpleListFilter):
+    """Jobs with a chunk that is pending or dead."""
+
+    title = gettext_lazy("state")
+    parameter_name = "chunks"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, Any]]:
+        """The choices."""
+        return [
+            (State.PENDING.value, gettext_lazy("With pending chunks")),
+            (State.DEAD.value, gettext_lazy("With dead letters")),
+        ]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        """Apply the choice."""
+        if self.value() not in {State.PENDING, State.DEAD}:
+            return queryset
+        chunks = FanoutChunk.objects.filter(job=OuterRef("pk"), state=self.value())
+        return queryset.filter(Exists(chunks))
+
+
+class ChunkInline(admin.TabularInline):
+    """The pieces of a job, for reading."""
+
+    model = FanoutChunk
+    extra = 0
+    can_delete = False
+    fields = readonly_fields = (
+        "first_edge", "last_edge", "expected", "delivered", "dormant", "state", "attempts", "due_at", "finished_at",
+        "last_error",
+    )  # fmt: skip
+    ordering = ("first_edge",)
+
+    def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Chunks are cut by fan-out."""
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Receipts are not written by hand."""
+        return False
+
+
+@admin.register(FanoutJob)
+class FanoutJobAdmin(LedgerList):
+    """Deliveries, newest post first."""
+
+    work = dispatch
+
+    list_display = ("post_id", "author_link", "mode", "progress", "expected", "delivered", "dormant", "pending", "rate", "created_at")  # fmt: skip
+    list_filter = (ChunkState, "mode")
+    search_fields = ("=post__id",)
+    search_help_text = gettext_lazy("The number of a post, or the whole handle of its author.")
+    ordering = ("-post_id",)
+    actions = ("retry", "discard")
+    inlines = (ChunkInline,)
+    fields = readonly_fields = ("post_link", "author_link", "mode", "progress", "expected", "delivered", "dormant", "pending", "rate", "last_error", "created_at")  # fmt: skip
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[FanoutJob]:
+        """With their authors."""
+        jobs: QuerySet[FanoutJob] = super().get_queryset(request)
+        return jobs.select_related("post__author")
+
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
+    ) -> tuple[QuerySet[Any], bool]:
+        """By post or by author, whichever it is."""
+        return search_by_post_or_account(queryset, search_term, account="post__author"), False
+
+    @admin.display(description=gettext_lazy("post"))
+    def post_link(self, job: FanoutJob) -> SafeString | str:
+        """What is delivered."""
+        return post_link(job.post_id)
+
+    @admin.display(description=gettext_lazy("author"))
+    def author_link(self, job: FanoutJob) -> SafeString:
+        """Whose followers it is for."""
+        return user_link(job.post.author)
+
+    @admin.display(description=gettext_lazy("state"))
+    def progress(self, job: Any) -> str:
+        """How many of the chunks are done, whether there are more to come, and whether some need help."""
+        done, cut, dead = job.done_count or 0, job.chunk_count or 0, job.dead_count or 0
+        parts = [_("%(done)d of %(all)d done") % {"done": done, "all": cut}]
+        if job.state == State.PENDING:
+            parts.append(_("still cutting"))
+        if number := dead + (job.state == State.DEAD):
+            text = ngettext("%(count)d dead letter", "%(count)d dead letters", number)
+            parts.append(text % {"count": number})
+        return ", ".join(parts)
+
+    @admin.display(description=gettext_lazy("speed"))
+    def rate(self, job: Any) -> str:
+        """How fast it goes, and when it will be done."""
+        progress = ledger.delivery_progress(job)
+        if progress.per_second is None:
+            return "-"
+        speed = _("%(number)s followers a second") % {"number": f"{progress.per_second:,.0f}"}
+        if not progress.pending:
+            return speed
+        return _("%(speed)s, %(seconds)d s left") % {
+            "speed": speed,
+            "seconds": ceil(progress.seconds_left or 0),
+        }
+
+    @admin.action(description=gettext_lazy("Discard dead letters"), permissions=["discard"])
+    def discard(
+        self, request: HttpRequest, queryset: QuerySet[FanoutJob]
+    ) -> TemplateResponse | None:
+        """Give dead chunks up for good, after a question."""
+        jobs = self.chosen(request, queryset)
+        question = ngettext(
+            "Discard the dead letters of %(count)d delivery? These readers will not get it from the ledger.",
+            "Discard the dead letters of %(count)d deliveries? These readers will not get them from the ledger.",
+            len(jobs),
+        ) % {"count": len(jobs)}
+        if jobs and (page := self.confirmation(request, jobs, question=question)):
+            return page
+        number = dispatch.discard_dead([job.pk for job in jobs])
+        self.log_each(request, jobs, question)
+        text = ngettext("%(count)d chunk discarded.", "%(count)d chunks discarded.", number)
+        self.message_user(request, text % {"count": number})
+        return None

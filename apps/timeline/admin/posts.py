@@ -1,0 +1,234 @@
+"""Staff read posts and delete them. Nothing of a post is edited here, its id least of all: it is never a form field."""
+
+from datetime import timedelta
+from typing import Any
+
+from django.contrib import admin
+from django.db.models import Q, QuerySet
+from django.http import HttpRequest
+from django.template.response import TemplateResponse
+from django.utils import timezone
+from django.utils.html import format_html_join
+from django.utils.safestring import SafeString
+from django.utils.text import Truncator
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext
+
+from apps.accounts.admin import (
+    SEARCH_MAX_CHARACTERS,
+    SearchedByAccount,
+    account_ids,
+    staff_of,
+    user_link,
+)
+from apps.events.admin import StaffList
+from apps.events.leases import State
+from apps.posts.actions import schedule
+from apps.posts.admin import post_link
+from apps.posts.models import Post, ScheduledPost
+from apps.timeline import publishing
+from feedcache.ids import first_id_at, parse_id
+
+EXCERPT_CHARACTERS = 80
+SEARCHED_POSTS = 100_000  # a text search reads bodies one by one: the newest ones only
+DAYS = (1, 7, 30)
+
+
+class AgeFilter(admin.SimpleListFilter):
+    """Posts of the last days; ids are times, so this is a range of the primary key."""
+
+    title = gettext_lazy("created at")
+    parameter_name = "days"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, Any]]:
+        """The choices."""
+        text = "%(count)d day", "%(count)d days"
+        return [(str(days), ngettext(*text, days) % {"count": days}) for days in DAYS]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        """Apply the choice."""
+        days = self.value() or ""
+        if days not in map(str, DAYS):
+            return queryset
+        since = timezone.now() - timedelta(days=int(days))
+        return queryset.filter(pk__gte=first_id_at(int(since.timestamp())))
+
+
+class DeletedFilter(admin.SimpleListFilter):
+    """Deleted posts, or those that are there."""
+
+    title = gettext_lazy("deleted")
+    parameter_name = "deleted"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, Any]]:
+        """The choices."""
+        return [("yes", gettext_lazy("Yes")), ("no", gettext_lazy("No"))]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        """Apply the choice."""
+        if self.value() in {"yes", "no"}:
+            return queryset.filter(deleted_at__isnull=self.value() == "no")
+        return queryset
+
+
+@admin.register(Post)
+class PostAdmin(StaffList):
+    """Posts, newest first."""
+
+    list_display = ("id", "excerpt", "author_link", "kind", "visibility", "created_at", "deleted_at")  # fmt: skip
+    list_select_related = ("author",)
+    list_filter = ("kind", "visibility", DeletedFilter, AgeFilter)
+    search_fields = ("body",)
+    search_help_text = gettext_lazy(
+        "The number of a post, @handle, or a text that one of the newest 100,000 posts contains."
+    )
+    ordering = ("-id",)
+    actions = ("delete_posts",)
+    fields = readonly_fields = (
+        "id", "author_link", "kind", "visibility", "content_warning", "body", "pictures", "language", "source_link",
+        "reply_link", "replies", "reposts", "likes", "version", "created_at", "edited_at", "deleted_at",
+    )  # fmt: skip
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Post]:
+        """Posts with their authors and counts, on every page."""
+        posts: QuerySet[Post] = super().get_queryset(request).select_related("author", "counts")
+        return posts
+
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
+    ) -> tuple[QuerySet[Any], bool]:
+        """By number, by author, or by text among the newest."""
+        term = search_term[:SEARCH_MAX_CHARACTERS].strip()
+        if not term:
+            return queryset, False
+        if term.startswith("@"):
+            return queryset.filter(author__in=account_ids(term)), False
+        try:
+            return queryset.filter(pk=parse_id(term)), False
+        except ValueError:
+            text = Q(pk__gte=_search_floor(), body__icontains=term)
+            return queryset.filter(text | Q(author__in=account_ids(term))), False
+
+    def view_on_site(self, obj: Post) -> str:
+        """The post on its page."""
+        return f"{obj.author.url}/{obj.pk}"
+
+    @admin.display(description=gettext_lazy("text"))
+    def excerpt(self, post: Post) -> str:
+        """The beginning of the text."""
+        return Truncator(post.body).chars(EXCERPT_CHARACTERS)
+
+    @admin.display(description=gettext_lazy("author"))
+    def author_link(self, post: Post) -> SafeString:
+        """Who wrote it."""
+        return user_link(post.author)
+
+    @admin.display(description=gettext_lazy("source"))
+    def source_link(self, post: Post) -> SafeString | str:
+        """What a repost or quote shares."""
+        return post_link(post.source_id)
+
+    @admin.display(description=gettext_lazy("reply to"))
+    def reply_link(self, post: Post) -> SafeString | str:
+        """What a reply answers."""
+        return post_link(post.reply_to_id)
+
+    @admin.display(description=gettext_lazy("pictures"))
+    def pictures(self, post: Post) -> SafeString | str:
+        """Links to the files, named by their descriptions."""
+        attachments = post.attachments.order_by("position")
+        links = ((one.file.url, one.alt or one.file.name) for one in attachments)
+        return format_html_join(", ", '<a href="{}">{}</a>', links) or "-"
+
+    @admin.display(description=gettext_lazy("replies"))
+    def replies(self, post: Post) -> int:
+        """How many."""
+        return post.counts.replies
+
+    @admin.display(description=gettext_lazy("reposts"))
+    def reposts(self, post: Post) -> int:
+        """How many."""
+        return post.counts.reposts
+
+    @admin.display(description=gettext_lazy("likes"))
+    def likes(self, post: Post) -> int:
+        """How many."""
+        return post.counts.likes
+
+    def line(self, row: Post) -> str:
+        """A post in a list of things to delete."""
+        return f"{row.author}, {row.pk}: {self.excerpt(row)}"
+
+    @admin.action(description=gettext_lazy("Delete posts"), permissions=["discard"])
+    def delete_posts(
+        self, request: HttpRequest, queryset: QuerySet[Post]
+    ) -> TemplateResponse | None:
+        """Delete posts as their authors would, after a question."""
+        posts = self.chosen(request, queryset.filter(deleted_at=None))
+        question = ngettext(
+            "Delete %(count)d post? Its text is gone for good.",
+            "Delete %(count)d posts? Their texts are gone for good.",
+            len(posts),
+        ) % {"count": len(posts)}
+        if posts and (page := self.confirmation(request, posts, question=question)):
+            return page
+        staff = staff_of(request)
+        done = self.attempt(request, posts, lambda post: publishing.delete(post.pk, by=staff))
+        text = ngettext("%(count)d post deleted.", "%(count)d posts deleted.", done)
+        self.message_user(request, text % {"count": done})
+        return None
+
+
+def _search_floor() -> int:
+    newest = Post.objects.order_by("-pk").values_list("pk", flat=True)
+    return next(iter(newest[SEARCHED_POSTS : SEARCHED_POSTS + 1]), 0)
+
+
+@admin.register(ScheduledPost)
+class ScheduledPostAdmin(SearchedByAccount):
+    """Posts that wait for their time, and those that could not be published."""
+
+    list_display = ("id", "author_link", "scheduled_at", "state", "attempts", "last_error")
+    list_filter = ("state",)
+    searched = "author"
+    search_fields = ("author__handle",)
+    search_help_text = gettext_lazy("The whole handle of the author.")
+    ordering = ("-id",)
+    actions = ("retry", "discard")
+    fields = readonly_fields = ("author_link", "scheduled_at", "state", "attempts", "due_at", "last_error", "post")  # fmt: skip
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[ScheduledPost]:
+        """With their authors; what was published is found among the posts."""
+        rows: QuerySet[ScheduledPost] = super().get_queryset(request)
+        return rows.exclude(state=State.DONE).select_related("author")
+
+    @admin.display(description=gettext_lazy("author"))
+    def author_link(self, row: ScheduledPost) -> SafeString:
+        """Whose it is."""
+        return user_link(row.author)
+
+    @admin.action(description=gettext_lazy("Retry dead letters"), permissions=["intervene"])
+    def retry(self, request: HttpRequest, queryset: QuerySet[ScheduledPost]) -> None:
+        """Give those that could not be published five more tries."""
+        rows = self.chosen(request, queryset)
+        number = schedule.retry_dead([row.pk for row in rows])
+        self.log_each(request, rows, _("Retried."))
+        text = ngettext(
+            "%(count)d post will be tried again.", "%(count)d posts will be tried again.", number
+        )
+        self.message_user(request, text % {"count": number})
+
+    @admin.action(description=gettext_lazy("Discard dead letters"), permissions=["discard"])
+    def discard(
+        self, request: HttpRequest, queryset: QuerySet[ScheduledPost]
+    ) -> TemplateResponse | None:
+        """Give up those that could not be published, after a question."""
+        dead = self.chosen(request, queryset.filter(state=State.DEAD))
+        question = _("Discard what could not be published? Its text is lost.")
+        if dead and (page := self.confirmation(request, dead, question=question)):
+            return page
+        number = schedule.discard_dead([row.pk for row in dead])
+        self.log_each(request, dead, _("Discarded."))
+        text = ngettext("%(count)d post discarded.", "%(count)d posts discarded.", number)
+        self.message_user(request, text % {"count": number})
+        return None

@@ -1,0 +1,11 @@
+"""The ranking app."""
+
+from django.apps import AppConfig
+from django.utils.translation import gettext_lazy as _
+
+
+class RankingConfig(AppConfig):
+    """Ranked timelines."""
+
+    name = "apps.timeline.ranking"
+    verbose_name = _("Ranking")

@@ -1,0 +1,11 @@
+"""What the ranking does in the background."""
+
+from celery import shared_task
+
+from apps.timeline.ranking import ordering
+
+
+@shared_task
+def purge() -> None:
+    """Forget orders of yesterday."""
+    ordering.purge()

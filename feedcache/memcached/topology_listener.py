@@ -1,0 +1,279 @@
+"""The topology this process uses, and the thread that keeps it up to date.
+
+One daemon thread per process, started when the topology is first asked for (or by `start`, in processes that may never
+ask) and started again in a forked child. It subscribes to a channel in the Redis of REDIS_URL and looks at the key
+there every second besides, so that a missed message costs a second. While Redis does not answer, the process keeps the
+topology it has. A key that is missing or older than what this process uses was lost: it is written again from here.
+"""
+
+import atexit
+import json
+import logging
+import os
+import socket
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+from feedcache import stats, totals
+from feedcache.redis_servers.clients import trip
+from feedcache.redis_servers.connections import (
+    Redis,
+    RedisError,
+    configured_topology,
+    listens,
+    script,
+    timelines,
+    timelines_apart,
+)
+from feedcache.topology import Topology, TopologyError, problems
+
+logger = logging.getLogger(__name__)
+
+KEY = CHANNEL = "topology"
+PROCESSES = "topology:processes"  # the names of the reports below; those that ran out are pruned by who reads
+REPORT = "topology:process:{}"
+REPORT_TTL_SECONDS = 10
+LOOK_SECONDS = 1.0
+SLICE_SECONDS = 0.2  # how long a wait may hold up the end of the process
+
+# KEYS: the topology. ARGV: version, text, channel. Never back to an older version, whoever comes late.
+_PUBLISH = """
+local have = redis.call('GET', KEYS[1])
+if have then
+  local good, document = pcall(cjson.decode, have)
+  local version = good and type(document) == 'table' and tonumber(document.version)
+  if version and version >= tonumber(ARGV[1]) then return 0 end
+end
+redis.call('SET', KEYS[1], ARGV[2])
+redis.call('PUBLISH', ARGV[3], ARGV[1])
+return 1
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What a process says of itself."""
+
+    name: str
+    role: str
+    version: int
+
+
+def publish(topology: Topology, *, by: Redis | None = None) -> bool:
+    """Make a topology known to all processes unless a newer one is; whether it was written. RedisError is the caller's."""
+    arguments: list[int | str] = [topology.version, topology.to_json(), CHANNEL]
+    return bool(script(by or timelines(), _PUBLISH)(keys=[KEY], args=arguments))
+
+
+def published(*, by: Redis | None = None) -> Topology | None:
+    """What Redis holds; None for nothing or garbage. RedisError is the caller's."""
+    text: Any = (by or timelines()).get(KEY)
+    try:
+        return Topology.from_json(text) if text else None
+    except TopologyError:
+        return None
+
+
+def processes() -> list[Report]:
+    """The processes that reported within the last seconds, by name. RedisError is the caller's."""
+    client = timelines()
+    members: Any = client.smembers(PROCESSES)
+    names = sorted(name.decode() for name in members)
+    texts = trip(client, [("GET", REPORT.format(name)) for name in names])
+    gone = [name for name, text in zip(names, texts, strict=True) if text is None]
+    if gone:
+        client.srem(PROCESSES, *gone)
+    return [
+        Report(name, **json.loads(text))
+        for name, text in zip(names, texts, strict=True)
+        if text is not None
+    ]
+
+
+@dataclass
+class Listener:
+    """The topology in use and its thread."""
+
+    topology: Topology = field(default_factory=configured_topology)
+    role: str = "process"
+    _subscribers: list[Callable[[Topology], None]] = field(default_factory=list)
+    _each_second: list[Callable[[], None]] = field(default_factory=list)
+    _heard: dict[str, Callable[[bytes | None], None]] = field(default_factory=dict)
+    _thread: threading.Thread | None = None
+    _stopping: threading.Event = field(default_factory=threading.Event)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+    _redis_is_down: bool = False
+    _refused_version: int = -1
+
+    @property
+    def is_running(self) -> bool:
+        """Whether the thread lives, in this process."""
+        return self._thread is not None and self._thread.is_alive()
+
+    def start(self) -> None:
+        """Start the thread unless it runs."""
+        with self._lock:
+            if self.is_running:
+                return
+            self._stopping.clear()
+            self._thread = threading.Thread(target=self._run, name="topology", daemon=True)
+            self._thread.start()
+
+    def stop(self) -> None:
+        """End the thread and take the report back."""
+        with self._lock:
+            thread, self._thread = self._thread, None
+        if thread is None:
+            return
+        self._stopping.set()
+        if thread is not threading.current_thread():
+            thread.join(LOOK_SECONDS + SLICE_SECONDS)
+
+    def subscribe(self, callback: Callable[[Topology], None]) -> None:
+        """Call back with the topology now, and with every new one, from the thread."""
+        self._subscribers.append(callback)
+        callback(self.topology)
+
+    def every_second(self, callback: Callable[[], None]) -> None:
+        """Call back about once a second while the thread runs and Redis answers."""
+        self._each_second.append(callback)
+
+    def hear(self, channel: str, callback: Callable[[bytes | None], None]) -> None:
+        """Call back, from the thread, with every message of a channel; with None when messages may have been missed."""
+        self._heard[channel] = callback
+
+    def use(self, topology: Topology) -> bool:
+        """Swap to a topology if it is newer than the one in use, and valid; whether it was."""
+        if topology.version <= self.topology.version:
+            return False
+        if found := problems(topology):
+            if topology.version != self._refused_version:
+                codes = ", ".join(finding.code for finding in found)
+                logger.error("topology %s refused: %s", topology.version, codes)
+            self._refused_version = topology.version
+            return False
+        self.topology = topology
+        for callback in self._subscribers:
+            callback(topology)
+        logger.info("topology %s in use", topology.version)
+        return True
+
+    def look(self, by: Redis) -> None:
+        """Take over what Redis holds, restore what it lost, and report. RedisError is the caller's."""
+        found = published(by=by)
+        if found is not None:
+            self.use(found)
+        if self.topology.version > (found.version if found else 0):
+            publish(self.topology, by=by)
+        self._report(by)
+        totals.add(stats.drain(), by=by)
+        for callback in self._each_second:
+            callback()
+
+    def after_fork(self) -> None:
+        """In a child: the thread stayed with the parent, and its lock may be held for ever."""
+        was_running, self._thread = self._thread is not None, None
+        self._lock, self._stopping = threading.Lock(), threading.Event()
+        if was_running:
+            self.start()
+
+    def _run(self) -> None:
+        stopping, client = self._stopping, timelines_apart()
+        while not stopping.is_set():
+            try:
+                self._listen(client, stopping)
+            except (RedisError, OSError) as error:
+                if not self._redis_is_down:
+                    logger.warning("no news of the topology, keeping %s: %s", self.topology.version, error)  # fmt: skip
+                self._redis_is_down = True
+            except Exception:
+                logger.exception("the topology listener stumbled and goes on")
+            stopping.wait(LOOK_SECONDS)
+
+    def _listen(self, client: Redis, stopping: threading.Event) -> None:
+        channel: Any = cast("Any", client).pubsub(ignore_subscribe_messages=True)
+        try:
+            channel.subscribe(CHANNEL)
+            while not stopping.is_set():
+                self._hear_also(channel)
+                self.look(client)
+                if self._redis_is_down:
+                    logger.warning("news of the topology again, at %s", self.topology.version)
+                self._redis_is_down = False
+                self._wait(channel, stopping)
+            self._take_report_back(client)
+        finally:
+            channel.close()
+
+    def _hear_also(self, channel: Any) -> None:
+        """Subscribe to what else this process hears, also after a reconnection."""
+        for name, callback in list(self._heard.items()):
+            if name.encode() not in channel.channels:
+                channel.subscribe(name)
+                callback(None)
+
+    def _wait(self, channel: Any, stopping: threading.Event) -> None:
+        """Until a message of the topology comes, a second is over, or the process ends; others are passed on."""
+        deadline = time.monotonic() + LOOK_SECONDS
+        while not stopping.is_set() and time.monotonic() < deadline:
+            message = channel.get_message(timeout=SLICE_SECONDS)
+            callback = message and self._heard.get(message["channel"].decode())
+            if callback:
+                callback(message["data"])
+            elif message:
+                return
+
+    def _report(self, client: Redis) -> None:
+        text = json.dumps({"role": self.role, "version": self.topology.version})
+        name = own_name()
+        with client.pipeline(transaction=False) as pipeline:
+            pipeline.set(REPORT.format(name), text, ex=REPORT_TTL_SECONDS)
+            pipeline.sadd(PROCESSES, name)
+            pipeline.execute()
+
+    def _take_report_back(self, client: Redis) -> None:
+        name = own_name()
+        with client.pipeline(transaction=False) as pipeline:
+            pipeline.delete(REPORT.format(name))
+            pipeline.srem(PROCESSES, name)
+            pipeline.execute()
+
+
+def own_name() -> str:
+    """What this process is called in reports."""
+    return f"{socket.gethostname()}:{os.getpid()}"
+
+
+_listener: Listener | None = None
+_making = threading.Lock()
+
+
+def listener() -> Listener:
+    """The one of this process; its thread may not run yet."""
+    global _listener
+    if _listener is None:
+        with _making:
+            if _listener is None:
+                _listener = Listener()
+                os.register_at_fork(after_in_child=_listener.after_fork)
+                atexit.register(_listener.stop)
+    return _listener
+
+
+def start(role: str) -> None:
+    """Listen from now on, in a process of a role that staff know: web, worker, beat."""
+    one = listener()
+    one.role = role
+    if listens():
+        one.start()
+
+
+def current() -> Topology:
+    """The topology to use for one operation; the first call starts the thread."""
+    one = listener()
+    if not one.is_running and listens():
+        one.start()
+    return one.topology
