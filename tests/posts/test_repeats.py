@@ -25,14 +25,15 @@ import os, signal, django
 django.setup()
 from django.db import transaction
 from apps.accounts.queries import user_by_handle
-from apps.posts import actions, repeats
+from apps.posts.actions import publish
 from apps.posts.actions.drafts import Draft
+from apps.posts.cache import updates
 die = lambda *args, **kwargs: os.kill(os.getpid(), signal.SIGKILL)
 if {when!r} == "before the commit":
     transaction.Atomic.__exit__ = die
 else:
-    actions.upkeep.published = lambda *args: transaction.on_commit(die)
-actions.publish_post(user_by_handle("alice"), Draft("hello"), idempotency_key="client:k")
+    updates.published = lambda *args: transaction.on_commit(die)
+publish.publish_post(user_by_handle("alice"), Draft("hello"), idempotency_key="client:k")
 """
 
 
