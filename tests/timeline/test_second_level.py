@@ -52,7 +52,7 @@ def _far_apart(monkeypatch):
     """As of a reader of very many people who wrote little, and a worker who is quick."""
     monkeypatch.setattr(older, "SLOW_SECONDS", 0)
     monkeypatch.setattr(pull, "home_ids_nearby", lambda *_asked: [])
-    monkeypatch.setattr(older, "ring", lambda _name, *asked, expires: older.keep(*asked))
+    monkeypatch.setattr(older, "enqueue", lambda _name, *asked, expires: older.keep(*asked))
 
 
 @pytest.fixture
@@ -286,7 +286,7 @@ def test_a_reader_who_follows_a_great_writer_begins_anew(reader, monkeypatch):
 
 
 def test_a_span_that_is_long_enough_begins_anew_and_pages_go_on(reader, monkeypatch):
-    monkeypatch.setattr(second_level, "LONGEST", 30)
+    monkeypatch.setattr(second_level, "MAX_SPAN_ENTRIES", 30)
     monkeypatch.setattr(older, "AHEAD", 20)
     for _ in range(2):
         assert walk(reader) == truth(reader)
