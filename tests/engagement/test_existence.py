@@ -10,7 +10,7 @@ from django.core.management import CommandError, call_command
 from django.db import connection, connections, transaction
 from django.utils import timezone
 
-from apps.caches.servers import existence
+from apps.caches.servers import RedisError, existence
 from apps.caches.structures import existence as filters
 from apps.caches.structures import trust
 from apps.caches.structures.bloom import CHUNK_BYTES
@@ -251,6 +251,22 @@ def test_there_is_one_builder(whole):
     assert rebuild.rebuild(LIKES, seconds=1) is Outcome.BUSY
     trust.release(LIKES.name, builder)
     assert rebuilt(seconds=1, anew=True) is Outcome.DONE
+
+
+def test_a_builder_whose_answer_was_lost_leaves_no_lock(whole, monkeypatch):
+    honest, asked = trust.trip, []
+
+    def lose_the_answer(client, commands):
+        answers = honest(client, commands)
+        asked.append(commands[0][0])
+        if asked == ["SET"]:
+            raise RedisError("timed out")
+        return answers
+
+    monkeypatch.setattr(trust, "trip", lose_the_answer)
+    with pytest.raises(RedisError):
+        trust.take(LIKES.name)
+    assert trust.take(LIKES.name)
 
 
 def test_a_flush_while_rows_are_read_is_noticed(alice, bob, monkeypatch):
