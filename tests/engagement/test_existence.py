@@ -29,6 +29,7 @@ from apps.posts.actions.publish import repost
 from apps.posts.models import PostCounts
 from apps.posts.tasks import write_back_reads
 from apps.timeline.home import home_timeline
+from feedcache.redis_servers.clients import trip
 from feedcache.redis_servers.connections import RedisError, existence
 from feedcache.structures.bloom import existence as filters
 from feedcache.structures.bloom import generations
@@ -254,7 +255,7 @@ def test_there_is_one_builder(whole):
 
 
 def test_a_builder_whose_answer_was_lost_leaves_no_lock(whole, monkeypatch):
-    honest, asked = generations.trip, []
+    honest, asked = trip, []
 
     def lose_the_answer(client, commands):
         answers = honest(client, commands)
