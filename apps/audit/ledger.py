@@ -18,7 +18,7 @@ DELIVERY = "apps.timeline.handlers.deliver_post"
 _UNDELIVERED = """
 SELECT post.id FROM (
     SELECT state, (payload->>'post_id')::bigint AS post_id FROM events_event
-    WHERE name = 'post_published' AND subscriber = %(subscriber)s ORDER BY id DESC LIMIT %(most)s
+    WHERE name = 'post_published' AND subscriber = %(subscriber)s ORDER BY id DESC LIMIT %(maximum)s
 ) AS event
 JOIN posts_post post ON post.id = event.post_id AND post.deleted_at IS NULL
 WHERE event.state = 'done' AND NOT EXISTS (SELECT 1 FROM timeline_fanoutjob j WHERE j.post_id = post.id)
@@ -29,16 +29,16 @@ WHERE state = 'dead' OR (state = 'pending' AND due_at < now() - make_interval(se
 UNION ALL
 SELECT 0, post_id, state, attempts, last_error, followers FROM timeline_fanoutjob
 WHERE state = 'dead' OR (state = 'pending' AND due_at < now() - make_interval(secs => %(stuck)s))
-ORDER BY 2, 1 LIMIT %(most)s
+ORDER BY 2, 1 LIMIT %(maximum)s
 """
 # From a row at random on: ids may be sparse.
 _FOLLOWS = """
 SELECT f.owner_id AS follower, f.followee_id AS followee
-FROM (SELECT owner_id, followee_id FROM graph_followee WHERE id >= %(followee)s ORDER BY id LIMIT %(most)s) f
+FROM (SELECT owner_id, followee_id FROM graph_followee WHERE id >= %(followee)s ORDER BY id LIMIT %(maximum)s) f
 WHERE NOT EXISTS (SELECT 1 FROM graph_follower m WHERE m.owner_id = f.followee_id AND m.follower_id = f.owner_id)
 UNION ALL
 SELECT m.follower_id, m.owner_id
-FROM (SELECT owner_id, follower_id FROM graph_follower WHERE id >= %(follower)s ORDER BY id LIMIT %(most)s) m
+FROM (SELECT owner_id, follower_id FROM graph_follower WHERE id >= %(follower)s ORDER BY id LIMIT %(maximum)s) m
 WHERE NOT EXISTS (SELECT 1 FROM graph_followee f WHERE f.owner_id = m.follower_id AND f.followee_id = m.owner_id)
 """
 _ENDS = """
@@ -52,10 +52,10 @@ SELECT coalesce((SELECT min(id) FROM graph_followee), 0) AS first_followee,
 def look_at_deliveries(turn: AuditPass) -> None:
     """What the ledger owes and nobody pays: never begun, standing still, given up."""
     turn.run.deliveries += DELIVERIES
-    values = {"subscriber": DELIVERY, "most": DELIVERIES, "stuck": STUCK_SECONDS}
+    values = {"subscriber": DELIVERY, "maximum": DELIVERIES, "stuck": STUCK_SECONDS}
     for row in rows(_UNDELIVERED, values):
         turn.found(Kind.UNDELIVERED, partial(_begin, row["id"]), post_id=row["id"])
-    for row in rows(_UNFINISHED, values | {"most": 100}):
+    for row in rows(_UNFINISHED, values | {"maximum": 100}):
         kind = Kind.DEAD if row["state"] == "dead" else Kind.STUCK
         if not _is_known(kind, row):
             turn.found(
@@ -94,7 +94,7 @@ def look_at_follows(turn: AuditPass) -> None:
         for side in ("followee", "follower")
     }
     turn.run.follows += min(FOLLOWS, ends["last_followee"] - ends["first_followee"] + 1)
-    for row in rows(_FOLLOWS, {**starts, "most": FOLLOWS}):
+    for row in rows(_FOLLOWS, {**starts, "maximum": FOLLOWS}):
         mend = partial(_mend, row["follower"], row["followee"])
         turn.found(Kind.MIRROR, mend, viewer_id=row["follower"], details=row)
 

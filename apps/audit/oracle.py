@@ -49,7 +49,7 @@ SELECT id FROM posts_post
 WHERE id IN (SELECT u.post_id FROM tags_taguse u JOIN tags_tagfollow f ON f.tag_id = u.tag_id
              WHERE f.user_id = %(viewer)s AND u.is_public AND u.post_id > %(above)s AND u.post_id < %(below)s)
   AND deleted_at IS NULL
-ORDER BY id DESC LIMIT %(most)s
+ORDER BY id DESC LIMIT %(maximum)s
 """
 
 
@@ -93,7 +93,7 @@ class Oracle:
         was read less one. Knows no counts, likes and bookmarks.
         """
         self = cls.__new__(cls)
-        bounds = {"viewer": viewer_id, "above": above, "below": below, "most": maximum}
+        bounds = {"viewer": viewer_id, "above": above, "below": below, "maximum": maximum}
         with snapshot():
             found = [row["id"] for row in rows(PULL, bounds)]
             self.answers_above = found[-1] - 1 if len(found) == maximum else above

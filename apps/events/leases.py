@@ -37,10 +37,10 @@ WITH due AS (
     SELECT min({key}) AS oldest, min({key}) FILTER (WHERE attempts > 0) AS tried FROM due
 )
 UPDATE {table} r
-SET attempts = least(r.attempts + 1, %(most)s), due_at = %(lease)s,
-    state = CASE WHEN r.attempts < %(most)s THEN %(pending)s ELSE %(dead)s END,
-    finished_at = CASE WHEN r.attempts < %(most)s THEN NULL ELSE %(now)s END,
-    last_error = CASE WHEN r.attempts < %(most)s THEN r.last_error ELSE %(killed)s END
+SET attempts = least(r.attempts + 1, %(maximum)s), due_at = %(lease)s,
+    state = CASE WHEN r.attempts < %(maximum)s THEN %(pending)s ELSE %(dead)s END,
+    finished_at = CASE WHEN r.attempts < %(maximum)s THEN NULL ELSE %(now)s END,
+    last_error = CASE WHEN r.attempts < %(maximum)s THEN r.last_error ELSE %(killed)s END
 FROM due, bounds
 WHERE r.{key} = due.{key} AND (tried IS NULL OR due.{key} < tried OR due.{key} = oldest)
 RETURNING r.*
@@ -90,7 +90,7 @@ def claim(
     manager: Any = model._default_manager  # noqa: SLF001 -- Django's own name for it
     now = timezone.now()
     values = {
-        "due": now - overdue, "now": now, "lease": now + LEASE, "limit": limit, "only": only, "most": MAX_ATTEMPTS,
+        "due": now - overdue, "now": now, "lease": now + LEASE, "limit": limit, "only": only, "maximum": MAX_ATTEMPTS,
         "pending": State.PENDING.value, "dead": State.DEAD.value, "killed": KILLED,
     }  # fmt: skip
     meta = model._meta  # noqa: SLF001 -- Django's documented name

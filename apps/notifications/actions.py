@@ -39,7 +39,7 @@ WHERE notifications_readmarker.last_read_id < excluded.last_read_id
 
 # `people` selects ids in growing order and who they stand for, as (id, user_id).
 _TELL = """
-WITH next AS ({people} ORDER BY id LIMIT %(most)s), told AS (
+WITH next AS ({people} ORDER BY id LIMIT %(maximum)s), told AS (
     INSERT INTO notifications_notification (user_id, kind, actor_id, post_id, created_at)
     SELECT user_id, %(kind)s, %(author)s, %(post)s, now() FROM next
     WHERE user_id <> %(author)s
@@ -189,7 +189,7 @@ def _notify_many(people: str, post: PostContent, kind: NotificationKind) -> None
         "author": post.author_id,
         "post": post.id,
         "kind": kind.value,
-        "most": BATCH_SIZE,
+        "maximum": BATCH_SIZE,
     }
     after, number = 0, BATCH_SIZE
     with connection.cursor() as sql:

@@ -31,7 +31,7 @@ SELECT n.id FROM notifications_notification n JOIN accounts_user actor ON actor.
 WHERE n.user_id = %(viewer)s AND actor.suspended_at IS NULL
   AND n.id > coalesce((SELECT last_read_id FROM notifications_readmarker WHERE user_id = %(viewer)s AND timeline = 'notifications'), 0)
   AND n.actor_id NOT IN (SELECT muted_id FROM graph_mute WHERE owner_id = %(viewer)s AND hides_notifications)
-LIMIT %(most)s
+LIMIT %(maximum)s
 """
 
 
@@ -170,7 +170,7 @@ def unread_count(
 ) -> int:
     """How many notifications lie above the read marker, at most 100; one query."""
     if kinds is None and actor_id is None and not viewer.counts.holds_notifications:
-        return len(rows_of(_UNREAD, {"viewer": viewer.pk, "most": MAX_UNREAD}))
+        return len(rows_of(_UNREAD, {"viewer": viewer.pk, "maximum": MAX_UNREAD}))
     marker = Coalesce(Subquery(_marked(viewer).values("last_read_id")), 0)
     rows = unread_rows(viewer, marker, kinds=kinds, actor_id=actor_id)
     return len(rows.values_list("pk")[:MAX_UNREAD])

@@ -23,18 +23,18 @@ _HANDLE = re.compile(HANDLE_PATTERN.replace("{3,30}", "{1,30}"), re.ASCII)
 _PEOPLE = """
 SELECT u.id
 FROM (
-    (SELECT id FROM accounts_user WHERE handle LIKE %(begins)s AND %(is_handle)s ORDER BY handle LIMIT %(most)s)
+    (SELECT id FROM accounts_user WHERE handle LIKE %(begins)s AND %(is_handle)s ORDER BY handle LIMIT %(maximum)s)
     UNION
-    (SELECT user_id FROM search_personentry WHERE words @@ %(query)s::tsquery LIMIT %(most)s)
+    (SELECT user_id FROM search_personentry WHERE words @@ %(query)s::tsquery LIMIT %(maximum)s)
     UNION
-    (SELECT id FROM accounts_user WHERE handle %% %(handle)s AND %(is_handle)s LIMIT %(most)s)
+    (SELECT id FROM accounts_user WHERE handle %% %(handle)s AND %(is_handle)s LIMIT %(maximum)s)
 ) found
 JOIN accounts_user u ON u.id = found.id AND u.suspended_at IS NULL
 JOIN accounts_usercounts c ON c.user_id = u.id
 LEFT JOIN graph_followee f ON f.owner_id = %(viewer)s AND f.followee_id = u.id
 WHERE f.id IS NOT NULL OR NOT %(only_followed)s
 ORDER BY u.handle = %(handle)s DESC, u.handle LIKE %(begins)s DESC, f.id IS NOT NULL DESC, c.followers DESC, u.id
-LIMIT %(most)s
+LIMIT %(maximum)s
 """
 
 
@@ -58,7 +58,7 @@ def people_found(
         "query": words,
         "viewer": viewer_id,
         "only_followed": only_followed,
-        "most": MAX_CANDIDATES,
+        "maximum": MAX_CANDIDATES,
     }
     with connection.cursor() as sql:
         sql.execute(_PEOPLE, values)

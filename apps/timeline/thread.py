@@ -25,7 +25,7 @@ WITH RECURSIVE above (id, reply_to_id, depth) AS (
     SELECT id, reply_to_id, 0 FROM posts_post WHERE id = %(post)s
     UNION ALL
     SELECT p.id, p.reply_to_id, depth + 1 FROM posts_post p JOIN above ON p.id = above.reply_to_id
-    WHERE depth < %(most)s
+    WHERE depth < %(maximum)s
 )
 SELECT id FROM above WHERE depth > 0 ORDER BY depth DESC
 """
@@ -34,7 +34,7 @@ SELECT id FROM above WHERE depth > 0 ORDER BY depth DESC
 _YOUNGER = """
 SELECT id, reply_to_id FROM posts_post
 WHERE thread_id = (SELECT thread_id FROM posts_post WHERE id = %(post)s) AND id >= %(earliest)s
-ORDER BY id LIMIT %(most)s
+ORDER BY id LIMIT %(maximum)s
 """
 
 
@@ -91,14 +91,14 @@ def thread(viewer_id: int | None, post_id: int) -> Thread:
 
 def _ancestor_ids(post_id: int) -> list[int]:
     """What a post answers, and what that answers, from the top down; the nearest 60."""
-    return [row[0] for row in rows_of(_ANCESTORS, {"post": post_id, "most": MAX_ANCESTORS})]
+    return [row[0] for row in rows_of(_ANCESTORS, {"post": post_id, "maximum": MAX_ANCESTORS})]
 
 
 def _parents(post_id: int) -> dict[int, int | None]:
     """What each answers, of the 2,000 oldest posts of its thread that may be answers to a post; that post is one of them."""
     # inside one second ids do not tell who was first, and the clocks of two machines differ a little
     earliest = first_id_at(second_of(post_id) - CLOCK_SLACK_SECONDS)
-    return dict(rows_of(_YOUNGER, {"post": post_id, "earliest": earliest, "most": MAX_THREAD}))
+    return dict(rows_of(_YOUNGER, {"post": post_id, "earliest": earliest, "maximum": MAX_THREAD}))
 
 
 def _in_reading_order(post_id: int, parents: dict[int, int | None]) -> list[int]:

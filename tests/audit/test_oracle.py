@@ -121,5 +121,5 @@ def test_all_reads_are_of_one_moment(transactional_db):
         other.start()
         other.join()
         assert [row["id"] for row in rows("SELECT id FROM posts_post")] == [before]
-    values = {"viewer": author.pk, "above": 0, "below": 2**63 - 1, "most": 10}
+    values = {"viewer": author.pk, "above": 0, "below": 2**63 - 1, "maximum": 10}
     assert len(rows(PULL, values)) == 2

@@ -146,7 +146,7 @@ def author_with(handle: str, followers: list[int]) -> tuple[User, str]:
     values: dict[str, int | list[int]] = {
         "author": author.pk,
         "followers": followers,
-        "most": len(followers),
+        "maximum": len(followers),
     }
     with connection.cursor() as sql:
         for statement in _FOLLOWED.split(";"):
@@ -157,7 +157,7 @@ def author_with(handle: str, followers: list[int]) -> tuple[User, str]:
 _FOLLOWED = """
 INSERT INTO graph_follower (owner_id, follower_id, created_at) SELECT %(author)s, unnest(%(followers)s::bigint[]), now();
 INSERT INTO graph_followee (owner_id, followee_id, created_at) SELECT unnest(%(followers)s::bigint[]), %(author)s, now();
-UPDATE accounts_usercounts SET followers = %(most)s, followers_revision = followers_revision + 1, revision = revision + 1
+UPDATE accounts_usercounts SET followers = %(maximum)s, followers_revision = followers_revision + 1, revision = revision + 1
 WHERE user_id = %(author)s
 """
 
