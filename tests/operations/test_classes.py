@@ -23,10 +23,11 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def declared():
-    """Every ReadThrough that an app declares in its `cache` module, the one place for that."""
+    """Every ReadThrough that an app declares in its `cache`, a module or a package of them: the one place for that."""
     for config in apps.get_app_configs():
-        if (ROOT / config.name.replace(".", "/") / "cache.py").exists():
-            module = import_module(f"{config.name}.cache")
+        folder = ROOT / config.name.replace(".", "/")
+        for path in [*folder.glob("cache.py"), *folder.glob("cache/*.py")]:
+            module = import_module(".".join(path.relative_to(ROOT).with_suffix("").parts))
             yield from (one for one in vars(module).values() if isinstance(one, ReadThrough))
 
 
