@@ -207,7 +207,7 @@ def test_changes_reach_every_process_while_readers_run(site, alice, bob, settled
         readers.edit()
     assert readers.faults == []
     classes, tiers = rates()  # what the site's own processes counted
-    assert "head" in {rate.name for rate in classes}
+    assert "post" in {rate.name for rate in classes}
     assert {"tier:l1", "tier:main"} <= {rate.name for rate in tiers}
     assert set(readers.codes) == {200}
     assert readers.codes[200] > 50

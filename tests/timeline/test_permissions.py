@@ -226,7 +226,7 @@ def test_the_raw_cache_never_holds_a_restricted_body(visibility, page_of, api_of
     for viewer in VIEWERS:
         world.shows("status", viewer)
         world.shows("home page", viewer)
-    (kept,) = tiers().get_many([f"head:{VERSION}.0:{world.post}"]).values()
+    (kept,) = tiers().get_many([f"post:{VERSION}.0:{world.post}"]).values()
     head = decode_cached_post(kept)
     assert bool(head.content) == (visibility in {"public", "unlisted"})
     assert head.state is (State.OPEN if head.content else State.RESTRICTED)

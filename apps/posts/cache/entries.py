@@ -27,7 +27,7 @@ MAX_DECODED = 4096  # heads, of about 1 KB each with all that was derived from t
 
 # What there is to know of a post before it is shown, with its content when it is open (`heads`).
 CACHED_POSTS: ReadThrough[int, CachedPost] = ReadThrough(
-    name="head",
+    name="post",
     version=VERSION,
     ttl_seconds=7 * 24 * 3600,
     key_of=str,
