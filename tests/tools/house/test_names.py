@@ -5,7 +5,7 @@ from tools.house.names import ad_hoc_modules, modules_by_folder, underscore_name
 PATHS = [
     Path(name)
     for name in (
-        "apps/posts/__init__.py", "apps/posts/models.py", "apps/posts/visibility.py", "apps/posts/cache/posts.py", "apps/posts/media/crop.py",
+        "apps/posts/__init__.py", "apps/posts/models.py", "apps/posts/visibility.py", "apps/posts/idempotency.py", "apps/posts/media/crop.py",
         "apps/posts/management/commands/index.py", "apps/posts/migrations/0001_initial.py",
     )
 ]  # fmt: skip
@@ -21,7 +21,7 @@ def test_modules_of_a_folder_are_counted_without_init_and_migrations():
 
 def test_names_that_are_no_role_come_by_folder_longest_list_first():
     assert list(ad_hoc_modules(reversed(PATHS)).items()) == [
-        (Path("apps/posts"), ["post_cache", "visibility"]),
+        (Path("apps/posts"), ["idempotency", "visibility"]),
         (Path("apps/posts/media"), ["crop"]),
     ]
 
