@@ -1,6 +1,6 @@
 """Ids of a home timeline below its windows, and of the whole of it when there are none: to the first post ever.
 
-Three ways, the cheapest first (decision 0053). Whoever follows many of those who write finds a page among the next posts of
+Three ways, the cheapest first (docs/performance.md). Whoever follows many of those who write finds a page among the next posts of
 everybody. Else the second level answers, where it covers the range (`entries`); what is for some only comes from
 PostgreSQL beside it. Else PostgreSQL probes what each followee wrote; if that takes long, a worker keeps what comes next.
 """
