@@ -1,5 +1,5 @@
-"""The Celery app. Messages only wake workers: the work itself is rows in PostgreSQL, see
-`apps.events`.
+"""The Celery app. Messages only wake workers: the work
+itself is rows in PostgreSQL, see `apps.events`.
 """
 
 import gc
@@ -31,8 +31,8 @@ app.autodiscover_tasks()
 @task_prerun.connect
 @task_postrun.connect
 def give_connections_back(sender: Any, **_signal: Any) -> None:
-    """Return connections to this process's pool between tasks, and drop broken ones, as between web
-    requests.
+    """Return connections to this process's pool between tasks,
+    and drop broken ones, as between web requests.
 
     Celery itself would close the pool before and after every task (see CELERY_DB_REUSE_MAX in the
     settings): 26 new connections a second with five busy workers, and two thirds of the time of a

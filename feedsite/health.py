@@ -99,8 +99,8 @@ _session_lock = threading.Lock()
 
 
 def current_state() -> Status:
-    """`status` (ready, degraded, unavailable), the names of `degraded` checks, and all `checks`; at
-    most a second old.
+    """`status` (ready, degraded, unavailable), the names of
+    `degraded` checks, and all `checks`; at most a second old.
     """
     return _latest.get()
 
@@ -230,8 +230,8 @@ def _is_local(request: HttpRequest) -> bool:
 
 
 def _is_staff(request: HttpRequest) -> bool:
-    """Whether the session is of staff. One request at a time looks: forged cookies must cost no
-    more than none.
+    """Whether the session is of staff. One request at a time
+    looks: forged cookies must cost no more than none.
     """
     key = request.COOKIES.get(settings.SESSION_COOKIE_NAME)
     if not key or not _session_lock.acquire(blocking=False):

@@ -1,5 +1,5 @@
-"""Migrations of a database in use: their connection, their timeouts, and indexes built
-concurrently.
+"""Migrations of a database in use: their connection, their
+timeouts, and indexes built concurrently.
 """
 
 import re
@@ -29,8 +29,8 @@ Execute = Callable[..., Any]
 
 @contextmanager
 def connected_for_migrations(connection: BaseDatabaseWrapper) -> Iterator[None]:
-    """Use a connection past pool and pooler, without a statement timeout and with a short lock
-    timeout.
+    """Use a connection past pool and pooler, without a
+    statement timeout and with a short lock timeout.
     """
     usual = connection.settings_dict
     connection.close()  # back into its pool, while the settings still name one

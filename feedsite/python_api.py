@@ -38,8 +38,8 @@ def add_activity(
     visibility: str = Visibility.PUBLIC,
     idempotency_key: str = "",
 ) -> int:
-    """Publish a post; its id. It is in the author's own feed when this returns, and being delivered
-    to others.
+    """Publish a post; its id. It is in the author's own feed when
+    this returns, and being delivered to others.
 
     `verb` is post, reply, quote or repost; the last three need the id of a post as `target`, and a
     repost takes no message. Calls with the same idempotency key make one post. Invalid, NotFound,
@@ -82,8 +82,8 @@ def get_activity(
     owner: Person | None = None,
     limit: int = 20,
 ) -> Activity:
-    """What came since `last_id`, newest first, at most `limit` (1 to 40), late deliveries included;
-    continue from the result's `last_id`.
+    """What came since `last_id`, newest first, at most `limit` (1 to 40), late
+    deliveries included; continue from the result's `last_id`.
 
     `kind` is home, or personal: the posts of `owner` (by default the reader) that the reader may
     see. Without `last_id` the newest. Invalid for another kind, BadRequest for a malformed

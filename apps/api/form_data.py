@@ -1,5 +1,5 @@
-"""Forms sent to the API, parsed into the shape that JSON would have: `a[]=1`, `a[b]=2`,
-`a[0][b]=3`.
+"""Forms sent to the API, parsed into the shape that JSON
+would have: `a[]=1`, `a[b]=2`, `a[0][b]=3`.
 
 Clients send whichever their library prefers, so every endpoint takes all of them and sees one
 shape.

@@ -127,8 +127,8 @@ def _size() -> dict[str, int]:
 
 
 def _load_size() -> dict[str, int]:
-    """Numbers of accounts and posts: above 10,000 PostgreSQL's estimates, since counting millions
-    takes seconds.
+    """Numbers of accounts and posts: above 10,000 PostgreSQL's
+    estimates, since counting millions takes seconds.
     """
     return {"users": _rows(User), "posts": _rows(Post)}
 

@@ -71,8 +71,8 @@ class EntityExtension(OpenApiSerializerExtension):  # type: ignore[no-untyped-ca
 
 
 def schema_of(hint: Any, auto_schema: AutoSchema) -> Object:
-    """The OpenAPI 3.1 schema of a type; entities in it become components. KeyError for unsupported
-    types.
+    """The OpenAPI 3.1 schema of a type; entities in it become
+    components. KeyError for unsupported types.
     """
     if is_typeddict(hint):
         return auto_schema.resolve_serializer(Entity(hint), "response").ref
@@ -119,8 +119,8 @@ def _nullable(schema: Object) -> Object:
 
 
 def problems(*statuses: int) -> dict[int, Entity]:
-    """Errors with these statuses, for the `responses` of an endpoint; `add_common_answers` adds the
-    common ones.
+    """Errors with these statuses, for the `responses` of an
+    endpoint; `add_common_answers` adds the common ones.
     """
     return {status: Entity(ProblemJson) for status in statuses}
 

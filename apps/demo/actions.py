@@ -1,5 +1,5 @@
-"""Seeds the demo data, one size in one transaction: an interrupted run leaves nothing but files,
-which the next one overwrites.
+"""Seeds the demo data, one size in one transaction: an interrupted run
+leaves nothing but files, which the next one overwrites.
 """
 
 import time
@@ -46,8 +46,8 @@ class SeedResult:
 
 
 def seed(*, size: str, seed_number: int, advance: Advance, now: float | None = None) -> SeedResult:
-    """Add a size of the demo unless it exists; Conflict when users of the cast exist and have
-    posts.
+    """Add a size of the demo unless it exists; Conflict when
+    users of the cast exist and have posts.
     """
     with transaction.atomic():
         with connection.cursor() as cursor:

@@ -99,8 +99,8 @@ def issue_access(
 
 
 def purge() -> None:
-    """Delete expired codes and tokens, and applications without any for a month; 1,000 rows of
-    each.
+    """Delete expired codes and tokens, and applications
+    without any for a month; 1,000 rows of each.
     """
     now = timezone.now()
     idle = Application.objects.filter(created__lt=now - APPLICATION_IDLE)

@@ -58,8 +58,8 @@ class Core(OAuthLibCore):
 
 
 class Validator(OAuth2Validator):
-    """Takes the password grant too: command line clients have no other. Guesses count as failed
-    logins.
+    """Takes the password grant too: command line clients have
+    no other. Guesses count as failed logins.
     """
 
     def validate_grant_type(

@@ -73,8 +73,8 @@ def connections_of(user_id: int) -> list[Connection]:
 
 
 def bearer_of(token: str) -> Bearer | None:
-    """The bearer of a token, in one query; None when it is unknown, expired, or of a suspended
-    account.
+    """The bearer of a token, in one query; None when it is
+    unknown, expired, or of a suspended account.
     """
     if not token.startswith(APP_TOKEN_PREFIX):
         row = personal_token(token)

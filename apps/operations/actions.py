@@ -1,5 +1,5 @@
-"""Changes the cache topology: checks a change, writes it with its history in one transaction,
-publishes it after the commit.
+"""Changes the cache topology: checks a change, writes it with its
+history in one transaction, publishes it after the commit.
 """
 
 import logging
@@ -34,8 +34,8 @@ Change = Callable[[Topology, int], Topology]  # of the current topology and the 
 
 @dataclass(frozen=True, slots=True)
 class Author:
-    """Who changes the topology. `seen` is the version they looked at: Conflict when it is no longer
-    the current one.
+    """Who changes the topology. `seen` is the version they looked
+    at: Conflict when it is no longer the current one.
     """
 
     name: str

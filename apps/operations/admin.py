@@ -1,5 +1,5 @@
-"""Cache servers in the admin: nodes and their health, versions of the processes, changes and their
-history.
+"""Cache servers in the admin: nodes and their health,
+versions of the processes, changes and their history.
 """
 
 from typing import Any

@@ -50,8 +50,8 @@ def flushed(current: Topology, name: str, *, version: int) -> Topology:
 
 
 def rolled_back(current: Topology, earlier: Topology, *, version: int) -> Topology:
-    """The nodes of an earlier topology. Only those that serve the same slot now keep their
-    contents.
+    """The nodes of an earlier topology. Only those that
+    serve the same slot now keep their contents.
     """
     return Topology(
         version=version,

@@ -16,7 +16,7 @@ from django.db.models import QuerySet
 
 from apps.accounts.models import User
 from apps.posts.models import Attachment
-from apps.privacy.archive_parts import PARTS, Part, Record, harmless, picture_name
+from apps.privacy.archive_parts import PARTS, Part, Record, escape_formula, picture_name
 
 BATCH = 500  # rows in memory
 COPY_BYTES = 1024 * 1024
@@ -121,7 +121,7 @@ def _write_part(archive: ZipFile, part: Part, user: User) -> Iterator[int]:
                 if table is None:
                     table = csv.DictWriter(text, list(record))
                     table.writeheader()
-                table.writerow({key: harmless(value) for key, value in record.items()})
+                table.writerow({key: escape_formula(value) for key, value in record.items()})
             yield len(rows)
         text.detach()
 

@@ -1,5 +1,5 @@
-"""Archives that users requested, and accounts that are being erased: leased rows, so a lost message
-loses nothing.
+"""Archives that users requested, and accounts that are being
+erased: leased rows, so a lost message loses nothing.
 """
 
 from datetime import datetime
@@ -13,8 +13,8 @@ from apps.events.leases import LeasedRow, State
 
 
 class Export(LeasedRow):
-    """An archive of a user's data. `name` is random, so that its URL cannot be guessed; a retry
-    overwrites the same file.
+    """An archive of a user's data. `name` is random, so that its URL
+    cannot be guessed; a retry overwrites the same file.
 
     `total` is counted at the start, `done` is the progress; both count rows and pictures.
     """

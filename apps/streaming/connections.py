@@ -1,5 +1,5 @@
-"""One streaming client: its subscriptions and its queue of unsent events. Belongs to one event
-loop.
+"""One streaming client: its subscriptions and its queue of
+unsent events. Belongs to one event loop.
 """
 
 import asyncio

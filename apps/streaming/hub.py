@@ -1,5 +1,5 @@
-"""The hub of a streaming process: receives announcements, finds who may see them, and queues the
-events.
+"""The hub of a streaming process: receives announcements,
+finds who may see them, and queues the events.
 
 Everything runs on one event loop; queries run in a few threads. Posts are handled one after the
 other, so that an edit never arrives before its post; the end of a token does not wait for them.

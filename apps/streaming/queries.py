@@ -1,5 +1,5 @@
-"""The events that an announcement means for each listener, by the visibility and rules of their
-pages.
+"""The events that an announcement means for each listener,
+by the visibility and rules of their pages.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -43,8 +43,8 @@ Listeners = Mapping[Stream, Collection[int]]  # who listens to what, by the ids 
 
 @dataclass(frozen=True, slots=True)
 class News:
-    """An event for some streams of one listener; `payload` is JSON, or the bare id of a deleted
-    post.
+    """An event for some streams of one listener; `payload`
+    is JSON, or the bare id of a deleted post.
     """
 
     listener_id: int
@@ -92,8 +92,8 @@ def news_of_notifications(listener_id: int, after: int) -> tuple[int, list[News]
 
 
 def news_of_conversation(listener_id: int, post_id: int) -> list[News]:
-    """The last message of a conversation; nothing when it is hidden from the listener or not the
-    last.
+    """The last message of a conversation; nothing when it is
+    hidden from the listener or not the last.
     """
     listener = users_by_id([listener_id]).get(listener_id)
     conversation = conversation_about(listener, post_id) if listener else None
@@ -165,8 +165,8 @@ def _audience(post: Post, listeners_by_stream: Listeners) -> dict[int, set[Strea
 
 
 def _at_home(post: Post, listeners: Collection[int]) -> set[int]:
-    """Listeners who may have a post on their home page: the author, followers, the circle, tag
-    followers.
+    """Listeners who may have a post on their home page: the
+    author, followers, the circle, tag followers.
     """
     user_ids = set[int]()
     all_ids = list(listeners)
@@ -195,8 +195,8 @@ def _severed(author_id: int, listeners: Sequence[int]) -> set[int]:
 
 
 def _in_list(post: Post, owner_id: int, list_id: int) -> bool:
-    """Whether a post is on the timeline of a list; of a deleted one, whether its author is in the
-    list.
+    """Whether a post is on the timeline of a list; of a
+    deleted one, whether its author is in the list.
     """
     lists = UserList.objects.filter(pk=list_id, owner=owner_id, members__member=post.author_id)
     user_list = lists.first()

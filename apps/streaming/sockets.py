@@ -24,8 +24,8 @@ GOING_AWAY, POLICY = 1001, 1008
 async def serve(
     connection: Connection, receive: Receive, send: Send, *, protocol: str | None
 ) -> None:
-    """Send events until the connection ends. `protocol` is the subprotocol the client offered, if
-    any.
+    """Send events until the connection ends. `protocol` is
+    the subprotocol the client offered, if any.
     """
     await send({"type": "websocket.accept", "subprotocol": protocol})
     receiver = asyncio.create_task(_receive_commands(connection, receive, send))

@@ -1,5 +1,5 @@
-"""Preview images of public posts for links to them (og:image), rendered here and stored in bounded
-space.
+"""Preview images of public posts for links to them
+(og:image), rendered here and stored in bounded space.
 
 The font is `CARD_FONT`, else Noto Sans CJK where installed, else Pillow's own, which has Latin
 letters only. Characters it lacks are left out; a text that would lose most of its characters gets
@@ -181,8 +181,8 @@ def _fit(text: str) -> tuple[int, list[str]]:
 
 
 def wrap(text: str, font: Font, width: int) -> list[str]:
-    """The lines of a text, broken at spaces, and between any two CJK characters. Empty lines are
-    dropped.
+    """The lines of a text, broken at spaces, and between any
+    two CJK characters. Empty lines are dropped.
     """
     lines: list[str] = []
     for paragraph in text.split("\n"):

@@ -1,5 +1,5 @@
-"""Pictures in an S3 bucket, at the same URLs as in a folder. Imported only where django-storages is
-installed.
+"""Pictures in an S3 bucket, at the same URLs as in a folder.
+Imported only where django-storages is installed.
 """
 
 from typing import Any

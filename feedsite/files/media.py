@@ -1,5 +1,5 @@
-"""Serves uploaded files, with headers that keep browsers from treating them as anything but
-pictures.
+"""Serves uploaded files, with headers that keep browsers
+from treating them as anything but pictures.
 
 PostgreSQL decides each time whether a file may be shown: not after its post was deleted, nor while
 its owner is suspended. A browser may cache what its user has seen; shared caches have to revalidate
@@ -27,8 +27,8 @@ PUBLIC = f"public, max-age={365 * 24 * 3600}, s-maxage={SHARED_SECONDS}, immutab
 
 @require_safe
 def media_file(request: HttpRequest, name: str) -> HttpResponseBase:
-    """A stored picture. Names are random and never reused, so browsers cache it for a year; a
-    restricted one for a day.
+    """A stored picture. Names are random and never reused, so
+    browsers cache it for a year; a restricted one for a day.
     """
     content_type = TYPES.get(PurePosixPath(name).suffix)
     is_indirect = normpath(name) != name  # the first folder decides who may see a file

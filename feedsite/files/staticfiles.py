@@ -41,8 +41,8 @@ def minify(css: str) -> str:
 
 
 class UncompressedStorage(ManifestStaticFilesStorage):
-    """For `./run`: compressing the scripts of the API reference takes half a minute, and gains
-    nothing on a loopback.
+    """For `./run`: compressing the scripts of the API reference
+    takes half a minute, and gains nothing on a loopback.
     """
 
     def file_hash(self, name: str, content: Any = None) -> str | None:

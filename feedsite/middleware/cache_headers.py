@@ -14,8 +14,8 @@ def is_file(request: HttpRequest, response: HttpResponseBase) -> bool:
 
 
 class CacheHeadersMiddleware:
-    """Adds `Cache-Control: private, no-cache`, which leaves the browser's back/forward cache
-    usable, and `Vary`.
+    """Adds `Cache-Control: private, no-cache`, which leaves the
+    browser's back/forward cache usable, and `Vary`.
     """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:

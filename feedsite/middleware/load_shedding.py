@@ -1,5 +1,5 @@
-"""Load shedding: a process works on a bounded number of requests and refuses the rest at once
-(source 003).
+"""Load shedding: a process works on a bounded number of
+requests and refuses the rest at once (source 003).
 
 Up to WEB_CONCURRENCY at once, a short queue with a timeout, and beyond that 503 with Retry-After.
 The server has more threads than that, so that one is always free to refuse: a refusal takes

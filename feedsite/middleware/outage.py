@@ -85,8 +85,8 @@ def is_away(error: BaseException) -> bool:
 
 
 def _is_server_error(error: BaseException) -> bool:
-    """Whether the error is about the server rather than the statement. Read only comes as an
-    InternalError.
+    """Whether the error is about the server rather than the
+    statement. Read only comes as an InternalError.
     """
     read_only = isinstance(error, InternalError) and _state(error) == READ_ONLY
     return read_only or isinstance(error, OperationalError | InterfaceError)
@@ -187,8 +187,8 @@ class StalePages:
         PAGES.set_many({key: page})
 
     def find(self, request: HttpRequest, *, answered_at: float) -> HttpResponse | None:
-        """The stored page for a request, with a notice; None if older than PostgreSQL's last answer
-        by FRESH_SECONDS.
+        """The stored page for a request, with a notice; None if older
+        than PostgreSQL's last answer by FRESH_SECONDS.
 
         `answered_at` is when PostgreSQL last answered (seconds since 1970).
         """

@@ -1,5 +1,5 @@
-"""`Server-Timing`: the time of each stage of a request, for staff (source 000: the steps of a
-page).
+"""`Server-Timing`: the time of each stage of a request,
+for staff (source 000: the steps of a page).
 
 Browsers show it beside the request. Milliseconds; stages that wait at the same time each count the
 whole wait. Others do not see it, since a stage's time may reveal what it read. With DEBUG everybody

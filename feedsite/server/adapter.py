@@ -1,5 +1,5 @@
-"""Adapts granian (RSGI) to Django (WSGI): a request takes a thread only once it is complete, and
-until its response is built.
+"""Adapts granian (RSGI) to Django (WSGI): a request takes a thread
+only once it is complete, and until its response is built.
 
 Slow clients occupy a connection of the event loop, never a thread: headers have the server's
 timeout, bodies that of `feedsite.server.bodies`, and the server sends files itself.
@@ -78,8 +78,8 @@ class RSGIAdapter:
             loop.call_later(DELETE_AFTER_SECONDS, _remove, file_name)
 
     def _respond(self, environ: Environ, proto: Any) -> str | None:
-        """Run the application and hand its response to the server; the name of a file to delete
-        later.
+        """Run the application and hand its response to the
+        server; the name of a file to delete later.
         """
         response = Response(unread=REFUSED in environ)
         try:

@@ -1,4 +1,4 @@
-"""What PostgreSQL, Redis and Memcached have in common for the launcher."""
+"""The interface of the servers that the launcher runs."""
 
 from typing import Protocol
 
@@ -6,22 +6,21 @@ from runner.processes import Child
 
 
 class Service(Protocol):
-    """A server the launcher can start, stop and start again; `child` is None while it is stopped."""
+    """`child` is None while the server is stopped."""
 
     name: str
     child: Child | None
 
     def start(self) -> None:
-        """Start and wait until it answers. Raises LaunchError when it does not."""
+        """Start and wait until it answers. LaunchError."""
 
     def stop(self) -> None:
-        """Stop within a bounded time; nothing happens when it is stopped already."""
+        """Stop within a bounded time; does nothing when stopped."""
 
     def settings(self) -> dict[str, str]:
         """The environment variables by which the site finds it."""
 
 
 def restart(service: Service) -> None:
-    """Stop a service and start it with the data it has."""
     service.stop()
     service.start()

@@ -10,8 +10,8 @@ from functools import partial
 from itertools import count
 from typing import Any
 
-from runner.problems import LaunchError
 from runner.services.redis import ask
+from runner.terminal import LaunchError
 from tools.drill.faults import BEAT, BROKER, POSTGRES, TIMELINES, WORKER, Fault, Kind
 from tools.drill.history import History
 from tools.drill.processes import Processes

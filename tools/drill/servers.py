@@ -47,8 +47,8 @@ class Servers:
             self.data.postgres, self._place("pg"), self.data.log, options=SURVIVES_KILL
         )
         self.redis = {
-            TIMELINES: self._redis(TIMELINES, redis.NOTHING_KEPT),
-            BROKER: self._redis(BROKER, redis.KEEP),
+            TIMELINES: self._redis(TIMELINES, redis.NO_PERSISTENCE),
+            BROKER: self._redis(BROKER, redis.PERSISTENCE),
         }
         self.tiers = self._tiers()
         self.links: dict[str, Link] = {}
@@ -99,9 +99,9 @@ class Servers:
         # the addresses last: this process has those of the servers themselves in its own environment
         return {**site_environment(self.data, services), **SETTINGS, **services}
 
-    def _redis(self, name: str, keep: tuple[str, ...]) -> Redis:
+    def _redis(self, name: str, persistence: tuple[str, ...]) -> Redis:
         place = self._place(name)
-        return Redis(place / "data", place, place, keep=keep)
+        return Redis(place / "data", place, place, persistence=persistence)
 
     def _place(self, name: str) -> Path:
         place = self.data.path / "sockets" / name

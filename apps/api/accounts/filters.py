@@ -182,8 +182,8 @@ def old_filter(request: Request, keyword_id: int) -> Response:
 
 
 def _old_change(fields: dict[str, Any], word: FilterKeyword | None = None) -> FilterChange:
-    """A change in the terms of the first version; the phrase is the title too, while it is the only
-    one.
+    """A change in the terms of the first version; the phrase
+    is the title too, while it is the only one.
     """
     phrase, hides = fields.get("phrase"), fields.get("irreversible")
     return FilterChange(

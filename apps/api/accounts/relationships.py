@@ -1,5 +1,5 @@
-"""Changes of relationships (follow, block, mute, note, follow requests), and the viewer's lists of
-people.
+"""Changes of relationships (follow, block, mute, note, follow
+requests), and the viewer's lists of people.
 """
 
 from collections.abc import Callable
@@ -50,8 +50,8 @@ def _change(
     form: type[Serializer[Any]] | None = None,
     description: str = "",
 ) -> Endpoint:
-    """An endpoint that changes the viewer's relationship to an account and responds with the new
-    one.
+    """An endpoint that changes the viewer's relationship to
+    an account and responds with the new one.
 
     `act` is called with the viewer, the account, and the fields of `form` as keyword arguments.
     """

@@ -51,8 +51,8 @@ class AccountJson(TypedDict):
 
 
 def account_json(user: User) -> AccountJson:
-    """The user's counts must be loaded. The part that does not change with the counts is cached
-    with the user.
+    """The user's counts must be loaded. The part that does not
+    change with the counts is cached with the user.
     """
     if user.derived is None:
         return _account_json(user)

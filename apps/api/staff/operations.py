@@ -1,5 +1,5 @@
-"""The cache topology for staff's programs: nodes, hit rates, processes. It is changed in the admin
-only.
+"""The cache topology for staff's programs: nodes, hit rates,
+processes. It is changed in the admin only.
 """
 
 from typing import Annotated, TypedDict

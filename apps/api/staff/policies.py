@@ -77,8 +77,8 @@ def of_author(request: Request, account_id: int) -> Response:
         return Response(author_policy_json(row))
     staff_of(request, VIEW.format(AUTHOR_POLICY))
     author = user_by_id(account_id)
-    row = AuthorPolicy.objects.filter(pk=author.pk).first()
-    return Response(author_policy_json(row or AuthorPolicy(author=author)))
+    own = AuthorPolicy.objects.filter(pk=author.pk).first()
+    return Response(author_policy_json(own or AuthorPolicy(author=author)))
 
 
 @scopes(GET="read", PUT="write")

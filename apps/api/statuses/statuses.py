@@ -55,9 +55,8 @@ from apps.timeline.thread import one_item, own_item, thread
 
 ACTION_ERRORS = problems(400, 401, 403, 404, 422, 429)
 MAX_STATUSES = 100  # shown at once
-_NEW_STATUS = (
-    StatusInput()
-)  # shared: an instance copies its fields, which takes longer than the validation
+# shared: an instance copies its fields, which takes longer than the validation
+_NEW_STATUS = StatusInput()
 
 
 @scopes(GET="read:statuses", POST="write:statuses")

@@ -42,8 +42,8 @@ def _hour(rng: Random, rhythm: Sequence[float] = RHYTHM) -> int:
 
 
 def later(rng: Random, after: float, now: float, *, minimum: float, maximum: float) -> float:
-    """A Unix time between `minimum` and `maximum` seconds after another, soon being likelier, never
-    in the future.
+    """A Unix time between `minimum` and `maximum` seconds after
+    another, soon being likelier, never in the future.
     """
     gap = minimum + (maximum - minimum) * rng.random() ** 2
     latest = now - NEWEST_SECONDS

@@ -91,8 +91,8 @@ class _WeightedDraw:
         self._urns[member.language] += [member] * times
 
     def draw(self, member: Member, count: int, *, favourite: Member) -> list[Member]:
-        """Up to `count` different accounts without the member itself; the favourite is likely among
-        them.
+        """Up to `count` different accounts without the member
+        itself; the favourite is likely among them.
         """
         chosen: dict[int, Member] = {}
         if favourite is not member and self._rng.random() < FAVOURITE_SHARE:

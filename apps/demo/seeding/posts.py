@@ -1,5 +1,5 @@
-"""Makes the posts: those of the cast, those of the crowd, and reposts; ids in time order for every
-author.
+"""Makes the posts: those of the cast, those of the crowd, and
+reposts; ids in time order for every author.
 """
 
 from bisect import bisect_left

@@ -1,5 +1,5 @@
-"""Texts of generated accounts: each written line once, then sentences from patterns, repeated as
-rarely as possible.
+"""Texts of generated accounts: each written line once, then
+sentences from patterns, repeated as rarely as possible.
 """
 
 from collections.abc import Iterator

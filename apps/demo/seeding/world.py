@@ -13,8 +13,8 @@ SPAN_SECONDS = 30 * DAY  # posts are spread over the last 30 days
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """How much a run adds to the cast; the last four are means and totals that the rows come close
-    to.
+    """How much a run adds to the cast; the last four are
+    means and totals that the rows come close to.
     """
 
     accounts: int
@@ -51,8 +51,8 @@ class Member:
 
 @dataclass(slots=True, eq=False)
 class Entry:
-    """A post; the numbers are what this run adds to its counts. `appeal` is how readily others like
-    it.
+    """A post; the numbers are what this run adds to its
+    counts. `appeal` is how readily others like it.
     """
 
     author: Member
@@ -85,8 +85,8 @@ News = tuple[float, Member, NotificationKind, Member, int | None]
 
 @dataclass(slots=True)
 class World:
-    """The state of a run. `cast` and `crowd` are accounts, `entries` all posts that can be reacted
-    to.
+    """The state of a run. `cast` and `crowd` are accounts,
+    `entries` all posts that can be reacted to.
     """
 
     content: Content
