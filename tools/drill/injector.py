@@ -112,7 +112,6 @@ class Injector:
             self._later(time.monotonic() + fault.seconds, Healing(self, fault, undo))
 
     def healed(self, fault: Fault) -> None:
-        """Note that a fault is over."""
         self.last_heal = time.monotonic()
         self._history.note(event="heal", kind=fault.kind, target=fault.target)
 

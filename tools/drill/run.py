@@ -34,8 +34,6 @@ LOOK_SECONDS = 1.0
 
 
 class Drill:
-    """One run."""
-
     def __init__(
         self,
         options: Options,

@@ -60,7 +60,6 @@ class Servers:
         return list(self._nodes())
 
     def start(self) -> None:
-        """Start all, and open their links."""
         for name, service in self.by_name.items():
             service.start()
             self.links[name] = self.proxy.link(name, self._target(name))

@@ -22,7 +22,7 @@ class SeedProgress:
         self._task = self._bar.add_task("people", total=total)
 
     @contextmanager
-    def shown(self) -> Iterator[None]:
+    def display(self) -> Iterator[None]:
         with self._bar:
             yield
 

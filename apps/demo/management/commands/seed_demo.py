@@ -53,7 +53,7 @@ class Command(BaseCommand):
         began, size = time.monotonic(), options["size"]
         progress = SeedProgress(total=expected_rows(size))
         try:
-            with progress.shown():
+            with progress.display():
                 result = seed(size=size, seed_number=options["seed"], advance=progress.advance)
         except DomainError as refusal:
             raise CommandError(str(refusal)) from None
