@@ -12,7 +12,7 @@ from runner.leftovers import end_leftovers
 from runner.ports import answers, hold_free_port, hold_port, site_address
 from runner.processes import MARK, Child, spawn
 from runner.services.group import plan_services
-from runner.services.shape import Service
+from runner.services.service import Service
 from runner.signals import StopRequested, on_second_interrupt, raise_on_stop_signals
 from runner.supervisor import Supervisor, Unit
 from runner.terminal import LaunchError, complain, say

@@ -60,7 +60,7 @@ _run = _Run(ExitStack())
 
 
 def running() -> Services:
-    """The servers of this process; each has `start`, `stop`, and `runner.services.shape.restart`.
+    """The servers of this process; each has `start`, `stop`, and `runner.services.service.restart`.
 
     In an xdist worker `postgres` is None: it is shared, so no test may stop it.
     """

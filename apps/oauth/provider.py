@@ -17,8 +17,7 @@ from rest_framework.request import Request
 from apps.accounts.authentication.second_factor import is_on
 from apps.accounts.models import User
 from apps.events.live import announce
-from apps.oauth.codes import end_used_code, remember_code
-from apps.oauth.models import Application
+from apps.oauth.models import Application, UsedCode
 from apps.oauth.queries import APP_TOKEN_PREFIX
 from apps.scopes import NAMES, covered_by
 
@@ -95,7 +94,7 @@ class Validator(OAuth2Validator):
         Grant.objects.select_for_update().filter(code=code, application=client).first()
         if super().validate_code(client_id, code, client, request, *args, **kwargs):
             return True
-        end_used_code(code, client)
+        _end_used_code(code, client)
         return False
 
     def get_code_challenge(self, code: str, request: Any) -> str | None:
@@ -113,7 +112,7 @@ class Validator(OAuth2Validator):
         """Also remember the code a token came from; a refresh ends the tokens it replaces."""
         super().save_bearer_token(token, request, *args, **kwargs)
         if request.grant_type == "authorization_code":
-            remember_code(request.code, request.client, refresh_token=token["refresh_token"])
+            _remember_code(request.code, request.client, refresh_token=token["refresh_token"])
         elif request.grant_type == "refresh_token":
             announce("tokens_ended", user_id=request.user.pk)
 
@@ -170,3 +169,25 @@ DESCRIPTIONS = {
     "push": _("Send notifications to your device"),
     "profile": _("See who you are"),
 }
+
+
+def _remember_code(code: str, application: Application, *, refresh_token: str) -> None:
+    """Record what a code was exchanged for, in the transaction of the exchange."""
+    checksum = sha256(refresh_token.encode()).hexdigest()
+    family = RefreshToken.objects.values_list("token_family", flat=True).get(
+        token_checksum=checksum
+    )
+    UsedCode.objects.create(
+        digest=UsedCode.digest_of(code), application=application, token_family=family
+    )
+
+
+def _end_used_code(code: str, application: Application) -> None:
+    """Revoke all tokens of a code that its application sends again."""
+    used = UsedCode.objects.filter(digest=UsedCode.digest_of(code), application=application).first()
+    if used is None:
+        return
+    user_ids = RefreshToken.objects.filter(token_family=used.token_family).values_list("user", flat=True)  # fmt: skip
+    for user_id in set(user_ids):
+        announce("tokens_ended", user_id=user_id)
+    RefreshToken.revoke_family(used.token_family)

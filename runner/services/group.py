@@ -10,7 +10,7 @@ from runner.services.debian import find_memcached
 from runner.services.memcached import SITE, TESTS, Layer, Memcached, Tiers
 from runner.services.postgres import Postgres
 from runner.services.redis import Redis
-from runner.services.shape import Service
+from runner.services.service import Service
 
 
 class Services:

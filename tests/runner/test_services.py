@@ -13,7 +13,7 @@ from runner.services.group import plan_services, throwaway_services
 from runner.services.memcached import L1, MAIN, SITE, Memcached, Tiers
 from runner.services.postgres import Postgres
 from runner.services.redis import Redis, ask
-from runner.services.shape import Service, restart
+from runner.services.service import Service, restart
 from runner.terminal import LaunchError
 from tests.runner.onlookers import eventually, processes_naming
 

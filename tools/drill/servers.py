@@ -12,7 +12,7 @@ from runner.services.debian import find_memcached
 from runner.services.memcached import BACKUP, L1, MAIN, Memcached, Tiers
 from runner.services.postgres import Postgres
 from runner.services.redis import Redis
-from runner.services.shape import Service
+from runner.services.service import Service
 from tools.drill.faults import BROKER, POSTGRES, TIMELINES
 from tools.drill.proxy import Link, Proxy
 

@@ -20,7 +20,7 @@ from feedcache.structures.bloom.arithmetic import (
 from feedcache.structures.bloom.existence import _known, check_many, mark_many
 from feedcache.structures.bloom.segments import DAY, Marks, fills, free
 from runner.services.redis import PERSISTENCE, Redis
-from runner.services.shape import restart
+from runner.services.service import restart
 from tests.faults import dead_redis
 from tests.services import running
 from tests.threads import together
