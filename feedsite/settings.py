@@ -17,7 +17,7 @@ VERSION = __version__
 BASE_DIR = Path(__file__).resolve().parent.parent
 env = Environment()
 
-# --- the site -----------------------------------------------------------------------------------
+# --- the site -------------------------------------------------------------------------------------
 SITE_NAME = env.str("SITE_NAME", "Rill")
 SITE_URL = env.str("SITE_URL", "http://127.0.0.1:8000").rstrip("/")
 SECURITY_CONTACT = env.str("SECURITY_CONTACT", f"{SITE_URL}/about")  # mailto: or an address
@@ -30,7 +30,7 @@ PRODUCTION = env.bool("PRODUCTION", True)
 ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", default=["localhost", "127.0.0.1", "[::1]"])
 CSRF_TRUSTED_ORIGINS = env.list("CSRF_TRUSTED_ORIGINS", default=[])
 
-# --- apps ---------------------------------------------------------------------------------------
+# --- apps -----------------------------------------------------------------------------------------
 INSTALLED_APPS = [
     "feedsite",
     "django.contrib.admin",
@@ -79,8 +79,10 @@ INSTALLED_APPS = [
 
 MIDDLEWARE = [
     "feedsite.middleware.request_id.RequestIdMiddleware",
-    "feedsite.health.HealthMiddleware",  # above the checks of host and HTTPS and above load shedding
-    "corsheaders.middleware.CorsMiddleware",  # above all that may refuse: browsers need its headers on errors too
+    # above the checks of host and HTTPS and above load shedding
+    "feedsite.health.HealthMiddleware",
+    # above all that may refuse: browsers need its headers on errors too
+    "corsheaders.middleware.CorsMiddleware",
     "feedsite.middleware.errors.ProblemTypeMiddleware",
     "feedsite.middleware.rate_limits.RateLimitMiddleware",
     "django.middleware.security.SecurityMiddleware",
@@ -138,7 +140,7 @@ BODY_SECONDS = env.float("BODY_SECONDS", 20.0)  # for the whole body, else 408
 # adds to BODY_SECONDS for pictures
 UPLOAD_BYTES_PER_SECOND = env.int("UPLOAD_BYTES_PER_SECOND", 32 * 1024)
 
-# --- PostgreSQL: the source of truth -----------------------------------------------------------------
+# --- PostgreSQL: the source of truth --------------------------------------------------------------
 # Pooled connections: size x processes stays below max_connections; the pool forbids CONN_MAX_AGE.
 DATABASES: dict[str, Any] = {"default": env.db("DATABASE_URL")}
 DATABASES["default"]["ENGINE"] = "django.db.backends.postgresql"
@@ -146,8 +148,8 @@ DATABASES["default"]["CONN_MAX_AGE"] = 0
 DATABASES["default"]["CONN_HEALTH_CHECKS"] = (
     True  # a pooled connection may have outlived a restart of the server
 )
-# "transaction": behind PgBouncer in that mode a connection has no state of its own, so the timeouts are set on the role
-# (by `manage.py migrate`).
+# "transaction": behind PgBouncer in that mode a connection has no state of its own, so the timeouts
+# are set on the role (by `manage.py migrate`).
 DATABASE_POOLER = env.str("DATABASE_POOLER", "")
 DATABASE_STATEMENT_TIMEOUT_MS = env.int("DATABASE_STATEMENT_TIMEOUT_MS", 30_000)
 DATABASE_TIMEOUTS = {
@@ -166,8 +168,9 @@ DATABASES["default"]["OPTIONS"] = {
 }
 if not DATABASE_POOLER:
     DATABASES["default"]["OPTIONS"]["options"] = postgresql_options(DATABASE_TIMEOUTS)
-# `manage.py migrate`: past the pooler, perhaps as the role that owns the tables. Building an index may take hours. A lock
-# that is waited for blocks all later ones: it times out shortly and is retried.
+# `manage.py migrate`: past the pooler, perhaps as the role that owns the tables. Building an index
+# may take hours. A lock that is waited for blocks all later ones: it times out shortly and is
+# retried.
 MIGRATIONS_DATABASE_URL = env.str("MIGRATIONS_DATABASE_URL", "")
 MIGRATIONS_LOCK_TIMEOUT_MS = env.int("MIGRATIONS_LOCK_TIMEOUT_MS", 3_000)
 MIGRATIONS_LOCK_ATTEMPTS = env.int("MIGRATIONS_LOCK_ATTEMPTS", 20)
@@ -179,8 +182,8 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 # --- Redis and Memcached: everything in them can be lost ------------------------------------------
 REDIS_URL = env.str("REDIS_URL")  # timelines
-# Each class of data may have a server of its own. Timelines, relations and existence filters may be on a Redis Cluster:
-# redis+cluster://host:port,host:port.
+# Each class of data may have a server of its own. Timelines, relations and existence filters may be
+# on a Redis Cluster: redis+cluster://host:port,host:port.
 REDIS_GRAPH_URL = env.str("REDIS_GRAPH_URL", REDIS_URL)  # relations
 REDIS_GRAPH_REPLICA_URLS = env.list("REDIS_GRAPH_REPLICA_URLS", default=[])  # read from these
 REDIS_COUNTERS_URL = env.str("REDIS_COUNTERS_URL", REDIS_URL)  # counters
@@ -190,7 +193,8 @@ REDIS_CACHE_URL = env.str("REDIS_CACHE_URL", REDIS_URL)  # Django's cache: sessi
 REDIS_BROADCAST_URL = env.str("REDIS_BROADCAST_URL", REDIS_CACHE_URL)  # news for streams
 REDIS_TIMEOUT_SECONDS = env.float("REDIS_TIMEOUT_SECONDS", 0.5)  # a slower answer is a miss
 MEMCACHED_TIMEOUT_SECONDS = env.float("MEMCACHED_TIMEOUT_SECONDS", 0.05)
-# The topology until staff change it. Each address is a slot; without Main every read goes to PostgreSQL.
+# The topology until staff change it. Each address is a slot; without Main every read goes to
+# PostgreSQL.
 MEMCACHED_URLS = env.list("MEMCACHED_URLS", default=[])  # Main
 MEMCACHED_BACKUP_URLS = env.list("MEMCACHED_BACKUP_URLS", default=[])
 MEMCACHED_L1_URLS = [  # groups divided by ";", their nodes by ","
@@ -222,8 +226,9 @@ CACHES = {
 }
 DJANGO_REDIS_LOG_IGNORED_EXCEPTIONS = True
 
-# --- counters -----------------------------------------------------------------------------------
-# A bucket should hold about a hundred counted posts, and less than 512: see `manage.py counters status`.
+# --- counters -------------------------------------------------------------------------------------
+# A bucket should hold about a hundred counted posts, and less than 512: see `manage.py counters
+# status`.
 COUNTERS_BUCKET_SECONDS = env.int("COUNTERS_BUCKET_SECONDS", 3600)
 # a power of two, for sites with hundreds of posts a second
 COUNTERS_BUCKET_SPLIT = env.int("COUNTERS_BUCKET_SPLIT", 1)
@@ -236,7 +241,7 @@ COUNTERS_LOAD_SECONDS = env.int("COUNTERS_LOAD_SECONDS", 3600)
 COUNTERS_RECONCILE_DAYS = env.int("COUNTERS_RECONCILE_DAYS", 7)
 COUNTERS_MEMORY_LIMIT_BYTES = env.int("COUNTERS_MEMORY_LIMIT_BYTES", 0)  # of posts' counts; 0: none
 
-# --- timelines ----------------------------------------------------------------------------------
+# --- timelines ------------------------------------------------------------------------------------
 HOME_WINDOW_LENGTH = env.int("HOME_WINDOW_LENGTH", 800)  # entries in Redis per reader
 # Sliding; a reader is online while the home cache exists.
 HOME_WINDOW_TTL_SECONDS = env.int("HOME_WINDOW_TTL_SECONDS", 3 * 24 * 3600)
@@ -244,8 +249,9 @@ INBOX_WINDOW_LENGTH = env.int("INBOX_WINDOW_LENGTH", 400)  # restricted posts; s
 # then a page is built without them
 MERGED_AUTHORS_SECONDS = env.float("MERGED_AUTHORS_SECONDS", 0.25)
 FANOUT_CHUNK_SIZE = env.int("FANOUT_CHUNK_SIZE", 5000)  # followers per chunk task
-# Policy `auto`: an author with at least this many followers whose posts cost more to push than to pull is pulled, until
-# below 0.8 times either. One with at most AUTO_PUSH_FOLLOWERS is pushed to everybody.
+# Policy `auto`: an author with at least this many followers whose posts cost more to push than to
+# pull is pulled, until below 0.8 times either. One with at most AUTO_PUSH_FOLLOWERS is pushed to
+# everybody.
 AUTO_PULL_FOLLOWERS = env.int("AUTO_PULL_FOLLOWERS", 100_000)
 AUTO_PUSH_FOLLOWERS = env.int("AUTO_PUSH_FOLLOWERS", 150)
 # entries in PostgreSQL, below Redis
@@ -260,7 +266,7 @@ AUDIT_GRACE_SECONDS = env.float("AUDIT_GRACE_SECONDS", 5.0)  # until a differenc
 AUDIT_PROMISE_SECONDS = env.float("AUDIT_PROMISE_SECONDS", 30.0)  # for a delivery
 AUDIT_KEEP_DAYS = env.int("AUDIT_KEEP_DAYS", 30)  # reports
 
-# --- streaming: a process of its own, at an address of its own -------------------------------------
+# --- streaming: a process of its own, at an address of its own ------------------------------------
 STREAMING_URL = env.str("STREAMING_URL", SITE_URL).rstrip("/")  # http(s); what clients connect to
 STREAMING_CONNECTIONS = env.int("STREAMING_CONNECTIONS", 5000)  # of one process
 STREAMING_CONNECTIONS_PER_USER = env.int("STREAMING_CONNECTIONS_PER_USER", 10)
@@ -269,7 +275,7 @@ STREAMING_CHECK_SECONDS = env.float("STREAMING_CHECK_SECONDS", 15.0)  # between 
 # unsent events of a client; with more it is cut off
 STREAMING_QUEUE = env.int("STREAMING_QUEUE", 200)
 
-# --- hot authors: their newest posts are kept inside every process ---------------------------------
+# --- hot authors: their newest posts are kept inside every process --------------------------------
 HOT_AUTHOR_FOLLOWERS = env.int("HOT_AUTHOR_FOLLOWERS", 10_000)  # and above
 HOT_AUTHOR_READS_PER_SECOND = env.int("HOT_AUTHOR_READS_PER_SECOND", 20)  # or above, in a process
 # 1 to 5: bounds staleness when a message is lost
@@ -284,7 +290,7 @@ EXISTENCE_SEGMENT_RECORDS = env.int("EXISTENCE_SEGMENT_RECORDS", 50_000)
 EXISTENCE_SEGMENT_SECONDS = env.int("EXISTENCE_SEGMENT_SECONDS", 7 * 24 * 3600)
 EXISTENCE_HORIZON_DAYS = env.int("EXISTENCE_HORIZON_DAYS", 90)  # older posts: PostgreSQL answers
 EXISTENCE_READ_HORIZON_DAYS = env.int("EXISTENCE_READ_HORIZON_DAYS", 30)  # older: not known as read
-# --- relations ----------------------------------------------------------------------------------
+# --- relations ------------------------------------------------------------------------------------
 # Kept in Redis for those who come; sliding on their reads.
 GRAPH_TTL_SECONDS = env.int("GRAPH_TTL_SECONDS", 7 * 24 * 3600)
 GRAPH_LIST_FROM = env.int("GRAPH_LIST_FROM", 500)  # longer lists of people have their head in Redis
@@ -375,9 +381,9 @@ CELERY_BROKER_TRANSPORT_OPTIONS = {
 }
 CELERY_TASK_PUBLISH_RETRY = False  # the sweeper finds rows whose message failed
 CELERY_TASK_DEFAULT_QUEUE = "default"
-# Workers read their queues in the order of -Q. Sweeps come first: behind a long queue they would expire, and rows whose
-# message was lost would wait. Large deliveries come last, so that a post with a million followers does not delay one
-# with ten (see docs/decisions/0017).
+# Workers read their queues in the order of -Q. Sweeps come first: behind a long queue they would
+# expire, and rows whose message was lost would wait. Large deliveries come last, so that a post
+# with a million followers does not delay one with ten (see docs/decisions/0017).
 CELERY_TASK_ROUTES = {
     "apps.accounts.tasks.sweep_mail": {"queue": "sweep"},
     "apps.timeline.tasks.deliver_chunk": {"queue": "fanout"},
@@ -539,7 +545,7 @@ CELERY_BEAT_SCHEDULE = {
     },
 }
 
-# --- accounts -----------------------------------------------------------------------------------
+# --- accounts -------------------------------------------------------------------------------------
 AUTH_USER_MODEL = "accounts.User"
 AUTHENTICATION_BACKENDS = ["apps.accounts.authentication.backends.HandleOrEmailBackend"]
 PASSWORD_HASHERS = [
@@ -561,7 +567,8 @@ AUTH_PASSWORD_VALIDATORS = [
 LOGIN_URL = "/login"
 LOGIN_REDIRECT_URL = "/"
 LOGOUT_REDIRECT_URL = "/"
-SESSION_ENGINE = "django.contrib.sessions.backends.cached_db"  # with PostgreSQL behind the cache: a flush logs nobody out
+# with PostgreSQL behind the cache: a flush logs nobody out
+SESSION_ENGINE = "django.contrib.sessions.backends.cached_db"
 SESSION_COOKIE_AGE = 30 * 24 * 3600
 PASSWORD_RESET_TIMEOUT = 2 * 3600  # of the link in the mail
 EMAIL_CONFIG = env.email("EMAIL_URL", default="consolemail://")
@@ -573,7 +580,7 @@ EMAIL_CONFIRMATION_REQUIRED = env.bool("EMAIL_CONFIRMATION_REQUIRED", PRODUCTION
 DEFAULT_FROM_EMAIL = env.str("DEFAULT_FROM_EMAIL", "no-reply@localhost")
 AVATAR_MAX_BYTES = 4 * 1024 * 1024
 
-# --- second factor ------------------------------------------------------------------------------
+# --- second factor --------------------------------------------------------------------------------
 # Staff have their permissions only in sessions verified by one.
 STAFF_SECOND_FACTOR = env.bool("STAFF_SECOND_FACTOR", PRODUCTION)
 OTP_TOTP_ISSUER = SITE_NAME  # shown in authenticator apps
@@ -581,7 +588,7 @@ OTP_WEBAUTHN_RP_NAME = SITE_NAME
 OTP_WEBAUTHN_RP_ID, _passkey_origin = relying_party(SITE_URL)
 OTP_WEBAUTHN_ALLOWED_ORIGINS = [_passkey_origin]
 
-# --- security -----------------------------------------------------------------------------------
+# --- security -------------------------------------------------------------------------------------
 SECURE_COOKIES = env.bool("SECURE_COOKIES", not DEBUG)
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = SECURE_COOKIES
 SESSION_COOKIE_HTTPONLY = CSRF_COOKIE_HTTPONLY = True
@@ -592,7 +599,8 @@ SECURE_CROSS_ORIGIN_OPENER_POLICY = "same-origin"
 SECURE_HSTS_SECONDS = env.int("SECURE_HSTS_SECONDS", 0)
 SECURE_SSL_REDIRECT = env.bool("SECURE_SSL_REDIRECT", False)
 SECURE_REDIRECT_EXEMPT = [r"^healthz/"]  # probes use plain HTTP
-# "HTTP_X_FORWARDED_PROTO,https" behind a proxy that ends TLS and always sets the header; else clients could forge it.
+# "HTTP_X_FORWARDED_PROTO,https" behind a proxy that ends TLS and always sets the header; else
+# clients could forge it.
 SECURE_PROXY_SSL_HEADER = env.tuple("SECURE_PROXY_SSL_HEADER", default=None) or None
 X_FRAME_OPTIONS = "DENY"
 TRUSTED_PROXY_HOPS = env.int("TRUSTED_PROXY_HOPS", 0)  # 0: X-Forwarded-For is ignored
@@ -615,7 +623,8 @@ CONTENT_SECURITY_POLICY = {
         "base-uri": ["'none'"],
     }
 }
-# Clients in browsers send tokens in a header, so any origin may call the API; pages, above all the consent page, are excluded.
+# Clients in browsers send tokens in a header, so any origin may call the API; pages, above all the
+# consent page, are excluded.
 CORS_URLS_REGEX = r"^/(api|oauth/(token|revoke)|\.well-known|nodeinfo)(/|$)"
 CORS_ALLOW_ALL_ORIGINS = True
 CORS_ALLOW_HEADERS = ("accept", "authorization", "content-type", "idempotency-key", "if-none-match")

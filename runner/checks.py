@@ -27,7 +27,8 @@ SERVER_SETTINGS = (
 
 MATRIX, MATRIX_TESTS = "--matrix", "tests/security/test_matrix.py"
 MAX_PROCESSES = 4  # of the tests; one PostgreSQL serves them all
-# The Dockerfile's Python runs a part of the tests: what threads share, pages, the API, a login by code.
+# The Dockerfile's Python runs a part of the tests: what threads share, pages, the API, a login by
+# code.
 IMAGE_PYTHON = "3.13"
 IMAGE_TESTS = (
     "tests/feedsite/test_key_rotation.py", "tests/api/test_statuses.py", "tests/oauth/test_authorize.py", "tests/timeline/test_home.py",

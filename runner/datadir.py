@@ -23,7 +23,8 @@ NAMES = frozenset({
     MARKER, "lock", "site.json", "environment.json", "secret_key", "demo", "static-stamp", "postgres", "postgres.new",
     "redis", "memcached", "sockets", "static", "media", "beat", "log",
 })  # fmt: skip
-# A Unix socket's path is limited to 103 bytes on macOS, 107 on Linux; PostgreSQL adds 18 to the directory's.
+# A Unix socket's path is limited to 103 bytes on macOS, 107 on Linux; PostgreSQL adds 18 to the
+# directory's.
 SOCKET_DIR_LIMIT = 80
 NEEDED_FREE_BYTES = 200 * 1024 * 1024
 

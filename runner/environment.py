@@ -21,7 +21,8 @@ SITE_SETTINGS = (
 # Settings of the web server and of libpq that a shell may have for another purpose.
 WEB_SERVER_PREFIX = "GRANIAN_"
 LIBPQ_PREFIX = "PG"
-# Compressing the API reference's scripts takes half a minute, and a loopback connection gains nothing from it.
+# Compressing the API reference's scripts takes half a minute, and a loopback connection gains
+# nothing from it.
 UNCOMPRESSED = "feedsite.files.staticfiles.UncompressedStorage"
 ADDRESSES = (
     "DATABASE_URL",

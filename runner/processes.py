@@ -135,7 +135,8 @@ def child_setup(stop_signal: int, *, not_as_root: bool = False) -> Callable[[], 
     linux = sys.platform.startswith("linux")
 
     def setup() -> None:
-        # Shell scripts start background jobs with SIGINT ignored, nohup with SIGHUP: exec inherits that.
+        # Shell scripts start background jobs with SIGINT ignored, nohup with SIGHUP: exec inherits
+        # that.
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT):
             signal.signal(number, signal.SIG_DFL)
         if leave_root is not None:

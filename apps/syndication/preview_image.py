@@ -29,7 +29,8 @@ from feedcache.ids import author_of
 
 WIDTH, HEIGHT = 1200, 630
 FORM = 1  # of the rendering; part of the key
-# Folders of one image of 20 to 60 KB each: the images of an author spread over PLACES of them, shared by other authors.
+# Folders of one image of 20 to 60 KB each: the images of an author spread over PLACES of them,
+# shared by other authors.
 GROUPS, PLACES = 64, 64
 WAIT_SECONDS = 2.0  # for the lock: one image at a time, so that pages go on
 TEXT_CHARACTERS = 600

@@ -53,6 +53,7 @@ def _with_headers(response: HttpResponseBase, name: str, tag: str) -> HttpRespon
         f"private, max-age={LIFETIME_SECONDS}" if is_restricted(name) else PUBLIC
     )
     response.headers["Content-Security-Policy"] = "default-src 'none'; sandbox"
-    # For canvas in browser clients (`crossorigin=anonymous`); on every response, so one cached copy serves every origin.
+    # For canvas in browser clients (`crossorigin=anonymous`); on every response, so one cached copy
+    # serves every origin.
     response.headers["Access-Control-Allow-Origin"] = "*"
     return response

@@ -32,7 +32,8 @@ from feedcache.redis_servers.breaker import Breaker
 
 logger = logging.getLogger(__name__)
 
-# SQLSTATE classes: no connection, shutting down or starting up. Without any state there was no server.
+# SQLSTATE classes: no connection, shutting down or starting up. Without any state there was no
+# server.
 AWAY = ("08", "57P")
 READ_ONLY = "25006"
 EXEMPT = ("/healthz/", "/static/")

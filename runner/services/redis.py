@@ -15,8 +15,9 @@ OPTIONS = (
     "--zset-max-listpack-entries", "1024", "--set-max-intset-entries", "65536",
 )  # fmt: skip
 PERSISTENCE = ("--appendonly", "yes", "--appendfsync", "everysec")
-# A log restored after a crash lacks the last second: home caches with gaps, filters that deny. An empty server is correct
-# and is rebuilt; lost messages are found in the ledger. A broker of its own may use a log.
+# A log restored after a crash lacks the last second: home caches with gaps, filters that deny. An
+# empty server is correct and is rebuilt; lost messages are found in the ledger. A broker of its own
+# may use a log.
 NO_PERSISTENCE = ("--appendonly", "no")
 MIN_VERSION = 7
 START_SECONDS = 60  # a long append-only file has to be read first

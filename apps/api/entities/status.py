@@ -23,7 +23,8 @@ from apps.timeline.pipeline.items import FeedItem
 MAX_VARIANTS = 8  # of a status that are cached as bytes
 
 StatusVisibility = Literal["public", "unlisted", "private", "direct"]
-# Mastodon's names of our visibilities. Clients have no circles: they treat such posts as private, and `feedsite` names the circle.
+# Mastodon's names of our visibilities. Clients have no circles: they treat such posts as private,
+# and `feedsite` names the circle.
 VISIBILITY_NAMES: dict[str, StatusVisibility] = {
     "public": "public",
     "unlisted": "unlisted",
