@@ -22,7 +22,7 @@ fix:
 
 # The code of the .proto files, which is committed beside them.
 proto:
-	.venv/bin/python -m runner.generated
+	.venv/bin/python -m runner.protobuf
 
 # Needs uv. The result holds for every supported Python and platform, with the hashes of all wheels.
 LOCK = uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \

@@ -4,10 +4,7 @@ from django.apps import AppConfig
 
 
 class FeedsiteConfig(AppConfig):
-    """What belongs to no single app."""
-
     name = "feedsite"
 
     def ready(self) -> None:
-        """Register the checks."""
         from feedsite import checks  # noqa: F401, PLC0415 -- registers them

@@ -1,4 +1,6 @@
-"""The Celery app. Tasks are doorbells: what must happen is a row in PostgreSQL, see `apps.events`."""
+"""The Celery app. Messages only wake workers: the work
+itself is rows in PostgreSQL, see `apps.events`.
+"""
 
 import gc
 import os
@@ -29,12 +31,14 @@ app.autodiscover_tasks()
 @task_prerun.connect
 @task_postrun.connect
 def give_connections_back(sender: Any, **_signal: Any) -> None:
-    """Between tasks connections rest in this process's pool, and broken ones are dropped, as between web requests.
+    """Return connections to this process's pool between tasks,
+    and drop broken ones, as between web requests.
 
-    Celery itself would end the pool before and after every task (see CELERY_DB_REUSE_MAX in the settings): that was 26 new
-    connections a second with five busy processes, and two thirds of what a small task cost.
+    Celery itself would close the pool before and after every task (see CELERY_DB_REUSE_MAX in the
+    settings): 26 new connections a second with five busy workers, and two thirds of the time of a
+    small task.
     """
-    if not sender.request.is_eager:  # else whoever calls goes on with its own
+    if not sender.request.is_eager:  # an eager task shares its caller's connection
         close_old_connections()
         close_caches()
 
@@ -42,30 +46,31 @@ def give_connections_back(sender: Any, **_signal: Any) -> None:
 @worker_init.connect
 @beat_init.connect
 def check_settings(**_signal: Any) -> None:
-    """Refuse what the web server refuses."""
+    """Refuse the settings that the web server refuses."""
     stop_if_refused()
 
 
 @worker_init.connect
 @worker_process_init.connect
 def follow_topology(**_signal: Any) -> None:
-    """The worker and each of its children use what staff decide, at once."""
+    """The worker and each of its children."""
     topology_listener.start("worker")
-    settle()
+    freeze_gc()
 
 
 @beat_init.connect
 @beat_embedded_init.connect
 def follow_topology_in_beat(**_signal: Any) -> None:
-    """Beat keeps nothing in caches, but staff want to see that all processes agree."""
+    """Beat has no caches, but reports its version as all processes do."""
     topology_listener.start("beat")
-    settle()
+    freeze_gc()
 
 
-def settle() -> None:
-    """What a process has imported by now stays to its end: the collector need not look at it again and again.
+def freeze_gc() -> None:
+    """Exempt everything imported so far from garbage collection.
 
-    Its last look, after everything else had ended, took longer on a busy machine than the launcher waits: beat was killed.
+    On a busy machine the collection at exit took longer than the launcher waits, and beat was
+    killed.
     """
     gc.collect()
     gc.freeze()

@@ -1,7 +1,8 @@
-"""Settings that Django would accept and nobody should run a site with.
+"""Checks of settings that Django accepts and a site should not run with.
 
-`manage.py check` and `manage.py migrate` tell of them as of any other check. The web server, the streaming server, the
-workers and beat do not start: see `stop_if_refused`. PRODUCTION=0 is for tests and for one's own machine.
+`manage.py check` and `manage.py migrate` report them as any other check. The web server, the
+streaming server, the workers and beat refuse to start: see `stop_if_refused`. PRODUCTION=0 is for
+tests and for development.
 """
 
 import re
@@ -14,7 +15,7 @@ from django.core import checks
 from django.core.checks import CheckMessage, Error
 
 KEY_CHARACTERS, KEY_DISTINCT = 50, 10
-# How the values begin that examples and generators leave to be replaced.
+# What placeholders in examples and generators begin with.
 PLACEHOLDER = re.compile(r"replace|change|example|django-insecure|secret|your", re.IGNORECASE)
 CLUSTER = "redis+cluster://"
 ONE_SERVER = ("REDIS_COUNTERS_URL", "REDIS_CACHE_URL", "REDIS_BROADCAST_URL")
@@ -24,17 +25,17 @@ Check = Callable[..., list[CheckMessage]]
 
 
 def in_production(check: Callable[[], Iterator[CheckMessage]]) -> Check:
-    """Register a check of the settings that is made where PRODUCTION is on."""
+    """Register a check that runs only where PRODUCTION is on."""
 
-    def inner(**_options: object) -> list[CheckMessage]:
+    def run(**_options: object) -> list[CheckMessage]:
         return list(check()) if settings.PRODUCTION else []
 
-    return checks.register(inner, checks.Tags.security)
+    return checks.register(run, checks.Tags.security)
 
 
 @in_production
 def check_secret_keys() -> Iterator[CheckMessage]:
-    """Whoever knows the key can make any session, ticket or signed address."""
+    """With the key anybody can forge sessions, tickets and signed URLs."""
     for name, key in (
         ("SECRET_KEY", settings.SECRET_KEY),
         *(("SECRET_KEY_FALLBACKS", key) for key in settings.SECRET_KEY_FALLBACKS),
@@ -50,14 +51,14 @@ def check_secret_keys() -> Iterator[CheckMessage]:
 
 @in_production
 def check_debug() -> Iterator[CheckMessage]:
-    """Error pages of DEBUG show settings and code."""
+    """DEBUG's error pages show settings and code."""
     if settings.DEBUG:
         yield Error("DEBUG is on.", hint="Set DEBUG=0.", id="feedsite.E002")
 
 
 @in_production
 def check_hosts() -> Iterator[CheckMessage]:
-    """A host name that a visitor makes up would be believed."""
+    """The Host header of any visitor would be trusted."""
     if "*" in settings.ALLOWED_HOSTS:
         yield Error(
             "ALLOWED_HOSTS has '*': the site would answer to any name.",
@@ -68,7 +69,7 @@ def check_hosts() -> Iterator[CheckMessage]:
 
 @in_production
 def check_https() -> Iterator[CheckMessage]:
-    """Sessions and tokens travel under TLS, and the settings agree about it."""
+    """Sessions and tokens must travel under TLS."""
     if not (settings.SESSION_COOKIE_SECURE and settings.CSRF_COOKIE_SECURE):
         yield Error(
             "Cookies would be sent without TLS.", hint="Set SECURE_COOKIES=1.", id="feedsite.E004"
@@ -83,7 +84,7 @@ def check_https() -> Iterator[CheckMessage]:
 
 @in_production
 def check_database_password() -> Iterator[CheckMessage]:
-    """The password of .env.example is known to everybody."""
+    """The password of .env.example is public."""
     password = settings.DATABASES["default"].get("PASSWORD") or ""
     if PLACEHOLDER.match(password):
         yield Error(
@@ -95,10 +96,10 @@ def check_database_password() -> Iterator[CheckMessage]:
 
 @checks.register(checks.Tags.security)
 def check_tls_settings(**_options: object) -> list[CheckMessage]:
-    """What can only work together, wherever the site runs."""
-    found: list[CheckMessage] = []
+    """Settings that only work together, in production or not."""
+    messages: list[CheckMessage] = []
     if urlsplit(settings.SITE_URL).scheme != "https":
-        found += [
+        messages += [
             Error(
                 f"{name} is set, but SITE_URL is {settings.SITE_URL}.",
                 hint="Visitors would be sent away from the site's own address.",
@@ -109,7 +110,7 @@ def check_tls_settings(**_options: object) -> list[CheckMessage]:
         ]
     header = settings.SECURE_PROXY_SSL_HEADER
     if header and (len(header) != 2 or not header[0].startswith("HTTP_")):
-        found.append(
+        messages.append(
             Error(
                 "SECURE_PROXY_SSL_HEADER is a header as WSGI spells it, and its value.",
                 hint="SECURE_PROXY_SSL_HEADER=HTTP_X_FORWARDED_PROTO,https",
@@ -117,52 +118,52 @@ def check_tls_settings(**_options: object) -> list[CheckMessage]:
             )
         )
     if settings.SECURE_SSL_REDIRECT and not header:
-        found.append(
+        messages.append(
             checks.Warning(
                 "SECURE_SSL_REDIRECT is on without SECURE_PROXY_SSL_HEADER.",
                 hint="Behind a proxy that ends TLS every request looks plain, and is redirected for ever.",
                 id="feedsite.W001",
             )
         )
-    return found
+    return messages
 
 
 @checks.register(checks.Tags.database, checks.Tags.caches)
 def check_servers(**_options: object) -> list[CheckMessage]:
-    """Addresses and words that would only fail when they are first used."""
-    found: list[CheckMessage] = [
+    """URLs and names that would otherwise only fail at first use."""
+    messages: list[CheckMessage] = [
         Error(f"{name} has to be one server, not a cluster.", id="feedsite.E009")
         for name in ONE_SERVER
         if getattr(settings, name).startswith(CLUSTER)
     ]
     if settings.DATABASE_POOLER not in POOLERS:
-        found.append(
+        messages.append(
             Error(
                 f"DATABASE_POOLER is {settings.DATABASE_POOLER!r}; only 'transaction' is known.",
                 hint="Leave it empty for PostgreSQL itself and for poolers in session mode.",
                 id="feedsite.E010",
             )
         )
-    return found
+    return messages
 
 
 def stop_if_refused() -> None:
-    """End this process when a check says so; a server that Django's own commands did not start checks nothing by itself.
+    """Exit when a check reports an error: only Django's own commands run checks by themselves.
 
-    Only what apps and settings here say: Django's own checks of models and addresses are those of the code, and were made
-    before it was delivered.
+    Runs the checks of this project's apps; Django's checks of models and URLs depend on the code
+    alone.
     """
-    refused = [message for message in _found() if message.is_serious()]
-    if not refused:
+    errors = [message for message in _messages() if message.is_serious()]
+    if not errors:
         return
-    lines = "\n".join(str(message) for message in refused)
+    lines = "\n".join(str(message) for message in errors)
     sys.stderr.write(f"feedsite does not start with these settings:\n{lines}\n")
     sys.stderr.write("PRODUCTION=0 is for tests and for one's own machine.\n")
     sys.stderr.flush()
     raise SystemExit(1)
 
 
-def _found() -> Iterator[CheckMessage]:
+def _messages() -> Iterator[CheckMessage]:
     for check in checks.registry.registry.get_checks():
         if check.__module__.startswith(("feedsite.", "apps.")):
             yield from check(app_configs=None, databases=None)

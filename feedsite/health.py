@@ -1,9 +1,9 @@
-"""Health: is the process alive, and what can it reach?
+"""Health checks: whether the process lives, and which servers it reaches.
 
-Answered before all other middleware: probes come by address (any Host), over plain http, and in the middle of a storm. What
-is asked of the servers is asked once a second by one request of the process, however many ask; only staff and programs on
-this machine read the details. A cache that is down does not make the site unready: a slow page is better than none.
-PostgreSQL down does.
+Answered before all other middleware: probes use any Host and plain HTTP, also under overload. The
+servers are checked at most once a second by one request of the process, however many ask; only
+staff and programs on this machine see details. The site stays ready without a cache, only slower;
+it is not ready without PostgreSQL.
 """
 
 import threading
@@ -33,10 +33,10 @@ from feedsite.celery import app
 LIVE, READY = "/healthz/live", "/healthz/ready"
 FRESH_SECONDS = 1.0
 PROBE, PROBE_SECONDS = "health:probe", 10
-# Any of these says that the request came through a proxy, and that its address is not the asker's.
+# With any of these the request came through a proxy, and its address is the proxy's.
 FORWARDED = ("HTTP_X_FORWARDED_FOR", "HTTP_X_FORWARDED_PROTO", "HTTP_X_REAL_IP", "HTTP_FORWARDED", "HTTP_VIA")  # fmt: skip
 
-Found = dict[str, Any]
+Status = dict[str, Any]
 
 
 class HealthMiddleware:
@@ -46,21 +46,19 @@ class HealthMiddleware:
         self._get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
-        """One dictionary for all others."""
         view = _VIEWS.get(request.path_info.rstrip("/"))
         return self._get_response(request) if view is None else view(request)
 
 
 @require_safe
 def live(_request: HttpRequest) -> JsonResponse:
-    """The process answers; nothing else is looked at."""
     return JsonResponse({"status": "alive"})
 
 
 @require_safe
 def ready(request: HttpRequest) -> JsonResponse:
-    """The state in a word, for staff and this machine with each dependency; 503 only when PostgreSQL is down."""
-    body = state_of_all()
+    """The state in a word, and each check for staff and this machine; 503 only without PostgreSQL."""
+    body = current_state()
     status = 503 if body["status"] == "unavailable" else 200
     if not (_is_local(request) or _is_staff(request)):
         body = {"status": body["status"]}
@@ -71,46 +69,48 @@ _VIEWS: dict[str, Callable[[HttpRequest], HttpResponseBase]] = {LIVE: live, READ
 
 
 class _Latest:
-    """What was found last. One request looks again; the others take what there is, unless nothing is."""
+    """The last state. One request checks again; the others use the last one, or wait for the first."""
 
     def __init__(self) -> None:
-        self._looking = threading.Lock()
-        self._found: Found | None = None
-        self._at = 0.0
+        self._lock = threading.Lock()
+        self._state: Status | None = None
+        self._checked_at = 0.0
 
-    def get(self) -> Found:
-        found = self._found
-        if found is not None and time.monotonic() - self._at < FRESH_SECONDS:
-            return found
-        if not self._looking.acquire(blocking=found is None):
-            return found or {}  # never empty: who finds nothing has waited
+    def get(self) -> Status:
+        state = self._state
+        if state is not None and time.monotonic() - self._checked_at < FRESH_SECONDS:
+            return state
+        if not self._lock.acquire(blocking=state is None):
+            return state or {}  # never empty: the first state was waited for
         try:
-            if self._found is None or time.monotonic() - self._at >= FRESH_SECONDS:
-                self._found = _look()
-                self._at = time.monotonic()
-            return self._found
+            if self._state is None or time.monotonic() - self._checked_at >= FRESH_SECONDS:
+                self._state = _check_all()
+                self._checked_at = time.monotonic()
+            return self._state
         finally:
-            self._looking.release()
+            self._lock.release()
 
     def forget(self) -> None:
-        self._found = None
+        self._state = None
 
 
 _latest = _Latest()
-_asking_staff = threading.Lock()
+_session_lock = threading.Lock()
 
 
-def state_of_all() -> Found:
-    """`status` (ready, degraded, unavailable), the names of what is `degraded`, and all `checks`; a second old at most."""
+def current_state() -> Status:
+    """`status` (ready, degraded, unavailable), the names of
+    `degraded` checks, and all `checks`; at most a second old.
+    """
     return _latest.get()
 
 
 def forget() -> None:
-    """Look again at the next request."""
+    """Check again at the next request."""
     _latest.forget()
 
 
-def _look() -> Found:
+def _check_all() -> Status:
     checks = {name: _timed(check) for name, check in _all_checks().items()}
     degraded = sorted(name for name, check in checks.items() if not check["ok"])
     ok = checks["postgresql"]["ok"]
@@ -122,23 +122,23 @@ def _all_checks() -> dict[str, Callable[[], bool | str]]:
     checks = dict(_CHECKS)
     if settings.REDIS_GRAPH_REPLICA_URLS:
         checks["relations replicas"] = _replicas
-    if tiers().is_configured:  # running without is a choice, not a fault
+    if tiers().is_configured:  # running without Memcached is a choice
         checks["memcached"] = tiers().ping
-    if connections.listens():  # else nobody reports
+    if connections.listens():  # without it no process reports
         checks["workers"], checks["beat"] = _workers, _beat
     return checks
 
 
 def _timed(check: Callable[[], bool | str]) -> dict[str, Any]:
-    """A check says True, or why not, or raises: whatever it raises, the answer must be given."""
+    """A check returns True or the reason, or raises: any exception is a failed check."""
     started = time.perf_counter()
     try:
-        found = check()
-    except Exception as error:  # noqa: BLE001 -- is what the check has found
-        found = f"{type(error).__name__}: {error}"
-    ok = found is True
-    told = {"ok": ok, "ms": round((time.perf_counter() - started) * 1000, 1)}
-    return told if ok else {**told, "error": found or "does not answer"}
+        outcome = check()
+    except Exception as error:  # noqa: BLE001 -- reported as the outcome of the check
+        outcome = f"{type(error).__name__}: {error}"
+    ok = outcome is True
+    result = {"ok": ok, "ms": round((time.perf_counter() - started) * 1000, 1)}
+    return result if ok else {**result, "error": outcome or "does not answer"}
 
 
 def _postgresql() -> bool:
@@ -157,7 +157,7 @@ def _postgresql_writes() -> bool | str:
 
 
 def _writes(server: Callable[[], connections.Redis]) -> Callable[[], bool]:
-    """Whether a Redis takes what is written: one that became a replica, or is full, answers every read."""
+    """Whether a Redis takes writes: a replica, or a full server, still answers reads."""
 
     def check() -> bool:
         return bool(server().set(PROBE, 1, ex=PROBE_SECONDS))
@@ -174,9 +174,7 @@ def _broker() -> bool:
         app.conf.broker_url, transport_options=app.conf.broker_transport_options
     ) as broker:
         broker.ensure_connection(max_retries=1, interval_start=0, timeout=1)
-        redis = getattr(
-            broker.default_channel, "client", None
-        )  # of Redis; others have no such thing
+        redis = getattr(broker.default_channel, "client", None)  # only Redis's channels have one
         return redis is None or bool(redis.set(PROBE, 1, ex=PROBE_SECONDS))
 
 
@@ -189,11 +187,11 @@ def _beat() -> bool | str:
 
 
 def _reports(role: str) -> bool:
-    return any(one.role == role for one in topology_listener.processes())
+    return any(process.role == role for process in topology_listener.processes())
 
 
 def _deliveries() -> bool | str:
-    """Nothing has been due for longer than deliveries may take."""
+    """Nothing has been due for longer than AUDIT_PROMISE_SECONDS."""
     oldest = [
         rows.filter(state=State.PENDING).aggregate(at=Min("due_at"))["at"]
         for rows in (Event.objects, FanoutJob.objects, FanoutChunk.objects)
@@ -221,7 +219,7 @@ _CHECKS: dict[str, Callable[[], bool | str]] = {
 
 
 def _is_local(request: HttpRequest) -> bool:
-    """Asked by a program on this machine: not through a proxy, whose requests all come from its own address."""
+    """Whether a program on this machine asks, not through a proxy."""
     if any(name in request.META for name in FORWARDED):
         return False
     try:
@@ -232,9 +230,11 @@ def _is_local(request: HttpRequest) -> bool:
 
 
 def _is_staff(request: HttpRequest) -> bool:
-    """Whether the cookie is of staff. One request at a time looks: invented cookies must cost no more than none."""
+    """Whether the session is of staff. One request at a time
+    looks: forged cookies must cost no more than none.
+    """
     key = request.COOKIES.get(settings.SESSION_COOKIE_NAME)
-    if not key or not _asking_staff.acquire(blocking=False):
+    if not key or not _session_lock.acquire(blocking=False):
         return False
     try:
         request.session = import_module(settings.SESSION_ENGINE).SessionStore(key)
@@ -243,4 +243,4 @@ def _is_staff(request: HttpRequest) -> bool:
     except DatabaseError:
         return False
     finally:
-        _asking_staff.release()
+        _session_lock.release()

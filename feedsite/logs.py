@@ -1,13 +1,12 @@
-"""What is written to the log, and how loudly."""
+"""Filters of the log."""
 
 import logging
 
 
 class AsInfo(logging.Filter):
-    """For what strangers can cause at will: one line at INFO, however it was logged."""
+    """For messages that strangers can cause at will: one line at INFO, whatever their level was."""
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Calm the record; whether anybody wants it then."""
         record.levelno, record.levelname = logging.INFO, "INFO"
         record.exc_info = record.exc_text = record.stack_info = None
         return logging.getLogger().isEnabledFor(logging.INFO)

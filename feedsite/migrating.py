@@ -1,4 +1,6 @@
-"""How migrations meet a database that is in use: their connection, their time-outs, and indexes that are built beside writers."""
+"""Migrations of a database in use: their connection, their
+timeouts, and indexes built concurrently.
+"""
 
 import re
 from collections.abc import Callable, Iterator
@@ -12,7 +14,7 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from feedsite.environment import Environment, postgresql_options
 
 PAUSE_SECONDS = 1.0
-ADVISORY_LOCK = 0x66656564  # "feed": one migration at a time, whoever starts it
+ADVISORY_LOCK = 0x66656564  # "feed": one migration at a time
 _CONCURRENTLY = re.compile(
     r'CREATE (?:UNIQUE )?INDEX CONCURRENTLY (?:IF NOT EXISTS )?"(?P<name>[^"]+)" ON "(?P<table>[^"]+)"'
 )
@@ -27,7 +29,9 @@ Execute = Callable[..., Any]
 
 @contextmanager
 def connected_for_migrations(connection: BaseDatabaseWrapper) -> Iterator[None]:
-    """Use a connection of its own kind: past pool and pooler, statements without a limit, locks waited for shortly."""
+    """Use a connection past pool and pooler, without a
+    statement timeout and with a short lock timeout.
+    """
     usual = connection.settings_dict
     connection.close()  # back into its pool, while the settings still name one
     connection.settings_dict = _for_migrations(connection.alias, usual)
@@ -39,18 +43,18 @@ def connected_for_migrations(connection: BaseDatabaseWrapper) -> Iterator[None]:
 
 
 def _for_migrations(alias: str, usual: dict[str, Any]) -> dict[str, Any]:
-    chosen = dict(usual)
+    config = dict(usual)
     if alias == DEFAULT_DB_ALIAS and settings.MIGRATIONS_DATABASE_URL:
-        given = Environment.db_url_config(settings.MIGRATIONS_DATABASE_URL)
-        chosen |= {**given, "ENGINE": usual["ENGINE"]}
+        overrides = Environment.db_url_config(settings.MIGRATIONS_DATABASE_URL)
+        config |= {**overrides, "ENGINE": usual["ENGINE"]}
     timeouts = {"statement_timeout": 0, "lock_timeout": settings.MIGRATIONS_LOCK_TIMEOUT_MS}
-    options = {name: value for name, value in chosen.get("OPTIONS", {}).items() if name != "pool"}
-    return {**chosen, "OPTIONS": {**options, "options": postgresql_options(timeouts)}}
+    options = {name: value for name, value in config.get("OPTIONS", {}).items() if name != "pool"}
+    return {**config, "OPTIONS": {**options, "options": postgresql_options(timeouts)}}
 
 
 @contextmanager
-def alone(connection: BaseDatabaseWrapper) -> Iterator[None]:
-    """Wait until nobody else migrates this database. The lock is the connection's and ends with it."""
+def exclusive_lock(connection: BaseDatabaseWrapper) -> Iterator[None]:
+    """Wait for other migrations of this database. The lock ends with the connection."""
     with connection.cursor() as cursor:
         cursor.execute("SET lock_timeout = 0")
         cursor.execute("SELECT pg_advisory_lock(%s)", [ADVISORY_LOCK])
@@ -58,29 +62,29 @@ def alone(connection: BaseDatabaseWrapper) -> Iterator[None]:
     yield
 
 
-def concurrent_indexes(connection: BaseDatabaseWrapper, tell: Callable[[str], None]) -> Execute:
-    """A wrapper of `execute` for `CREATE INDEX CONCURRENTLY`.
+def concurrent_indexes(connection: BaseDatabaseWrapper, report: Callable[[str], None]) -> Execute:
+    """An execute wrapper for `CREATE INDEX CONCURRENTLY`.
 
-    It waits for transactions to end, in nobody's way, so it has no limit. One that was stopped leaves an index behind that
-    is kept up to date and never used: it is dropped first. One that was finished, but not written down as
-    migrated, is left as it is: nobody but the same migration gives that name on that table.
+    It waits for transactions and blocks none, so it has no lock timeout. An interrupted build
+    leaves an invalid index that is maintained and never used: it is dropped first. A valid one
+    whose migration was not recorded is left: only that migration names an index so.
     """
 
     def wrapper(execute: Execute, sql: Any, params: Any, many: bool, context: Any) -> Any:  # noqa: FBT001 -- Django's interface
-        found = _CONCURRENTLY.match(str(sql))
-        if found is None:
+        match = _CONCURRENTLY.match(str(sql))
+        if match is None:
             return execute(sql, params, many, context)
-        name, is_valid = found["name"], _is_valid(connection, found["name"], found["table"])
+        name, is_valid = match["name"], _is_valid(connection, match["name"], match["table"])
         if is_valid:
-            tell(f"The index {name} is there already")
+            report(f"The index {name} is there already")
             return None
         context["cursor"].execute("SET lock_timeout = 0")
         if is_valid is False:
-            tell(f"The index {name} was left unfinished: it is dropped and built again")
+            report(f"The index {name} was left unfinished: it is dropped and built again")
             context["cursor"].execute(f'DROP INDEX CONCURRENTLY "{name}"')
-        answer = execute(sql, params, many, context)
+        result = execute(sql, params, many, context)
         context["cursor"].execute(f"SET lock_timeout = {settings.MIGRATIONS_LOCK_TIMEOUT_MS:d}")
-        return answer
+        return result
 
     return wrapper
 
@@ -93,9 +97,9 @@ def _is_valid(connection: BaseDatabaseWrapper, name: str, table: str) -> bool | 
 
 
 def set_timeouts_of_role(connection: BaseDatabaseWrapper) -> None:
-    """Give the site's role its time-outs in this database: a pooler takes none from the site.
+    """Set the timeouts on the site's role in this database: a pooler takes none from the site.
 
-    They hold for connections that PgBouncer opens from now on.
+    They apply to connections that PgBouncer opens from now on.
     """
     role = settings.DATABASES[DEFAULT_DB_ALIAS]["USER"] or connection.settings_dict["USER"]
     quote = connection.ops.quote_name

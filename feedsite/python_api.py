@@ -8,8 +8,8 @@
     page = get_activity("bob")
     page = get_activity("bob", page.last_id)      # what came since
 
-They do what the pages and the API do, through the same actions and queries: limits, blocks and visibilities hold, and
-followers hear of it by the workers. Refusals are `apps.errors.Refusal` with a code and a message. Ids are integers.
+They use the actions and queries of the pages and the API: rate limits, blocks and visibility apply,
+and the workers deliver. Errors are `apps.errors.DomainError` with a code and a message. Ids are integers.
 """
 
 from apps.accounts.models import User
@@ -38,10 +38,12 @@ def add_activity(
     visibility: str = Visibility.PUBLIC,
     idempotency_key: str = "",
 ) -> int:
-    """Somebody says something; the id of the post. It is in the actor's own feed when this returns, and on its way to others.
+    """Publish a post; its id. It is in the author's own feed when
+    this returns, and being delivered to others.
 
-    `verb` is post, reply, quote or repost; the last three need the id of a post as `target`, and a repost takes no message.
-    With an idempotency key the same call makes one post, however often it is made. Invalid, NotFound, NotAllowed, TooMany.
+    `verb` is post, reply, quote or repost; the last three need the id of a post as `target`, and a
+    repost takes no message. Calls with the same idempotency key make one post. Invalid, NotFound,
+    NotAllowed, TooMany.
     """
     author = _person(actor)
     if verb not in VERBS:
@@ -49,7 +51,7 @@ def add_activity(
     if (target is None) != (verb == "post"):
         raise Invalid("Replies, quotes and reposts have a target.", errors={"target": "missing"})
     if verb == "repost" and target is not None:
-        made = publishing.repost(author, target)
+        post = publishing.repost(author, target)
     else:
         draft = Draft(
             body=message,
@@ -58,17 +60,17 @@ def add_activity(
             quote_of_id=target if verb == "quote" else None,
         )
         key = f"python:{idempotency_key}" if idempotency_key else ""
-        made = publishing.publish(author, draft, idempotency_key=key)
-    return made.pk
+        post = publishing.publish(author, draft, idempotency_key=key)
+    return post.pk
 
 
 def follow(follower: Person, followee: Person) -> None:
-    """Somebody follows somebody, in both lists at once; twice is once. NotAllowed, NotFound, TooMany."""
+    """Twice is once. NotAllowed, NotFound, TooMany."""
     follow_user(_person(follower), _person(followee))
 
 
 def unfollow(follower: Person, followee: Person) -> None:
-    """The end of a follow; nothing happens when there is none."""
+    """Does nothing without a follow."""
     unfollow_user(_person(follower), _person(followee))
 
 
@@ -80,10 +82,12 @@ def get_activity(
     owner: Person | None = None,
     limit: int = 20,
 ) -> Activity:
-    """What came since `last_id`, newest first, at most `limit` (1 to 40) and what came late; go on from the answer's `last_id`.
+    """What came since `last_id`, newest first, at most `limit` (1 to 40), late
+    deliveries included; continue from the result's `last_id`.
 
-    `kind` is home, or personal: what `owner` (the reader, unless named) wrote, as far as the reader may see it. Without
-    `last_id` the newest. Invalid for another kind; BadRequest for a `last_id` that is none.
+    `kind` is home, or personal: the posts of `owner` (by default the reader) that the reader may
+    see. Without `last_id` the newest. Invalid for another kind, BadRequest for a malformed
+    `last_id`.
     """
     viewer, limit = _person(reader), min(max(limit, 1), MAX_LIMIT)
     if kind == "home":
@@ -98,8 +102,8 @@ def get_activity(
     return Activity(page.items, str(newest), more=more)
 
 
-def _person(who: Person) -> User:
-    """An account by itself, its id or its handle. NotFound."""
-    if isinstance(who, User):
-        return user_by_id(who.pk)  # with its counts as they are now
-    return user_by_id(who) if isinstance(who, int) else user_by_handle(who)
+def _person(person: Person) -> User:
+    """By instance, id or handle. NotFound."""
+    if isinstance(person, User):
+        return user_by_id(person.pk)  # with its counts as they are now
+    return user_by_id(person) if isinstance(person, int) else user_by_handle(person)

@@ -17,19 +17,20 @@ VERSION = __version__
 BASE_DIR = Path(__file__).resolve().parent.parent
 env = Environment()
 
-# --- the site -----------------------------------------------------------------------------------
+# --- the site -------------------------------------------------------------------------------------
 SITE_NAME = env.str("SITE_NAME", "Rill")
 SITE_URL = env.str("SITE_URL", "http://127.0.0.1:8000").rstrip("/")
 SECURITY_CONTACT = env.str("SECURITY_CONTACT", f"{SITE_URL}/about")  # mailto: or an address
 SECRET_KEY = env.str("SECRET_KEY")
-SECRET_KEY_FALLBACKS = env.list("SECRET_KEY_FALLBACKS", default=[])  # earlier ones: still believed
+# earlier keys that still verify
+SECRET_KEY_FALLBACKS = env.list("SECRET_KEY_FALLBACKS", default=[])
 DEBUG = env.bool("DEBUG", False)
-# What feedsite.checks refuses then is good enough for tests and for `./run`, which say so.
+# Off for tests and `./run`: feedsite.checks refuses what is only good enough for them.
 PRODUCTION = env.bool("PRODUCTION", True)
 ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", default=["localhost", "127.0.0.1", "[::1]"])
 CSRF_TRUSTED_ORIGINS = env.list("CSRF_TRUSTED_ORIGINS", default=[])
 
-# --- apps ---------------------------------------------------------------------------------------
+# --- apps -----------------------------------------------------------------------------------------
 INSTALLED_APPS = [
     "feedsite",
     "django.contrib.admin",
@@ -78,8 +79,10 @@ INSTALLED_APPS = [
 
 MIDDLEWARE = [
     "feedsite.middleware.request_id.RequestIdMiddleware",
-    "feedsite.health.HealthMiddleware",  # above all that asks for a host, for https or for a seat
-    "corsheaders.middleware.CorsMiddleware",  # above all that may refuse: programs read refusals too
+    # above the checks of host and HTTPS and above load shedding
+    "feedsite.health.HealthMiddleware",
+    # above all that may refuse: browsers need its headers on errors too
+    "corsheaders.middleware.CorsMiddleware",
     "feedsite.middleware.errors.ProblemTypeMiddleware",
     "feedsite.middleware.rate_limits.RateLimitMiddleware",
     "django.middleware.security.SecurityMiddleware",
@@ -106,7 +109,7 @@ MIDDLEWARE = [
 
 ROOT_URLCONF = "feedsite.urls"
 WSGI_APPLICATION = "feedsite.wsgi.application"
-APPEND_SLASH = False  # canonical addresses have no trailing slash; feedsite.middleware.trailing_slash accepts both
+APPEND_SLASH = False  # see feedsite.middleware.trailing_slash
 
 TEMPLATES: list[dict[str, Any]] = [
     {
@@ -125,32 +128,28 @@ TEMPLATES: list[dict[str, Any]] = [
     },
 ]
 
-# --- what a web process takes on ------------------------------------------------------------------
-REQUEST_BUDGET_SECONDS = env.float(
-    "REQUEST_BUDGET_SECONDS", 0.8
-)  # sources that take longer are left out
-WEB_CONCURRENCY = env.int(
-    "WEB_CONCURRENCY", 4
-)  # requests worked on at once; the pool of connections has room for more
-# Requests that wait for a seat; one more is refused at once. A pause of 0.2 s at 100 requests/s is nobody's 503.
+# --- load of a web process ------------------------------------------------------------------------
+# sources that take longer are left out
+REQUEST_BUDGET_SECONDS = env.float("REQUEST_BUDGET_SECONDS", 0.8)
+WEB_CONCURRENCY = env.int("WEB_CONCURRENCY", 4)  # requests at once, below DATABASE_POOL_MAX
+# Requests that wait; one more gets 503. Enough for a pause of 0.2 s at 100 requests/s.
 WEB_QUEUE = env.int("WEB_QUEUE", 24)
-WEB_QUEUE_SECONDS = env.float("WEB_QUEUE_SECONDS", 0.5)  # and so are those that waited so long
-# A request is read to its end before it is any of those (`feedsite.server.bodies`).
-BODY_SECONDS = env.float(
-    "BODY_SECONDS", 20.0
-)  # the whole body has come by then, or the answer is 408
-UPLOAD_BYTES_PER_SECOND = env.int("UPLOAD_BYTES_PER_SECOND", 32 * 1024)  # more time for pictures
+WEB_QUEUE_SECONDS = env.float("WEB_QUEUE_SECONDS", 0.5)  # then a waiting request gets 503
+# Bodies are read before a request counts as one of those (`feedsite.server.bodies`).
+BODY_SECONDS = env.float("BODY_SECONDS", 20.0)  # for the whole body, else 408
+# adds to BODY_SECONDS for pictures
+UPLOAD_BYTES_PER_SECOND = env.int("UPLOAD_BYTES_PER_SECOND", 32 * 1024)
 
-# --- PostgreSQL: the only truth -----------------------------------------------------------------
+# --- PostgreSQL: the source of truth --------------------------------------------------------------
 # Pooled connections: size x processes stays below max_connections; the pool forbids CONN_MAX_AGE.
 DATABASES: dict[str, Any] = {"default": env.db("DATABASE_URL")}
 DATABASES["default"]["ENGINE"] = "django.db.backends.postgresql"
 DATABASES["default"]["CONN_MAX_AGE"] = 0
 DATABASES["default"]["CONN_HEALTH_CHECKS"] = (
-    True  # a pooled connection may be older than the server
+    True  # a pooled connection may have outlived a restart of the server
 )
-# "transaction": PgBouncer is between, and the next statement may run on another of its connections. Then nothing may be
-# left on a connection: the time-outs are the role's (`manage.py migrate` sets them).
+# "transaction": behind PgBouncer in that mode a connection has no state of its own, so the timeouts
+# are set on the role (by `manage.py migrate`).
 DATABASE_POOLER = env.str("DATABASE_POOLER", "")
 DATABASE_STATEMENT_TIMEOUT_MS = env.int("DATABASE_STATEMENT_TIMEOUT_MS", 30_000)
 DATABASE_TIMEOUTS = {
@@ -169,8 +168,9 @@ DATABASES["default"]["OPTIONS"] = {
 }
 if not DATABASE_POOLER:
     DATABASES["default"]["OPTIONS"]["options"] = postgresql_options(DATABASE_TIMEOUTS)
-# `manage.py migrate`: past the pooler, perhaps as the role that owns the tables. Building an index may take hours, and
-# whoever waits for a lock on a table holds up all who come after: it waits shortly, and again.
+# `manage.py migrate`: past the pooler, perhaps as the role that owns the tables. Building an index
+# may take hours. A lock that is waited for blocks all later ones: it times out shortly and is
+# retried.
 MIGRATIONS_DATABASE_URL = env.str("MIGRATIONS_DATABASE_URL", "")
 MIGRATIONS_LOCK_TIMEOUT_MS = env.int("MIGRATIONS_LOCK_TIMEOUT_MS", 3_000)
 MIGRATIONS_LOCK_ATTEMPTS = env.int("MIGRATIONS_LOCK_ATTEMPTS", 20)
@@ -182,8 +182,8 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 # --- Redis and Memcached: everything in them can be lost ------------------------------------------
 REDIS_URL = env.str("REDIS_URL")  # timelines
-# Each class of data may have a server of its own; moving one is a change of address. Timelines, relations and existence
-# filters may be on a Redis Cluster: redis+cluster://host:port,host:port.
+# Each class of data may have a server of its own. Timelines, relations and existence filters may be
+# on a Redis Cluster: redis+cluster://host:port,host:port.
 REDIS_GRAPH_URL = env.str("REDIS_GRAPH_URL", REDIS_URL)  # relations
 REDIS_GRAPH_REPLICA_URLS = env.list("REDIS_GRAPH_REPLICA_URLS", default=[])  # read from these
 REDIS_COUNTERS_URL = env.str("REDIS_COUNTERS_URL", REDIS_URL)  # counters
@@ -191,11 +191,10 @@ REDIS_EXISTENCE_URL = env.str("REDIS_EXISTENCE_URL", REDIS_URL)  # existence fil
 REDIS_LIMITS_URL = env.str("REDIS_LIMITS_URL", REDIS_URL)  # rate limits
 REDIS_CACHE_URL = env.str("REDIS_CACHE_URL", REDIS_URL)  # Django's cache: sessions
 REDIS_BROADCAST_URL = env.str("REDIS_BROADCAST_URL", REDIS_CACHE_URL)  # news for streams
-REDIS_TIMEOUT_SECONDS = env.float(
-    "REDIS_TIMEOUT_SECONDS", 0.5
-)  # what does not answer in time is a miss
+REDIS_TIMEOUT_SECONDS = env.float("REDIS_TIMEOUT_SECONDS", 0.5)  # a slower answer is a miss
 MEMCACHED_TIMEOUT_SECONDS = env.float("MEMCACHED_TIMEOUT_SECONDS", 0.05)
-# The topology until staff change it. Each address is a slot; without Main every read goes to PostgreSQL.
+# The topology until staff change it. Each address is a slot; without Main every read goes to
+# PostgreSQL.
 MEMCACHED_URLS = env.list("MEMCACHED_URLS", default=[])  # Main
 MEMCACHED_BACKUP_URLS = env.list("MEMCACHED_BACKUP_URLS", default=[])
 MEMCACHED_L1_URLS = [  # groups divided by ";", their nodes by ","
@@ -204,7 +203,8 @@ MEMCACHED_L1_URLS = [  # groups divided by ";", their nodes by ","
 MEMCACHED_MAIN_MEGABYTES = env.int("MEMCACHED_MAIN_MEGABYTES", 64)  # of each node
 MEMCACHED_BACKUP_MEGABYTES = env.int("MEMCACHED_BACKUP_MEGABYTES", 64)
 MEMCACHED_L1_MEGABYTES = env.int("MEMCACHED_L1_MEGABYTES", 16)
-CACHE_REFILL_ALL_L1 = env.bool("CACHE_REFILL_ALL_L1", False)  # after a load; else the asked group
+# after a load; else the group that was read
+CACHE_REFILL_ALL_L1 = env.bool("CACHE_REFILL_ALL_L1", False)
 CACHE_TOPOLOGY_LISTENS = env.bool("CACHE_TOPOLOGY_LISTENS", True)
 CACHE_KEY_PREFIX = env.str("CACHE_KEY_PREFIX", "")  # one prefix per site that shares a Memcached
 CACHES = {
@@ -219,70 +219,67 @@ CACHES = {
             "IGNORE_EXCEPTIONS": True,
         },
     },
-    "local": {  # of each process: parts of pages that depend on little, under all that they depend on
+    "local": {  # in each process: fragments of pages
         "BACKEND": f"django.core.cache.backends.{'dummy.DummyCache' if DEBUG else 'locmem.LocMemCache'}",
         "OPTIONS": {"MAX_ENTRIES": 1000},
     },
 }
 DJANGO_REDIS_LOG_IGNORED_EXCEPTIONS = True
 
-# --- counters -----------------------------------------------------------------------------------
-# A bucket should hold about a hundred counted posts, and less than 512: `manage.py counters status` says what it holds.
+# --- counters -------------------------------------------------------------------------------------
+# A bucket should hold about a hundred counted posts, and less than 512: see `manage.py counters
+# status`.
 COUNTERS_BUCKET_SECONDS = env.int("COUNTERS_BUCKET_SECONDS", 3600)
-COUNTERS_BUCKET_SPLIT = env.int(
-    "COUNTERS_BUCKET_SPLIT", 1
-)  # a power of two, for sites with hundreds of posts a second
+# a power of two, for sites with hundreds of posts a second
+COUNTERS_BUCKET_SPLIT = env.int("COUNTERS_BUCKET_SPLIT", 1)
 COUNTERS_USERS_PER_BUCKET = env.int("COUNTERS_USERS_PER_BUCKET", 128)
-COUNTERS_HOT_DAYS = env.int(
-    "COUNTERS_HOT_DAYS", 60
-)  # older posts' counts are loaded when they are read
-COUNTERS_LOAD_SECONDS = env.int(
-    "COUNTERS_LOAD_SECONDS", 3600
-)  # and kept this long after the last read
-COUNTERS_RECONCILE_DAYS = env.int(
-    "COUNTERS_RECONCILE_DAYS", 7
-)  # posts compared with their rows again and again
+# older posts' counts are loaded when they are read
+COUNTERS_HOT_DAYS = env.int("COUNTERS_HOT_DAYS", 60)
+# and evicted this long after the last read
+COUNTERS_LOAD_SECONDS = env.int("COUNTERS_LOAD_SECONDS", 3600)
+# posts that are compared with their rows continuously
+COUNTERS_RECONCILE_DAYS = env.int("COUNTERS_RECONCILE_DAYS", 7)
 COUNTERS_MEMORY_LIMIT_BYTES = env.int("COUNTERS_MEMORY_LIMIT_BYTES", 0)  # of posts' counts; 0: none
 
-# --- timelines ----------------------------------------------------------------------------------
-HOME_WINDOW_LENGTH = env.int("HOME_WINDOW_LENGTH", 800)  # entries kept in Redis per reader
-HOME_WINDOW_TTL_SECONDS = env.int(
-    "HOME_WINDOW_TTL_SECONDS", 3 * 24 * 3600
-)  # sliding; existing = online
+# --- timelines ------------------------------------------------------------------------------------
+HOME_WINDOW_LENGTH = env.int("HOME_WINDOW_LENGTH", 800)  # entries in Redis per reader
+# Sliding; a reader is online while the home cache exists.
+HOME_WINDOW_TTL_SECONDS = env.int("HOME_WINDOW_TTL_SECONDS", 3 * 24 * 3600)
 INBOX_WINDOW_LENGTH = env.int("INBOX_WINDOW_LENGTH", 400)  # restricted posts; same life as home
-MERGED_AUTHORS_SECONDS = env.float("MERGED_AUTHORS_SECONDS", 0.25)  # then a page goes without them
+# then a page is built without them
+MERGED_AUTHORS_SECONDS = env.float("MERGED_AUTHORS_SECONDS", 0.25)
 FANOUT_CHUNK_SIZE = env.int("FANOUT_CHUNK_SIZE", 5000)  # followers per chunk task
-# Policy `auto`: an author whose followers are at least so many, and whose posts cost more to push than to pull, is pulled;
-# not any more below 0.8 times either. One with at most so many is pushed to everybody.
+# Policy `auto`: an author with at least this many followers whose posts cost more to push than to
+# pull is pulled, until below 0.8 times either. One with at most AUTO_PUSH_FOLLOWERS is pushed to
+# everybody.
 AUTO_PULL_FOLLOWERS = env.int("AUTO_PULL_FOLLOWERS", 100_000)
 AUTO_PUSH_FOLLOWERS = env.int("AUTO_PUSH_FOLLOWERS", 150)
-TIMELINE_SECOND_LEVEL = env.bool(
-    "TIMELINE_SECOND_LEVEL", True
-)  # entries in PostgreSQL, below Redis
-TIMELINE_ENTRY_DAYS = env.int("TIMELINE_ENTRY_DAYS", 60)  # how long they live
+# entries in PostgreSQL, below Redis
+TIMELINE_SECOND_LEVEL = env.bool("TIMELINE_SECOND_LEVEL", True)
+TIMELINE_ENTRY_DAYS = env.int("TIMELINE_ENTRY_DAYS", 60)  # their lifetime
 TIMELINE_SHARDS = env.list("TIMELINE_SHARDS", default=["default"])  # databases of readers' replicas
-TIMELINE_PULL_THREADS = env.int("TIMELINE_PULL_THREADS", 3)  # help the readers of large rebuilds
+TIMELINE_PULL_THREADS = env.int("TIMELINE_PULL_THREADS", 3)  # of a process, for large rebuilds
 
-# --- audit: the site compares what it showed with what it should have shown -----------------------
-AUDIT_SAMPLE_RATE = env.int("AUDIT_SAMPLE_RATE", 50)  # one home page in so many; 0: none
-AUDIT_GRACE_SECONDS = env.float("AUDIT_GRACE_SECONDS", 5.0)  # until what differs is looked at again
-AUDIT_PROMISE_SECONDS = env.float("AUDIT_PROMISE_SECONDS", 30.0)  # deliveries may take so long
+# --- audit: compares pages with what they should show ---------------------------------------------
+AUDIT_SAMPLE_RATE = env.int("AUDIT_SAMPLE_RATE", 50)  # one home page in this many; 0: none
+AUDIT_GRACE_SECONDS = env.float("AUDIT_GRACE_SECONDS", 5.0)  # until a difference is checked again
+AUDIT_PROMISE_SECONDS = env.float("AUDIT_PROMISE_SECONDS", 30.0)  # for a delivery
 AUDIT_KEEP_DAYS = env.int("AUDIT_KEEP_DAYS", 30)  # reports
 
-# --- streaming: a process of its own, at an address of its own -------------------------------------
+# --- streaming: a process of its own, at an address of its own ------------------------------------
 STREAMING_URL = env.str("STREAMING_URL", SITE_URL).rstrip("/")  # http(s); what clients connect to
 STREAMING_CONNECTIONS = env.int("STREAMING_CONNECTIONS", 5000)  # of one process
 STREAMING_CONNECTIONS_PER_USER = env.int("STREAMING_CONNECTIONS_PER_USER", 10)
 STREAMING_HEARTBEAT_SECONDS = env.float("STREAMING_HEARTBEAT_SECONDS", 15.0)
-STREAMING_CHECK_SECONDS = env.float("STREAMING_CHECK_SECONDS", 15.0)  # are the tokens still good?
-STREAMING_QUEUE = env.int("STREAMING_QUEUE", 200)  # events a slow client may be behind
+STREAMING_CHECK_SECONDS = env.float("STREAMING_CHECK_SECONDS", 15.0)  # between checks of tokens
+# unsent events of a client; with more it is cut off
+STREAMING_QUEUE = env.int("STREAMING_QUEUE", 200)
 
-# --- hot authors: their newest posts are kept inside every process ---------------------------------
-HOT_AUTHOR_FOLLOWERS = env.int("HOT_AUTHOR_FOLLOWERS", 10_000)  # from so many on
-HOT_AUTHOR_READS_PER_SECOND = env.int(
-    "HOT_AUTHOR_READS_PER_SECOND", 20
-)  # or so often, in a process
-HOT_AUTHOR_TTL_SECONDS = env.float("HOT_AUTHOR_TTL_SECONDS", 2.0)  # 1 to 5: when a message was lost
+# --- hot authors: their newest posts are kept inside every process --------------------------------
+HOT_AUTHOR_FOLLOWERS = env.int("HOT_AUTHOR_FOLLOWERS", 10_000)  # and above
+HOT_AUTHOR_READS_PER_SECOND = env.int("HOT_AUTHOR_READS_PER_SECOND", 20)  # or above, in a process
+# 1 to 5: bounds staleness when a message is lost
+HOT_AUTHOR_TTL_SECONDS = env.float("HOT_AUTHOR_TTL_SECONDS", 2.0)
 HOT_AUTHORS_KEPT = env.int("HOT_AUTHORS_KEPT", 100)  # of 60 posts each, in a process
 # --- existence filters ----------------------------------------------------------------------------
 # 1.2 bytes a record: 1 % false positives; 1.8: 0.1 %. Hashes 0: the best number for the bytes.
@@ -293,7 +290,7 @@ EXISTENCE_SEGMENT_RECORDS = env.int("EXISTENCE_SEGMENT_RECORDS", 50_000)
 EXISTENCE_SEGMENT_SECONDS = env.int("EXISTENCE_SEGMENT_SECONDS", 7 * 24 * 3600)
 EXISTENCE_HORIZON_DAYS = env.int("EXISTENCE_HORIZON_DAYS", 90)  # older posts: PostgreSQL answers
 EXISTENCE_READ_HORIZON_DAYS = env.int("EXISTENCE_READ_HORIZON_DAYS", 30)  # older: not known as read
-# --- relations ----------------------------------------------------------------------------------
+# --- relations ------------------------------------------------------------------------------------
 # Kept in Redis for those who come; sliding on their reads.
 GRAPH_TTL_SECONDS = env.int("GRAPH_TTL_SECONDS", 7 * 24 * 3600)
 GRAPH_LIST_FROM = env.int("GRAPH_LIST_FROM", 500)  # longer lists of people have their head in Redis
@@ -322,23 +319,25 @@ RATE_LIMITS = {
     "export": (env.int("LIMIT_EXPORT", 3), 24 * 3600),  # archives, per account
     "password_reset": (env.int("LIMIT_PASSWORD_RESET", 10), 1800),  # per address
     "password_reset_account": (env.int("LIMIT_PASSWORD_RESET_ACCOUNT", 5), 1800),  # per mailbox
-    "password_reset_site": (env.int("LIMIT_PASSWORD_RESET_SITE", 1000), 1800),  # unknown mailboxes
-    "mail": (env.int("LIMIT_MAIL", 10), 3600),  # other mails that anybody can set off, per mailbox
-    "passkey": (env.int("LIMIT_PASSKEY", 60), 300),  # questions for one, per address
+    "password_reset_site": (
+        env.int("LIMIT_PASSWORD_RESET_SITE", 1000),
+        1800,
+    ),  # mails to unknown addresses
+    "mail": (env.int("LIMIT_MAIL", 10), 3600),  # other mails that strangers can cause, per mailbox
+    "passkey": (env.int("LIMIT_PASSKEY", 60), 300),  # challenges, per address
     "register_application": (env.int("LIMIT_REGISTER_APPLICATION", 60), 1800),  # per address
 }
 POST_MAX_CHARACTERS = 500
-CARD_FONT = env.str(
-    "CARD_FONT", ""
-)  # a file, for pictures of posts; else one that knows Chinese, where it is found
+# a font file for preview images; else Noto Sans CJK if installed
+CARD_FONT = env.str("CARD_FONT", "")
 PICTURE_MAX_BYTES = 16 * 1024 * 1024  # of an uploaded picture
-EXPORT_KEEP_DAYS = env.int("EXPORT_KEEP_DAYS", 7)  # an archive of one's own data
-EXPORT_MAX_MEGABYTES = env.int("EXPORT_MAX_MEGABYTES", 4096)  # of pictures in it
-EXPORT_CONCURRENCY = env.int("EXPORT_CONCURRENCY", 2)  # workers that make archives
+EXPORT_KEEP_DAYS = env.int("EXPORT_KEEP_DAYS", 7)  # of an archive
+EXPORT_MAX_MEGABYTES = env.int("EXPORT_MAX_MEGABYTES", 4096)  # of pictures in an archive
+EXPORT_CONCURRENCY = env.int("EXPORT_CONCURRENCY", 2)  # archives built at once
 PINNED_POSTS_MAX = 5  # of one author
-SCHEDULED_POSTS_MAX = env.int("SCHEDULED_POSTS_MAX", 300)  # waiting, of one author
+SCHEDULED_POSTS_MAX = env.int("SCHEDULED_POSTS_MAX", 300)  # of one author
 
-# --- Celery: a doorbell ---------------------------------------------------------------------------
+# --- Celery: messages only wake workers -----------------------------------------------------------
 CELERY_BROKER_URL = env.str("CELERY_BROKER_URL")
 CELERY_TASK_IGNORE_RESULT = True
 CELERY_TASK_SERIALIZER = "json"
@@ -365,12 +364,10 @@ CELERY_TASK_ANNOTATIONS = {
     )
 }
 CELERY_WORKER_SOFT_SHUTDOWN_TIMEOUT = 5
-CELERY_DB_REUSE_MAX = (
-    sys.maxsize
-)  # tasks: feedsite.celery gives connections back, and keeps the pool
+CELERY_DB_REUSE_MAX = sys.maxsize  # feedsite.celery returns connections to the pool after each task
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_BROKER_CONNECTION_MAX_RETRIES = None
-# The timeout only has effect together with the two restore options: without them kombu looks every 100 s.
+# The timeout only works with the two restore options: without them kombu checks every 100 s.
 CELERY_BROKER_TRANSPORT_OPTIONS = {
     "queue_order_strategy": "priority",
     "visibility_timeout": 60,
@@ -379,14 +376,14 @@ CELERY_BROKER_TRANSPORT_OPTIONS = {
     "socket_timeout": 10,
     "socket_connect_timeout": 1,
     "socket_keepalive": True,
-    "max_retries": 0,  # of whoever rings: without it a dead broker holds every publish for six seconds
+    "max_retries": 0,  # else a dead broker delays every enqueueing request for six seconds
     "global_keyprefix": f"{CACHE_KEY_PREFIX}celery:",
 }
-CELERY_TASK_PUBLISH_RETRY = False  # a doorbell that fails is heard by the sweeper
+CELERY_TASK_PUBLISH_RETRY = False  # the sweeper finds rows whose message failed
 CELERY_TASK_DEFAULT_QUEUE = "default"
-# Workers look into their queues in the order of -Q. Sweeps come first: behind a long queue they would expire, and what no
-# doorbell reached would wait for its end. Large deliveries come last, so that a post with a million followers
-# does not delay one with ten: docs/decisions/0017.
+# Workers read their queues in the order of -Q. Sweeps come first: behind a long queue they would
+# expire, and rows whose message was lost would wait. Large deliveries come last, so that a post
+# with a million followers does not delay one with ten (see docs/decisions/0017).
 CELERY_TASK_ROUTES = {
     "apps.accounts.tasks.sweep_mail": {"queue": "sweep"},
     "apps.timeline.tasks.deliver_chunk": {"queue": "fanout"},
@@ -548,7 +545,7 @@ CELERY_BEAT_SCHEDULE = {
     },
 }
 
-# --- accounts -----------------------------------------------------------------------------------
+# --- accounts -------------------------------------------------------------------------------------
 AUTH_USER_MODEL = "accounts.User"
 AUTHENTICATION_BACKENDS = ["apps.accounts.authentication.backends.HandleOrEmailBackend"]
 PASSWORD_HASHERS = [
@@ -570,29 +567,28 @@ AUTH_PASSWORD_VALIDATORS = [
 LOGIN_URL = "/login"
 LOGIN_REDIRECT_URL = "/"
 LOGOUT_REDIRECT_URL = "/"
-SESSION_ENGINE = (
-    "django.contrib.sessions.backends.cached_db"  # PostgreSQL behind: a flush logs nobody out
-)
+# with PostgreSQL behind the cache: a flush logs nobody out
+SESSION_ENGINE = "django.contrib.sessions.backends.cached_db"
 SESSION_COOKIE_AGE = 30 * 24 * 3600
-PASSWORD_RESET_TIMEOUT = 2 * 3600  # how long a link to a new password works
+PASSWORD_RESET_TIMEOUT = 2 * 3600  # of the link in the mail
 EMAIL_CONFIG = env.email("EMAIL_URL", default="consolemail://")
 vars().update(EMAIL_CONFIG)
-EMAIL_TIMEOUT = env.int("EMAIL_TIMEOUT", 10)  # seconds, of each step with the mail server
-EMAIL_CONCURRENCY = env.int("EMAIL_CONCURRENCY", 2)  # workers that a hanging server can hold
-# An address counts, for logging in and for a new password, when its owner has confirmed it (0062).
+EMAIL_TIMEOUT = env.int("EMAIL_TIMEOUT", 10)  # seconds for each step of SMTP
+EMAIL_CONCURRENCY = env.int("EMAIL_CONCURRENCY", 2)  # workers that a hanging mail server can block
+# Addresses need confirmation before they can log in or reset a password (decision 0062).
 EMAIL_CONFIRMATION_REQUIRED = env.bool("EMAIL_CONFIRMATION_REQUIRED", PRODUCTION)
 DEFAULT_FROM_EMAIL = env.str("DEFAULT_FROM_EMAIL", "no-reply@localhost")
 AVATAR_MAX_BYTES = 4 * 1024 * 1024
 
-# --- second factor ------------------------------------------------------------------------------
-# Staff act as staff only in sessions that have shown one.
+# --- second factor --------------------------------------------------------------------------------
+# Staff have their permissions only in sessions verified by one.
 STAFF_SECOND_FACTOR = env.bool("STAFF_SECOND_FACTOR", PRODUCTION)
-OTP_TOTP_ISSUER = SITE_NAME  # what authenticator apps call the site
+OTP_TOTP_ISSUER = SITE_NAME  # shown in authenticator apps
 OTP_WEBAUTHN_RP_NAME = SITE_NAME
 OTP_WEBAUTHN_RP_ID, _passkey_origin = relying_party(SITE_URL)
 OTP_WEBAUTHN_ALLOWED_ORIGINS = [_passkey_origin]
 
-# --- security -----------------------------------------------------------------------------------
+# --- security -------------------------------------------------------------------------------------
 SECURE_COOKIES = env.bool("SECURE_COOKIES", not DEBUG)
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = SECURE_COOKIES
 SESSION_COOKIE_HTTPONLY = CSRF_COOKIE_HTTPONLY = True
@@ -602,11 +598,12 @@ SECURE_REFERRER_POLICY = "same-origin"
 SECURE_CROSS_ORIGIN_OPENER_POLICY = "same-origin"
 SECURE_HSTS_SECONDS = env.int("SECURE_HSTS_SECONDS", 0)
 SECURE_SSL_REDIRECT = env.bool("SECURE_SSL_REDIRECT", False)
-SECURE_REDIRECT_EXEMPT = [r"^healthz/"]  # probes ask without TLS
-# "HTTP_X_FORWARDED_PROTO,https" behind a proxy that ends TLS and always sets this header itself; else anybody may say it.
+SECURE_REDIRECT_EXEMPT = [r"^healthz/"]  # probes use plain HTTP
+# "HTTP_X_FORWARDED_PROTO,https" behind a proxy that ends TLS and always sets the header; else
+# clients could forge it.
 SECURE_PROXY_SSL_HEADER = env.tuple("SECURE_PROXY_SSL_HEADER", default=None) or None
 X_FRAME_OPTIONS = "DENY"
-TRUSTED_PROXY_HOPS = env.int("TRUSTED_PROXY_HOPS", 0)  # 0: X-Forwarded-For is never believed
+TRUSTED_PROXY_HOPS = env.int("TRUSTED_PROXY_HOPS", 0)  # 0: X-Forwarded-For is ignored
 SIGNED_COOKIE_LEGACY_SALT_FALLBACK = False
 DATA_UPLOAD_MAX_MEMORY_SIZE = 1024 * 1024
 UPLOAD_MAX_BYTES = 4 * PICTURE_MAX_BYTES + DATA_UPLOAD_MAX_MEMORY_SIZE  # of a form with files
@@ -626,7 +623,8 @@ CONTENT_SECURITY_POLICY = {
         "base-uri": ["'none'"],
     }
 }
-# Programs in browsers: tokens go in a header, so any site may ask. Pages, and the consent page first of all, may not.
+# Clients in browsers send tokens in a header, so any origin may call the API; pages, above all the
+# consent page, are excluded.
 CORS_URLS_REGEX = r"^/(api|oauth/(token|revoke)|\.well-known|nodeinfo)(/|$)"
 CORS_ALLOW_ALL_ORIGINS = True
 CORS_ALLOW_HEADERS = ("accept", "authorization", "content-type", "idempotency-key", "if-none-match")
@@ -651,8 +649,8 @@ STATICFILES_DIRS = [BASE_DIR / "static"]
 MEDIA_URL = "/media/"
 MEDIA_ROOT = Path(env.str("MEDIA_ROOT", str(BASE_DIR / "var" / "media")))
 PRIVATE_ROOT = Path(env.str("PRIVATE_ROOT", str(MEDIA_ROOT.parent / "private")))  # archives
-MEDIA_BUCKET = env.str("MEDIA_BUCKET", "")  # of S3; else the folders above
-MEDIA_BUCKET_ENDPOINT = env.str("MEDIA_BUCKET_ENDPOINT", "")  # of others than Amazon's
+MEDIA_BUCKET = env.str("MEDIA_BUCKET", "")  # of S3; empty: the folders above
+MEDIA_BUCKET_ENDPOINT = env.str("MEDIA_BUCKET_ENDPOINT", "")  # for S3 other than Amazon's
 STORAGES = {
     **storages_of(private=PRIVATE_ROOT, bucket=MEDIA_BUCKET, endpoint=MEDIA_BUCKET_ENDPOINT),
     "staticfiles": {
@@ -702,22 +700,22 @@ SPECTACULAR_SETTINGS = {
 # --- programs that act for people -----------------------------------------------------------------
 OAUTH2_PROVIDER_APPLICATION_MODEL = "oauth.Application"
 OAUTH2_PROVIDER = {
-    "OIDC_ISS_ENDPOINT": SITE_URL,  # who issues codes, as the discovery document says
+    "OIDC_ISS_ENDPOINT": SITE_URL,  # the issuer, as in the discovery document
     "OAUTH2_BACKEND_CLASS": "apps.oauth.provider.Core",
     "OAUTH2_VALIDATOR_CLASS": "apps.oauth.provider.Validator",
     "SCOPES_BACKEND_CLASS": "apps.oauth.provider.Scopes",
     "ACCESS_TOKEN_GENERATOR": "apps.oauth.provider.new_token",
-    # Mastodon's clients keep their token for good and never renew it; people end it on the page of applications.
+    # Mastodon's clients never refresh their token; users revoke it on the page of applications.
     "ACCESS_TOKEN_EXPIRE_SECONDS": env.int("OAUTH_TOKEN_SECONDS", 10 * 365 * 24 * 3600),
-    "AUTHORIZATION_CODE_EXPIRE_SECONDS": 600,  # somebody may have to copy it
+    "AUTHORIZATION_CODE_EXPIRE_SECONDS": 600,  # users may have to copy it
     "REFRESH_TOKEN_REUSE_PROTECTION": True,
-    "PKCE_REQUIRED": False,  # the older clients cannot; those that can are held to S256
+    "PKCE_REQUIRED": False,  # older clients lack it; others must use S256
     "COMPLIANT_BCP_RFC9700_IMPLICIT_GRANT": True,
-    "COMPLIANT_BCP_RFC9700_PASSWORD_GRANT": True,  # but for what our validator says
+    "COMPLIANT_BCP_RFC9700_PASSWORD_GRANT": True,  # except as apps.oauth.provider.Validator allows
     "COMPLIANT_BCP_RFC9700_PKCE_METHOD": True,
     "COMPLIANT_BCP_RFC9700_ACCESS_TOKEN_TRANSPORT": True,
     "COMPLIANT_BCP_RFC9700_AUTHZ_RESPONSE_ISS": True,
-    "COMPLIANT_BCP_RFC9700_TOKEN_STORAGE": True,  # only their hashes are kept
+    "COMPLIANT_BCP_RFC9700_TOKEN_STORAGE": True,  # only hashes are stored
 }
 
 # --- logs -----------------------------------------------------------------------------------------
@@ -742,11 +740,11 @@ LOGGING = {
     "root": {"handlers": ["console"], "level": LOG_LEVEL},
     "loggers": {
         "django.server": {"level": "WARNING"},
-        "celery.app.trace": {"level": "WARNING"},  # the sweepers would be four lines a second
+        "celery.app.trace": {"level": "WARNING"},  # the sweepers log four lines a second
         "celery.worker.strategy": {"level": "WARNING"},
         "celery.worker.request": {"level": "WARNING"},
         "celery.beat": {"level": "WARNING"},
-        # anybody can send these
+        # anybody can cause these
         **{
             f"django.security.{name}": {"filters": ["as_info"]}
             for name in (

@@ -1,4 +1,4 @@
-"""Pages that say what the site is, to people and to crawlers."""
+"""Pages about the site, for people and crawlers."""
 
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ from django.views.decorators.http import require_safe
 
 from apps.http.requests import SiteRequest
 from apps.moderation.rules import rules_json
-from feedsite.health import state_of_all
+from feedsite.health import current_state
 
 DAY = 24 * 3600
 ROBOTS = """User-agent: *
@@ -38,11 +38,10 @@ Sitemap: {sitemap}
 
 @require_safe
 def page(request: HttpRequest, template: str) -> HttpResponse:
-    """A page of plain words."""
     return render(request, template, {"here": "about"})
 
 
-# What everybody may know: four parts of the site, without the servers behind them and their milliseconds.
+# The public status: four parts of the site, without the servers behind them.
 _PARTS = (
     (gettext_lazy("Storage"), {"postgresql", "postgresql writes"}),
     (
@@ -54,16 +53,16 @@ _PARTS = (
 )
 
 
-def _works(checks: dict[str, Any], names: set[str]) -> bool:
+def _are_ok(checks: dict[str, Any], names: set[str]) -> bool:
     return all(check["ok"] for name, check in checks.items() if name in names)
 
 
 @require_safe
 def status(request: HttpRequest) -> HttpResponse:
-    """How the site is just now, in the words and from the checks that operators see."""
-    found = state_of_all()
-    parts = [(words, _works(found["checks"], names)) for words, names in _PARTS]
-    context: dict[str, Any] = {"here": "about", "status": found["status"], "parts": parts}
+    """The public status, from the same checks as the health endpoint."""
+    state = current_state()
+    parts = [(name, _are_ok(state["checks"], names)) for name, names in _PARTS]
+    context: dict[str, Any] = {"here": "about", "status": state["status"], "parts": parts}
     response = render(request, "status.html", context)
     response.headers["Cache-Control"] = "no-store"
     return response
@@ -71,7 +70,7 @@ def status(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def shortcuts(request: SiteRequest) -> HttpResponse:
-    """The keys that do something; for the dialog only the list."""
+    """Keyboard shortcuts; for the dialog the list alone."""
     template = "_shortcuts.html" if request.htmx else "shortcuts.html"
     return render(request, template, {"here": "about"})
 
@@ -79,7 +78,6 @@ def shortcuts(request: SiteRequest) -> HttpResponse:
 @require_safe
 @cache_control(public=True, max_age=DAY)
 def robots(_request: HttpRequest) -> HttpResponse:
-    """What crawlers should leave alone, and where the rest is listed."""
     text = ROBOTS.format(sitemap=settings.SITE_URL + reverse("sitemap"))
     return HttpResponse(text, content_type="text/plain; charset=utf-8")
 
@@ -87,14 +85,14 @@ def robots(_request: HttpRequest) -> HttpResponse:
 @require_safe
 @cache_control(public=True, max_age=DAY)
 def favicon(_request: HttpRequest) -> HttpResponse:
-    """The mark, at the address where it is looked for."""
+    """Also at /favicon.ico, where browsers look."""
     file: Path = settings.BASE_DIR / "static" / "favicon.svg"
     return HttpResponse(file.read_bytes(), content_type="image/svg+xml")
 
 
 @require_safe
 def manifest(_request: HttpRequest) -> JsonResponse:
-    """What a device needs to keep the site beside its apps."""
+    """The web app manifest."""
     mark = {"src": static("favicon.svg"), "sizes": "any", "type": "image/svg+xml"}
     body = {
         "name": settings.SITE_NAME,
@@ -121,14 +119,13 @@ def manifest(_request: HttpRequest) -> JsonResponse:
 
 
 def _icon(size: int) -> dict[str, str]:
-    """The mark in pixels, with the margin that devices cut to their own shapes."""
+    """A maskable icon, with margins."""
     file = static(f"img/icon-{size}.png")
     return {"src": file, "sizes": f"{size}x{size}", "type": "image/png", "purpose": "maskable"}
 
 
 @require_safe
 def rules(request: HttpRequest) -> HttpResponse:
-    """What people are judged by; programs read the same from the API."""
     return render(request, "rules.html", {"here": "about", "rules": rules_json()})
 
 

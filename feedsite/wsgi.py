@@ -14,8 +14,8 @@ application = get_wsgi_application()
 stop_if_refused()
 topology_listener.start("web")
 
-# What is there by now stays: else the collector looks at it again and again, now and then for 0.1 s at once. Requests leave
-# few cycles behind.
+# Exempt what is imported from garbage collection, which would take 0.1 s now and then; requests
+# leave few cycles.
 gc.collect()
 gc.freeze()
 gc.set_threshold(10_000, 20, 50)

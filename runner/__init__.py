@@ -1,4 +1,4 @@
-"""The launcher: sets up packages, starts the servers, the site and its workers, and stops them.
+"""The launcher: installs packages, starts the servers, the site and its workers, and stops them.
 
-Runs on the Python standard library alone and never imports Django; `./run` is its front door.
+It needs the Python standard library alone and never imports Django; `./run` calls it.
 """

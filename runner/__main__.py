@@ -1,16 +1,15 @@
-"""Entry point of `./run`: parse, set up the packages where the verb needs them, do it."""
+"""Entry point of `./run`."""
 
 import sys
 from collections.abc import Callable
 
-from runner import arguments, checks, ending, joining, packages, site
+from runner import arguments, checks, manage, packages, site, stop
 from runner.datadir import DataDir
-from runner.problems import LaunchError
-from runner.says import complain
+from runner.terminal import LaunchError, complain
 
 
 def main(command_line: list[str]) -> int:
-    """Do what the command line asks; returns the exit status."""
+    """Parse a command line and carry it out; the exit status."""
     request = arguments.parse(command_line)
     try:
         if request.verb in (
@@ -36,13 +35,12 @@ def main(command_line: list[str]) -> int:
 
 
 def perform(request: arguments.Request) -> int:
-    """Dispatch to the verb."""
     data = DataDir(request.data_dir)
     verbs: dict[str, Callable[[], int]] = {
         "serve": lambda: site.serve(data, request.serve),
-        "stop": lambda: ending.stop(data),
-        "reset": lambda: ending.reset(data, confirmed=request.confirmed),
-        "manage": lambda: joining.manage(data, request.rest),
+        "stop": lambda: stop.stop(data),
+        "reset": lambda: stop.reset(data, confirmed=request.confirmed),
+        "manage": lambda: manage.manage(data, request.rest),
         "test": lambda: checks.test(request.rest),
         "check": checks.check,
         "bench": lambda: checks.bench(request.rest),

@@ -25,7 +25,7 @@ VERBS = (
     "house",
     "vitals",
 )
-# Everything after these belongs to pytest, Django, the benchmarks, the drill, the fuzzer, the house and the vitals, --help included.
+# The arguments of these verbs are passed on as they are, --help included.
 PASSED_ON = ("test", "manage", "bench", "capacity", "drill", "fuzz", "house", "vitals")
 SUMMARY = """\
 Starts the site with everything it needs, and its tools.
@@ -63,8 +63,6 @@ environment:
 
 @dataclass(frozen=True)
 class Request:
-    """A parsed command line: the verb and what it needs."""
-
     verb: str
     serve: ServeOptions = field(default_factory=ServeOptions)
     data_dir: Path = DEFAULT_DATA_DIR
@@ -73,13 +71,13 @@ class Request:
 
 
 def parse(arguments: Sequence[str]) -> Request:
-    """Read a command line; on mistakes argparse prints the usage and exits with status 2."""
+    """Parse a command line; on errors argparse prints the usage and exits with status 2."""
     verb, rest = (arguments[0], list(arguments[1:])) if arguments else ("serve", [])
     if verb in PASSED_ON:
         return Request(verb, data_dir=_default_data_dir(), rest=rest)
     if not verb.startswith("-") and verb not in VERBS:
         _parser().error(f"{verb!r} is not a verb; choose from {', '.join(VERBS)}")
-    parsed = _parser().parse_args(_with_verb(arguments))
+    parsed = _parser().parse_args(_with_default_verb(arguments))
     if parsed.verb == "serve":
         options = ServeOptions(
             parsed.host, parsed.port, parsed.demo, parsed.workers, parsed.streaming_port
@@ -92,10 +90,12 @@ def parse(arguments: Sequence[str]) -> Request:
     )
 
 
-def _with_verb(arguments: Sequence[str]) -> list[str]:
-    """Without a verb the options are those of `serve`."""
-    plain = not arguments or (arguments[0].startswith("-") and arguments[0] not in ("-h", "--help"))
-    return ["serve", *arguments] if plain else list(arguments)
+def _with_default_verb(arguments: Sequence[str]) -> list[str]:
+    """Without a verb it is `serve`."""
+    is_serve = not arguments or (
+        arguments[0].startswith("-") and arguments[0] not in ("-h", "--help")
+    )
+    return ["serve", *arguments] if is_serve else list(arguments)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -162,8 +162,8 @@ def _add_data_dir(parser: argparse.ArgumentParser) -> None:
 
 
 def _default_data_dir() -> Path:
-    chosen = os.environ.get("FEEDSITE_DATA_DIR")
-    return Path(chosen) if chosen else DEFAULT_DATA_DIR
+    path = os.environ.get("FEEDSITE_DATA_DIR")
+    return Path(path) if path else DEFAULT_DATA_DIR
 
 
 def _port(text: str) -> int:

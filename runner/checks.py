@@ -1,4 +1,4 @@
-"""`./run test`, `./run check`, `./run bench`, `./run capacity`, `./run drill`, `./run fuzz`, `./run house` and `./run vitals`."""
+"""The verbs that run tools: test, check, bench, capacity, drill, fuzz, house, vitals."""
 
 import os
 import shutil
@@ -14,10 +14,10 @@ from runner.checkout import ROOT
 from runner.datadir import DataDir
 from runner.environment import site_environment
 from runner.preparation import manage_command
-from runner.says import say
 from runner.services.group import throwaway_services
+from runner.terminal import say
 
-# What the tests must not take over from the shell: they bring their own servers.
+# Not inherited from the shell: tests start their own servers.
 SERVER_SETTINGS = (
     "DATABASE_URL", "DATABASE_POOLER", "MIGRATIONS_DATABASE_URL", "REDIS_URL", "REDIS_GRAPH_URL", "REDIS_GRAPH_REPLICA_URLS", "REDIS_COUNTERS_URL",
     "REDIS_EXISTENCE_URL", "REDIS_LIMITS_URL",
@@ -27,7 +27,8 @@ SERVER_SETTINGS = (
 
 MATRIX, MATRIX_TESTS = "--matrix", "tests/security/test_matrix.py"
 MAX_PROCESSES = 4  # of the tests; one PostgreSQL serves them all
-# The Dockerfile's Python runs a part of the tests: what threads share, pages, the API, a login by code.
+# The Dockerfile's Python runs a part of the tests: what threads share, pages, the API, a login by
+# code.
 IMAGE_PYTHON = "3.13"
 IMAGE_TESTS = (
     "tests/feedsite/test_key_rotation.py", "tests/api/test_statuses.py", "tests/oauth/test_authorize.py", "tests/timeline/test_home.py",
@@ -36,50 +37,44 @@ SHORT_DRILL = ("--minutes", "0.6", "--rate", "16")  # with healing and checks ab
 
 
 def test(arguments: list[str]) -> NoReturn:
-    """Replace this process by pytest; the whole suite runs in several processes."""
+    """The whole suite runs in several processes."""
     if MATRIX in arguments:
         arguments = [*arguments, MATRIX_TESTS, *_in_parallel(), "-p", "no:logging"]
-    _become("pytest", arguments or _in_parallel())
+    _exec("pytest", arguments or _in_parallel())
 
 
 def bench(arguments: list[str]) -> NoReturn:
-    """Replace this process by the benchmarks."""
-    _become("tools.bench", arguments)
+    _exec("tools.bench", arguments)
 
 
 def capacity(arguments: list[str]) -> NoReturn:
-    """Replace this process by the reckoning of what a population needs."""
-    _become("tools.bench.capacity", arguments)
+    _exec("tools.bench.capacity", arguments)
 
 
 def drill(arguments: list[str]) -> NoReturn:
-    """Replace this process by the drill."""
-    _become("tools.drill", arguments)
+    _exec("tools.drill", arguments)
 
 
 def fuzz(arguments: list[str]) -> NoReturn:
-    """Replace this process by the fuzzer."""
-    _become("tools.fuzz", arguments)
+    _exec("tools.fuzz", arguments)
 
 
 def house(arguments: list[str]) -> NoReturn:
-    """Replace this process by the measurements of the code."""
-    _become("tools.house", arguments)
+    _exec("tools.house", arguments)
 
 
 def vitals(arguments: list[str]) -> NoReturn:
-    """Replace this process by the measurements in a browser."""
-    _become("tools.vitals", arguments)
+    _exec("tools.vitals", arguments)
 
 
-def _become(module: str, arguments: list[str]) -> NoReturn:
+def _exec(module: str, arguments: list[str]) -> NoReturn:
     command = [*_module(module), *arguments]
     os.chdir(ROOT)
-    os.execve(command[0], command, _environment())  # noqa: S606 -- no shell is wanted
+    os.execve(command[0], command, _environment())  # noqa: S606 -- no shell needed
 
 
 def check() -> int:
-    """Run every check, the tests last. Returns 0 when all passed, else 1."""
+    """Run every check, the tests last. 0 when all passed, else 1."""
     failed = [
         name for name, command in _static_checks() if not _step(name, command, _environment())
     ]
@@ -87,7 +82,7 @@ def check() -> int:
         failed += _checks_with_servers(Path(directory))
     if not _step("short drill", [*_module("tools.drill"), *SHORT_DRILL], _environment()):
         failed.append("short drill")
-    failed += _on_python_of_the_image()
+    failed += _tests_on_image_python()
     say(
         f"\nFailed so far: {', '.join(failed)}"
         if failed
@@ -99,11 +94,13 @@ def check() -> int:
     return 1 if failed or tests else 0
 
 
-def _on_python_of_the_image() -> list[str]:
-    """A part of the tests on the Python that production runs, in an environment of its own beside the usual one."""
+def _tests_on_image_python() -> list[str]:
+    """Run a part of the tests on the Python of the Docker
+    image, in a virtual environment of its own.
+    """
     name = f"Python {IMAGE_PYTHON}"
     if sys.version_info[:2] == tuple(map(int, IMAGE_PYTHON.split("."))):
-        return []  # all of them run on it
+        return []  # the whole suite runs on it
     python = find_python(IMAGE_PYTHON)
     if python is None:
         say(f"{name:<14} none on PATH or in ~/.pyenv: its tests are left out")
@@ -114,10 +111,10 @@ def _on_python_of_the_image() -> list[str]:
 
 
 def find_python(version: str) -> str | None:
-    """An interpreter of a version that can make environments: on PATH, else of pyenv; None when there is none."""
+    """An interpreter of a version with venv, on PATH or of pyenv; None."""
     installed = sorted(Path.home().glob(f".pyenv/versions/{version}*/bin/python"))
     for candidate in (shutil.which(f"python{version}"), *map(str, reversed(installed))):
-        # a shim of pyenv is on PATH whether or not its version is chosen
+        # pyenv puts shims on PATH for versions that are not active
         if candidate and _succeeds([candidate, "-c", "import ensurepip, venv"]):
             return candidate
     return None
@@ -128,7 +125,7 @@ def _succeeds(command: list[str]) -> bool:
 
 
 def _in_parallel() -> list[str]:
-    """Options of pytest for as many processes as there are cores for us, each with a Redis and Memcached of its own."""
+    """pytest's options for one process per core, each with its own Redis and Memcached."""
     cores = (
         len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     )
@@ -158,13 +155,13 @@ def _static_checks() -> list[tuple[str, list[str]]]:
                 "from importlinter.cli import lint_imports_command as c; c()",
             ],
         ),
-        ("generated code", [*_module("runner.generated"), "--check"]),
+        ("generated code", [*_module("runner.protobuf"), "--check"]),
         *([("templates", djade)] if templates else []),
     ]
 
 
 def _checks_with_servers(directory: Path) -> list[str]:
-    """Checks that start Django; the names of those that failed."""
+    """Checks that need Django; the names of those that failed."""
     data = DataDir(directory)
     data.prepare()
     with throwaway_services(directory) as services:
@@ -192,21 +189,23 @@ def _checks_with_servers(directory: Path) -> list[str]:
 
 
 def _step(name: str, command: list[str], environment: Mapping[str, str]) -> bool:
-    """Run one check; its output is shown only when it fails."""
-    begin = time.monotonic()
-    done = subprocess.run(
+    """Run one check; print its output only when it fails."""
+    started = time.monotonic()
+    result = subprocess.run(
         command, cwd=ROOT, env=dict(environment), stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace", check=False,
     )  # fmt: skip
-    say(f"{name:<14} {'failed' if done.returncode else 'ok':<7} {time.monotonic() - begin:5.1f} s")
-    if done.returncode:
-        say(done.stdout.rstrip())
-    return done.returncode == 0
+    say(
+        f"{name:<14} {'failed' if result.returncode else 'ok':<7} {time.monotonic() - started:5.1f} s"
+    )
+    if result.returncode:
+        say(result.stdout.rstrip())
+    return result.returncode == 0
 
 
 def _environment() -> dict[str, str]:
-    kept = {name: value for name, value in os.environ.items() if name not in SERVER_SETTINGS}
-    return {**kept, "PYTHONPATH": str(ROOT)}
+    environment = {name: value for name, value in os.environ.items() if name not in SERVER_SETTINGS}
+    return {**environment, "PYTHONPATH": str(ROOT)}
 
 
 def _module(name: str) -> list[str]:

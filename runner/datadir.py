@@ -1,4 +1,4 @@
-"""The data directory: everything a site keeps, one lock, and a mark that says it is ours."""
+"""The data directory of a site: its files, a lock, and a marker that the launcher made it."""
 
 import contextlib
 import fcntl
@@ -16,21 +16,22 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from runner import identity
-from runner.problems import LaunchError
+from runner.terminal import LaunchError
 
 MARKER = ".feedsite"
 NAMES = frozenset({
     MARKER, "lock", "site.json", "environment.json", "secret_key", "demo", "static-stamp", "postgres", "postgres.new",
     "redis", "memcached", "sockets", "static", "media", "beat", "log",
 })  # fmt: skip
-# A Unix socket's path is limited to 103 bytes on macOS, 107 on Linux; PostgreSQL adds 18 to the directory's.
+# A Unix socket's path is limited to 103 bytes on macOS, 107 on Linux; PostgreSQL adds 18 to the
+# directory's.
 SOCKET_DIR_LIMIT = 80
 NEEDED_FREE_BYTES = 200 * 1024 * 1024
 
 
 @dataclass(frozen=True)
 class Holder:
-    """Who uses a data directory: a running site, one `manage` command, or a `reset`."""
+    """The process that uses a data directory: a running site, a `manage` command, or a `reset`."""
 
     pid: int
     started: str
@@ -40,7 +41,7 @@ class Holder:
 
 
 class DataDir:
-    """Paths and files of one data directory. Nothing is created before `prepare`."""
+    """Paths and files of a data directory. Nothing is created before `prepare`."""
 
     def __init__(self, path: Path) -> None:
         self.path = path.expanduser().absolute()
@@ -54,21 +55,20 @@ class DataDir:
         self._lock: int | None = None
 
     def is_ours(self) -> bool:
-        """Whether the launcher made this directory."""
         return (self.path / MARKER).is_file()
 
     def prepare(self) -> None:
-        """Create what is missing. Raises LaunchError: not writable, not ours, or nearly full."""
+        """Create what is missing. LaunchError: not writable, not ours, or nearly full."""
         try:
             self.path.mkdir(parents=True, exist_ok=True, mode=0o700)
-            strangers = (
+            foreign = (
                 []
                 if self.is_ours()
                 else [e.name for e in self.path.iterdir() if e.name not in NAMES]
             )
-            if strangers:
+            if foreign:
                 raise LaunchError(
-                    f"{self.path} holds other files ({strangers[0]}); choose another --data-dir."
+                    f"{self.path} holds other files ({foreign[0]}); choose another --data-dir."
                 )
             self._check_space()
             (self.path / MARKER).write_text("Made by feedsite's ./run; ./run reset removes it.\n")
@@ -88,21 +88,27 @@ class DataDir:
             )
 
     def secret_key(self) -> str:
-        """The site's secret, made on first use and readable by its owner only."""
+        """Created on first use, readable by its owner only."""
         file = self.path / "secret_key"
         if not file.exists():
             write_private(file, secrets.token_urlsafe(50))
         return file.read_text().strip()
 
     def socket_dir(self) -> Path:
-        """A private directory for Unix sockets: in the data directory, or a short one where that is impossible."""
+        """A private directory for Unix sockets: in the data
+        directory, or a short path where that cannot work.
+        """
         inside = self.path / "sockets"
         if len(os.fsencode(inside)) <= SOCKET_DIR_LIMIT and _sockets_work(inside):
             return inside
         outside = self._short_socket_dir()
         outside.mkdir(mode=0o700, exist_ok=True)
-        found = outside.lstat()
-        if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid() or found.st_mode & 0o077:
+        status = outside.lstat()
+        if (
+            not stat.S_ISDIR(status.st_mode)
+            or status.st_uid != os.geteuid()
+            or status.st_mode & 0o077
+        ):
             raise LaunchError(
                 f"{outside} belongs to somebody else; choose a --data-dir with a shorter path."
             )
@@ -110,11 +116,11 @@ class DataDir:
 
     def _short_socket_dir(self) -> Path:
         name = f"feedsite-{os.geteuid()}-{hashlib.sha256(os.fsencode(self.path)).hexdigest()[:10]}"
-        chosen = Path(tempfile.gettempdir()) / name
-        return chosen if len(os.fsencode(chosen)) <= SOCKET_DIR_LIMIT else Path("/tmp") / name  # noqa: S108 -- private, checked
+        path = Path(tempfile.gettempdir()) / name
+        return path if len(os.fsencode(path)) <= SOCKET_DIR_LIMIT else Path("/tmp") / name  # noqa: S108 -- private, checked
 
     def holder(self) -> Holder | None:
-        """Who uses the directory now; None when nobody does, whatever stale files say."""
+        """The process that holds the lock now; None without one, whatever stale files say."""
         try:
             descriptor = os.open(self.path / "lock", os.O_RDWR)
         except OSError:
@@ -128,7 +134,7 @@ class DataDir:
         return None
 
     def _recorded_holder(self) -> Holder:
-        """The holder's own note; a holder that has not written it yet is known to be starting only."""
+        """The holder as recorded; one that has recorded nothing yet is starting."""
         with contextlib.suppress(OSError, ValueError, TypeError):
             note = Holder(**json.loads((self.path / "site.json").read_text()))
             if identity.alive(note.pid, note.started):
@@ -137,7 +143,9 @@ class DataDir:
 
     @contextmanager
     def held(self, what: str) -> Iterator[None]:
-        """Hold the directory for this process ("site", "manage" or "reset"). Raises LaunchError when another holds it."""
+        """Hold the lock for this process ("site", "manage" or
+        "reset"). LaunchError when another process does.
+        """
         descriptor = os.open(self.path / "lock", os.O_RDWR | os.O_CREAT, 0o600)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -153,16 +161,18 @@ class DataDir:
             os.close(descriptor)
 
     def note(self, what: str, *, url: str = "", ready: bool = False) -> None:
-        """Tell others who holds the directory, since when, and where the site answers."""
+        """Record the holder, its start time, and the URL of the site."""
         holder = Holder(os.getpid(), identity.start_time(os.getpid()), what, url, ready)
         write_private(self.path / "site.json", json.dumps(asdict(holder)))
 
     def save_environment(self, environment: dict[str, str]) -> None:
-        """Keep the site's settings for `manage` commands that join it; holds secrets, so private."""
+        """Save the site's settings for `manage` commands that
+        join it; private, since it holds secrets.
+        """
         write_private(self.path / "environment.json", json.dumps(environment, indent=1))
 
     def saved_environment(self) -> dict[str, str]:
-        """The running site's settings; {} when it has not got that far."""
+        """The running site's settings; {} while it is starting."""
         try:
             saved: dict[str, str] = json.loads((self.path / "environment.json").read_text())
         except (OSError, ValueError):
@@ -170,9 +180,9 @@ class DataDir:
         return saved
 
     def remove(self) -> None:
-        """Delete what the launcher made, and the directory when nothing else is in it.
+        """Delete what the launcher made, and the directory if nothing else is in it.
 
-        Raises LaunchError for a directory that the launcher did not make.
+        LaunchError for a directory that the launcher did not make.
         """
         if not self.is_ours():
             raise LaunchError(f"{self.path} was not made by feedsite; nothing is deleted.")
@@ -188,7 +198,6 @@ class DataDir:
 
 
 def in_use(holder: Holder, path: Path) -> str:
-    """One line about who uses a data directory."""
     if holder.what == "manage":
         return f"A ./run manage command (pid {holder.pid}) is using {path}; wait for it, or start the site with ./run."
     if holder.what == "reset":
@@ -201,7 +210,7 @@ def in_use(holder: Holder, path: Path) -> str:
 
 
 def write_private(file: Path, text: str) -> None:
-    """Replace a file at once by one that only its owner can read."""
+    """Replace a file atomically by one that only its owner can read."""
     descriptor, name = tempfile.mkstemp(prefix=f".{file.name}-", dir=file.parent)
     with os.fdopen(descriptor, "w") as output:
         output.write(text)

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from runner.checkout import ROOT
 from runner.datadir import DataDir
 from runner.ports import WILDCARDS, site_address
-from runner.problems import LaunchError
+from runner.terminal import LaunchError
 
-# What `manage` takes over from a running site, beside what the servers themselves set.
+# The settings that `manage` takes from a running site.
 SITE_SETTINGS = (
     "DATABASE_URL", "REDIS_URL", "REDIS_GRAPH_URL", "REDIS_GRAPH_REPLICA_URLS", "REDIS_COUNTERS_URL",
     "REDIS_EXISTENCE_URL", "REDIS_LIMITS_URL",
@@ -18,10 +18,11 @@ SITE_SETTINGS = (
     "SECRET_KEY", "ALLOWED_HOSTS", "SITE_URL", "STREAMING_URL", "MEDIA_ROOT", "STATIC_ROOT", "SECURE_COOKIES", "DEBUG", "PRODUCTION",
     "STAFF_SECOND_FACTOR", "STATICFILES_BACKEND", "DATABASE_POOLER", "MIGRATIONS_DATABASE_URL",
 )  # fmt: skip
-# Settings of the web server and of libpq that a shell may hold for something else.
+# Settings of the web server and of libpq that a shell may have for another purpose.
 WEB_SERVER_PREFIX = "GRANIAN_"
 LIBPQ_PREFIX = "PG"
-# Compressing the API reference's scripts takes half a minute, and a loopback connection gains nothing from it.
+# Compressing the API reference's scripts takes half a minute, and a loopback connection gains
+# nothing from it.
 UNCOMPRESSED = "feedsite.files.staticfiles.UncompressedStorage"
 ADDRESSES = (
     "DATABASE_URL",
@@ -44,9 +45,9 @@ def site_environment(
     port: int = 8000,
     streaming_port: int | None = None,
 ) -> dict[str, str]:
-    """All variables for Django, Celery and the web server; what the caller's environment sets, wins.
+    """All variables for Django, Celery and the web server; the caller's environment wins.
 
-    `services` are the settings of the servers run by the launcher itself.
+    `services` are the settings of the servers that the launcher runs.
     """
     defaults = {
         "SITE_URL": site_address(host, port),
@@ -68,7 +69,7 @@ def site_environment(
 
 
 def joined_environment(saved: Mapping[str, str]) -> dict[str, str]:
-    """The environment of a command that joins a running site; the caller's own settings win."""
+    """The environment of a command that joins a running site; the caller's own wins."""
     return _with_python({**saved, **_inherited()})
 
 
@@ -78,7 +79,7 @@ def to_save(environment: Mapping[str, str]) -> dict[str, str]:
 
 
 def allowed_hosts(host: str) -> str:
-    """The names the site answers to when nothing is configured; a public address answers to any."""
+    """The default ALLOWED_HOSTS; a wildcard address allows any."""
     if host in WILDCARDS:
         return "*"
     names = [
@@ -92,7 +93,7 @@ def allowed_hosts(host: str) -> str:
 
 
 def _inherited() -> dict[str, str]:
-    """The caller's environment without empty server addresses and without settings meant for something else."""
+    """The caller's environment without empty server URLs and settings for another purpose."""
     environment = {
         name: value
         for name, value in os.environ.items()
@@ -104,14 +105,13 @@ def _inherited() -> dict[str, str]:
 
 
 def _broker_of(redis_url: str) -> str:
-    """The Celery broker on the Redis server given from outside, when no broker is given."""
+    """The default broker when REDIS_URL is given from outside."""
     if redis_url.startswith(("redis://", "rediss://")):
         return redis_url
     raise LaunchError("REDIS_URL is set but CELERY_BROKER_URL is not; set both.")
 
 
 def _with_python(environment: dict[str, str]) -> dict[str, str]:
-    """Find the project's modules from any directory, and write logs at once."""
     environment.pop("PYTHONHOME", None)
     return environment | {
         "PYTHONPATH": str(ROOT),

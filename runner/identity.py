@@ -1,4 +1,4 @@
-"""Which process a number means: process ids are reused, and a zombie is dead."""
+"""Which process an id means: ids are reused, and zombies are dead."""
 
 import os
 import subprocess
@@ -8,29 +8,29 @@ PROC = Path("/proc")
 
 
 def start_time(pid: int) -> str:
-    """When the process started, in a unit of the system's own; "" when it is dead or a zombie."""
+    """When a process started, in a unit of the system's own; "" when it is dead or a zombie."""
     if (PROC / "self" / "stat").exists():
         return _start_time_from_proc(pid)
     return _start_time_from_ps(pid)
 
 
 def alive(pid: int, started: str = "") -> bool:
-    """Whether the process lives and, when `started` is given, still is the one that started then."""
-    now = start_time(pid)
-    return bool(now) and started in ("", now)
+    """Whether a process lives and, with `started`, is still the one that started then."""
+    current = start_time(pid)
+    return bool(current) and started in ("", current)
 
 
 def processes_with(setting: str) -> list[int]:
-    """Own processes whose environment holds the setting "NAME=value"; only Linux can tell."""
-    found = []
+    """Own processes whose environment has the setting "NAME=value"; Linux only."""
+    pids = []
     for entry in PROC.glob("[0-9]*"):
         try:
             environment = (entry / "environ").read_bytes().split(b"\0")
         except OSError:
             continue
         if os.fsencode(setting) in environment and start_time(int(entry.name)):
-            found.append(int(entry.name))
-    return [pid for pid in found if pid != os.getpid()]
+            pids.append(int(entry.name))
+    return [pid for pid in pids if pid != os.getpid()]
 
 
 def _start_time_from_proc(pid: int) -> str:
@@ -45,6 +45,6 @@ def _start_time_from_proc(pid: int) -> str:
 
 def _start_time_from_ps(pid: int) -> str:
     command = ["ps", "-o", "state=,lstart=", "-p", str(pid)]
-    answer = subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip()
-    state, _, started = answer.partition(" ")
+    output = subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip()
+    state, _, started = output.partition(" ")
     return "" if state.startswith("Z") else started.strip()

@@ -1,4 +1,4 @@
-"""Processes of a site whose launcher was killed together with its watchman."""
+"""Ends processes of a site whose launcher was killed together with its watchman."""
 
 import contextlib
 import os
@@ -8,22 +8,22 @@ import time
 from runner import identity
 from runner.datadir import DataDir
 from runner.processes import MARK
-from runner.says import complain
+from runner.terminal import complain
 
 GRACE_SECONDS = 5.0
 
 
 def end_leftovers(data: DataDir) -> None:
-    """End them. Call only while holding the data directory: whatever carries its mark then is left over."""
-    left = identity.processes_with(f"{MARK}={data.path}")
-    if not left:
+    """Call only while holding the data directory: then all processes with its mark are left over."""
+    pids = identity.processes_with(f"{MARK}={data.path}")
+    if not pids:
         return
-    complain(f"Ending {len(left)} processes left by a launcher that was killed")
-    _signal(left, signal.SIGINT)  # for PostgreSQL the quick and clean way
+    complain(f"Ending {len(pids)} processes left by a launcher that was killed")
+    _signal(pids, signal.SIGINT)  # for PostgreSQL the quick and clean way
     deadline = time.monotonic() + GRACE_SECONDS
-    while time.monotonic() < deadline and any(identity.alive(pid) for pid in left):
+    while time.monotonic() < deadline and any(identity.alive(process_id) for process_id in pids):
         time.sleep(0.05)
-    _signal([pid for pid in left if identity.alive(pid)], signal.SIGKILL)
+    _signal([process_id for process_id in pids if identity.alive(process_id)], signal.SIGKILL)
 
 
 def _signal(pids: list[int], number: int) -> None:

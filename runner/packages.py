@@ -1,6 +1,7 @@
-"""The virtual environment: made once, remade when the pinned requirements change.
+"""The virtual environment: created once, updated when the pinned requirements change.
 
-The stamp is written last. A set-up killed half way leaves a mark instead, and the next one starts from nothing.
+The stamp is written last. An installation that was killed leaves a mark, and the next one starts
+from scratch.
 """
 
 import fcntl
@@ -16,12 +17,11 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from runner.checkout import DEFAULT_VENV, DEVELOPMENT_REQUIREMENTS, REQUIREMENTS, ROOT
-from runner.problems import LaunchError
-from runner.progress import Progress
+from runner.terminal import LaunchError, Progress
 
 STAMP = "feedsite-packages"
 UNFINISHED = "feedsite-unfinished"
-# Settings that would send the packages elsewhere, or ask for source builds; mirrors and certificates stay in force.
+# Settings that would install elsewhere, or build from source; mirrors and certificates still apply.
 UNWANTED_PIP_SETTINGS = (
     "PIP_TARGET", "PIP_PREFIX", "PIP_ROOT", "PIP_USER", "PIP_NO_BINARY", "PIP_CONSTRAINT",
     "PIP_REQUIREMENT", "PIP_DRY_RUN", "PIP_QUIET", "PIP_VERBOSE", "PIP_PYTHON", "PIP_EDITABLE", "PIP_NO_DEPS",
@@ -29,41 +29,41 @@ UNWANTED_PIP_SETTINGS = (
 
 
 def venv_dir() -> Path:
-    """The virtual environment's directory: FEEDSITE_VENV, else .venv in the checkout; behind a link, where it leads to.
-
-    The venv module would empty what is behind a link, and then refuse to fill it.
+    """FEEDSITE_VENV, else .venv in the checkout, with links
+    resolved: the venv module refuses to fill a link.
     """
-    chosen = os.environ.get("FEEDSITE_VENV")
-    return (Path(chosen).expanduser() if chosen else DEFAULT_VENV).resolve()
+    path = os.environ.get("FEEDSITE_VENV")
+    return (Path(path).expanduser() if path else DEFAULT_VENV).resolve()
 
 
 def running_inside() -> bool:
-    """Whether this very interpreter is the one of the virtual environment."""
+    """Whether this interpreter is the one of the virtual environment."""
     return Path(sys.prefix).resolve() == venv_dir().resolve()
 
 
 def ensure_packages(*, development: bool) -> Path:
-    """Return the interpreter of a virtual environment that holds the pinned packages; install what is missing.
-
-    Raises LaunchError when the packages cannot be installed.
+    """The interpreter of a virtual environment with the pinned
+    packages, installed if missing. LaunchError.
     """
     venv = venv_dir()
-    wanted = _fingerprints(development=development)
-    if not wanted <= _stamps(venv):
-        with _one_at_a_time(venv):
-            if not wanted <= _stamps(venv):
+    fingerprints = _fingerprints(development=development)
+    if not fingerprints <= _stamps(venv):
+        with _install_lock(venv):
+            if not fingerprints <= _stamps(venv):
                 _install(venv, development=development)
-                _write_stamps(venv, wanted)
+                _write_stamps(venv, fingerprints)
     return venv / "bin" / "python"
 
 
 def enter(*, development: bool) -> None:
-    """Continue in the virtual environment's interpreter with the same arguments; returns only when already there."""
+    """Replace this process by the virtual environment's
+    interpreter; returns when it is running already.
+    """
     python = ensure_packages(development=development)
     if running_inside():
         return
     os.environ["PYTHONPATH"] = str(ROOT)
-    os.execv(python, [str(python), "-P", "-m", "runner", *sys.argv[1:]])  # noqa: S606 -- no shell is wanted
+    os.execv(python, [str(python), "-P", "-m", "runner", *sys.argv[1:]])  # noqa: S606 -- no shell needed
 
 
 def _fingerprints(*, development: bool) -> set[str]:
@@ -72,7 +72,7 @@ def _fingerprints(*, development: bool) -> set[str]:
 
 
 def _stamps(venv: Path) -> set[str]:
-    """Fingerprints of what is installed; empty when the interpreter the environment was made with is gone."""
+    """Fingerprints of the installed requirements; empty when the environment's interpreter is gone."""
     if not (venv / "bin" / "python").exists():
         return set()
     try:
@@ -88,8 +88,8 @@ def _write_stamps(venv: Path, stamps: set[str]) -> None:
 
 
 @contextmanager
-def _one_at_a_time(venv: Path) -> Iterator[None]:
-    """Hold the only permission to install: a lock on the parent directory, which leaves no file behind."""
+def _install_lock(venv: Path) -> Iterator[None]:
+    """Lock the parent directory, which leaves no file behind."""
     try:
         venv.parent.mkdir(parents=True, exist_ok=True)
         descriptor = os.open(venv.parent, os.O_RDONLY)
@@ -117,7 +117,7 @@ def _install(venv: Path, *, development: bool) -> None:
 
 
 def _make_environment(venv: Path) -> None:
-    """Make the empty environment. A foreign directory is never emptied: only a half-made one of ours is."""
+    """Create an empty environment; only an unfinished one of ours is cleared."""
     if importlib.util.find_spec("venv") is None or importlib.util.find_spec("ensurepip") is None:
         version = f"{sys.version_info.major}.{sys.version_info.minor}"
         raise LaunchError(
@@ -134,11 +134,11 @@ def _make_environment(venv: Path) -> None:
     )
     _check_writable(venv)
     command = [sys.executable, "-I", "-m", "venv", *clear, str(venv)]
-    made = subprocess.run(
+    result = subprocess.run(
         command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
     )
-    if made.returncode:
-        last = (made.stdout + made.stderr).strip().splitlines()[-1:]
+    if result.returncode:
+        last = (result.stdout + result.stderr).strip().splitlines()[-1:]
         raise LaunchError(f"Cannot make the virtual environment {venv}: {' '.join(last)}")
 
 
@@ -153,7 +153,7 @@ def _check_writable(venv: Path) -> None:
 
 
 def _run_pip(venv: Path, requirements: Path, log: Path, progress: Progress) -> int:
-    """Install from wheels only, so that a missing compiler cannot matter; return pip's exit status."""
+    """Install from wheels only, so that no compiler is needed; pip's exit status."""
     environment = {
         name: value for name, value in os.environ.items() if name not in UNWANTED_PIP_SETTINGS
     }

@@ -1,25 +1,23 @@
-"""Where the site listens: the ports are taken before anything is made or started, and given to the servers.
+"""The ports of the site: bound before anything starts, and passed to the servers.
 
-A port that is only looked at may be gone a minute later, and two servers that both bind with SO_REUSEPORT share it without
-a word: half of the requests, tokens and cookies included, go to the other site.
+A port that is only checked may be taken a minute later, and two servers that bind with SO_REUSEPORT
+share it silently: half of the requests, with tokens and cookies, would go to the other site.
 """
 
 import errno
 import http.client
 import socket
 
-from runner.problems import LaunchError
+from runner.terminal import LaunchError
 
 WILDCARDS = ("0.0.0.0", "::", "")  # noqa: S104 -- compared with, not listened on
-TRIED = 100
-WAITING = (
-    1024  # connections that the system keeps until the server takes them; it asks for more itself
-)
+MAX_ATTEMPTS = 100
+BACKLOG = 1024  # backlog until the server accepts; it sets a larger one itself
 ASK_SECONDS = 2
 
 
 def hold_port(host: str, port: int) -> socket.socket:
-    """Listen on this address and port, alone. Raises LaunchError, with a free port, when nothing can."""
+    """Listen on this address and port exclusively. LaunchError, which suggests a free port."""
     try:
         return _listen(host, port)
     except OSError as error:
@@ -27,8 +25,8 @@ def hold_port(host: str, port: int) -> socket.socket:
 
 
 def hold_free_port(host: str, first: int) -> socket.socket:
-    """Listen on the first free port from one on, among a hundred. Raises LaunchError when all are in use."""
-    for port in range(first, min(first + TRIED, 65536)):
+    """Listen on the first free port of a hundred from `first` on. LaunchError when all are in use."""
+    for port in range(first, min(first + MAX_ATTEMPTS, 65536)):
         try:
             return _listen(host, port)
         except OSError as error:
@@ -38,9 +36,9 @@ def hold_free_port(host: str, first: int) -> socket.socket:
 
 
 def free_port(host: str, first: int) -> int:
-    """The number of such a port, for who starts the server at once."""
-    with hold_free_port(host, first) as held:
-        port: int = held.getsockname()[1]
+    """The number of such a port, for a server that starts at once."""
+    with hold_free_port(host, first) as bound:
+        port: int = bound.getsockname()[1]
     return port
 
 
@@ -57,17 +55,17 @@ def _explained(host: str, port: int, number: int | None) -> str:
 
 
 def site_address(host: str, port: int) -> str:
-    """The address a browser on this machine uses, such as http://127.0.0.1:8000."""
+    """The URL for a browser on this machine, such as http://127.0.0.1:8000."""
     if host in WILDCARDS:
         host = "127.0.0.1"
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
 def answers(host: str, port: int, *, allowed_hosts: str) -> bool:
-    """Whether the site says it is ready, asked under the first of the names it answers to."""
-    near = {"0.0.0.0": "127.0.0.1", "": "127.0.0.1", "::": "::1"}.get(host, host)  # noqa: S104 -- replaced
+    """Whether the site reports that it is ready, asked with the first of its allowed hosts."""
+    address = {"0.0.0.0": "127.0.0.1", "": "127.0.0.1", "::": "::1"}.get(host, host)  # noqa: S104 -- replaced
     name = allowed_hosts.split(",")[0].strip().lstrip(".")
-    connection = http.client.HTTPConnection(near, port, timeout=ASK_SECONDS)
+    connection = http.client.HTTPConnection(address, port, timeout=ASK_SECONDS)
     try:
         connection.request(
             "GET", "/healthz/ready", headers={"Host": "localhost" if name in ("", "*") else name}
@@ -88,11 +86,11 @@ def _listen(host: str, port: int) -> socket.socket:
         raise OSError(errno.EADDRNOTAVAIL, "no such host") from None
     listening = socket.socket(family, kind, protocol)
     try:
-        # A port whose connections are just closing is free; one on which somebody listens is not.
+        # A port with closing connections is free; one with a listener is not.
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         listening.bind(address)
-        listening.listen(WAITING)
+        listening.listen(BACKLOG)
     except OSError:
         listening.close()
         raise

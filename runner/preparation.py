@@ -1,4 +1,4 @@
-"""What has to be done before the site can answer: tables, static files, demo data."""
+"""Prepares a site before it can answer: migrations, static files, demo data."""
 
 import hashlib
 import sys
@@ -7,50 +7,53 @@ from pathlib import Path
 
 from runner.checkout import MANAGE, REQUIREMENTS, ROOT
 from runner.datadir import DataDir
-from runner.problems import LaunchError
-from runner.processes import run_to_end, telling_line
-from runner.says import say
+from runner.processes import error_line, run_to_end
+from runner.terminal import LaunchError, say
 
 DEFAULT_DEMO = "small"
 TRUE = ("1", "true", "yes", "on", "y", "ok")
 STATIC_SOURCES = ("static", "apps/*/static")
-STATIC_STORAGE = ROOT / "feedsite" / "files" / "staticfiles.py"  # decides what is made of them
+STATIC_STORAGE = ROOT / "feedsite" / "files" / "staticfiles.py"  # its code changes the result
 
 
 def migrate(data: DataDir, environment: Mapping[str, str]) -> None:
-    """Bring the tables up to date. Raises LaunchError when that fails."""
+    """Migrate the database. LaunchError."""
     _quietly(data, environment, "migrate", "--noinput")
 
 
 def collect_static(data: DataDir, environment: Mapping[str, str]) -> None:
-    """Collect static files when sources or packages have changed since the last time."""
+    """Collect static files if sources or packages have changed."""
     target = Path(environment["STATIC_ROOT"])
     stamp = data.path / "static-stamp"
-    wanted = _static_fingerprint(target, environment["STATICFILES_BACKEND"])
-    if stamp.exists() and stamp.read_text() == wanted and (target / "staticfiles.json").exists():
+    fingerprint = _static_fingerprint(target, environment["STATICFILES_BACKEND"])
+    if (
+        stamp.exists()
+        and stamp.read_text() == fingerprint
+        and (target / "staticfiles.json").exists()
+    ):
         return
     stamp.unlink(missing_ok=True)
     say("Collecting static files")
     _quietly(data, environment, "collectstatic", "--noinput", "--verbosity", "0")
-    stamp.write_text(wanted)
+    stamp.write_text(fingerprint)
 
 
-def seed(data: DataDir, environment: Mapping[str, str], asked: str | None) -> bool:
-    """Add the demo people and posts once per size; progress goes to the terminal.
+def seed(data: DataDir, environment: Mapping[str, str], size: str | None) -> bool:
+    """Add demo data, once per size; whether the site has any. Progress is printed.
 
-    Without a wish (`asked` is None) a new data directory gets the small demo, and any other stays as it is: a
-    site that was started without demo people must not get them later by a forgotten option. A site in production gets none.
-    Returns whether the site has demo people.
+    With `size` None a new data directory gets the small demo and any other stays as it is: a site
+    started without demo data must not get it later by a forgotten option. A site in production gets
+    none.
     """
     record = data.path / "demo"
     done = record.read_text().split() if record.exists() else []
     in_production = environment.get("PRODUCTION", "0").lower() in TRUE
-    size = asked or ("none" if done or in_production else DEFAULT_DEMO)
+    size = size or ("none" if done or in_production else DEFAULT_DEMO)
     if size != "none" and size not in done:
         _run_seed(environment, size)
     if size not in done:
-        with record.open("a") as chosen:
-            chosen.write(f"{size}\n")
+        with record.open("a") as file:
+            file.write(f"{size}\n")
     return {size, *done} != {"none"}
 
 
@@ -66,25 +69,24 @@ def _run_seed(environment: Mapping[str, str], size: str) -> None:
 
 
 def manage_command(*arguments: str) -> list[str]:
-    """The command line of one management command."""
     return [sys.executable, "-P", str(MANAGE), *arguments]
 
 
 def _quietly(data: DataDir, environment: Mapping[str, str], *arguments: str) -> None:
     log = data.log / "manage.log"
     if run_to_end(manage_command(*arguments), environment=environment, cwd=ROOT, log=log):
-        raise LaunchError(f"manage.py {arguments[0]} failed: {telling_line(log)} (log: {log})")
+        raise LaunchError(f"manage.py {arguments[0]} failed: {error_line(log)} (log: {log})")
 
 
 def _static_fingerprint(target: Path, backend: str) -> str:
-    """Changes with any source file, with the packages, and with the place and form of the result."""
-    facts_of_all = REQUIREMENTS.read_bytes() + STATIC_STORAGE.read_bytes()
-    digest = hashlib.sha256(facts_of_all + bytes(target) + backend.encode())
+    """Depends on every source file, the packages, the target and the storage."""
+    inputs = REQUIREMENTS.read_bytes() + STATIC_STORAGE.read_bytes()
+    digest = hashlib.sha256(inputs + bytes(target) + backend.encode())
     for pattern in STATIC_SOURCES:
         for directory in sorted(ROOT.glob(pattern)):
             for file in sorted(path for path in directory.rglob("*") if path.is_file()):
-                facts = file.stat()
+                status = file.stat()
                 digest.update(
-                    f"{file.relative_to(ROOT)} {facts.st_size} {facts.st_mtime_ns}\n".encode()
+                    f"{file.relative_to(ROOT)} {status.st_size} {status.st_mtime_ns}\n".encode()
                 )
     return digest.hexdigest()

@@ -1,8 +1,8 @@
-"""Starting PostgreSQL, which refuses to run as root, when root starts the site.
+"""Runs PostgreSQL, which refuses to run as root, when root starts the site.
 
-First choice is a user namespace: the server sees another user id while its files stay root's, so a
-checkout under a closed /root works. Containers often forbid namespaces; there the server becomes the
-user `nobody`, keeping the right to pass closed directories (an ambient capability).
+First choice is a user namespace: the server sees another user id while its files stay root's, so
+that a checkout under a closed /root works. Containers often forbid namespaces; there the server
+becomes the user `nobody` with the capability to enter closed directories.
 """
 
 import ctypes
@@ -23,20 +23,20 @@ LINUX_CAPABILITY_VERSION_3 = 0x20080522
 CAP_DAC_OVERRIDE = 1
 CAP_DAC_READ_SEARCH = 2
 NAMESPACE_TRIES, NAMESPACE_PAUSE_SECONDS = 50, 0.01
-KEPT_CAPABILITIES = (CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH)
+CAPABILITIES = (CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH)
 
 libc = ctypes.CDLL(None, use_errno=True)
 
 
 def leave_root() -> Callable[[], None] | None:
-    """What a child has to do before it becomes a server that refuses root; None for ordinary users."""
+    """What a child does before it becomes a server that refuses root; None for ordinary users."""
     if os.geteuid() != 0:
         return None
     return enter_user_namespace if namespaces_allowed() else become_nobody
 
 
 def take_ownership(directory: Path) -> None:
-    """Give a directory's files to the user the server will run as; a no-op in nearly all cases."""
+    """Give a directory to the user of the server; nearly always a no-op."""
     if os.geteuid() != 0:
         return
     owner = 0 if namespaces_allowed() else pwd.getpwnam("nobody").pw_uid
@@ -48,7 +48,7 @@ def take_ownership(directory: Path) -> None:
 
 @functools.cache
 def namespaces_allowed() -> bool:
-    """Whether this system lets root make a user namespace, found by trying in a child."""
+    """Whether root can create a user namespace, tried in a child."""
     if not sys.platform.startswith("linux"):
         return False
     probe = subprocess.run(
@@ -59,9 +59,9 @@ def namespaces_allowed() -> bool:
 
 
 def enter_user_namespace() -> None:
-    """Become nobody in particular while the files stay root's; to be called between fork and exec.
+    """Lose the root identity while the files stay root's; between fork and exec.
 
-    A busy machine refuses it now and then, for moments: it is asked for again for half a second.
+    A busy machine refuses it now and then: retried for half a second.
     """
     for _try in range(NAMESPACE_TRIES):
         if libc.unshare(CLONE_NEWUSER) == 0:
@@ -71,16 +71,16 @@ def enter_user_namespace() -> None:
 
 
 def become_nobody() -> None:
-    """Become the user `nobody`, keeping the right to pass closed directories; between fork and exec."""
+    """Become `nobody` with the capability to enter closed directories; between fork and exec."""
     account = pwd.getpwnam("nobody")
     libc.prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0)
     os.setgroups([])
     os.setresgid(account.pw_gid, account.pw_gid, account.pw_gid)
     os.setresuid(account.pw_uid, account.pw_uid, account.pw_uid)
-    mask = sum(1 << capability for capability in KEPT_CAPABILITIES)
+    mask = sum(1 << capability for capability in CAPABILITIES)
     header = (ctypes.c_uint32 * 2)(LINUX_CAPABILITY_VERSION_3, 0)
     # effective, permitted, inheritable: the low words first, then the high ones
-    wanted = (ctypes.c_uint32 * 6)(mask, mask, mask, 0, 0, 0)
-    libc.capset(header, wanted)
-    for capability in KEPT_CAPABILITIES:
+    data = (ctypes.c_uint32 * 6)(mask, mask, mask, 0, 0, 0)
+    libc.capset(header, data)
+    for capability in CAPABILITIES:
         libc.prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, capability, 0, 0)

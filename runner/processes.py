@@ -1,8 +1,8 @@
-"""Starting and stopping child processes.
+"""Starts and stops child processes.
 
-Each child leads its own session, so Ctrl-C in the terminal reaches only the launcher, which stops the
-children in order. On Linux the kernel tells a child when the launcher was killed; the watchman
-(see `runner.watchman`) ends what does not listen, and does the telling elsewhere.
+Each child leads its own session, so Ctrl-C reaches the launcher alone, which stops the children in
+order. On Linux the kernel signals a child when the launcher is killed; the watchman
+(`runner.watchman`) ends what ignores the signal, and sends it on other systems.
 """
 
 import contextlib
@@ -18,7 +18,7 @@ from contextlib import nullcontext
 from pathlib import Path
 
 from runner import privileges, watchman
-from runner.problems import LaunchError
+from runner.terminal import LaunchError
 
 PR_SET_PDEATHSIG = 1
 LOG_LIMIT_BYTES = 10 * 1024 * 1024
@@ -29,7 +29,7 @@ libc = ctypes.CDLL(None, use_errno=True)
 
 
 class Child:
-    """One running child process; leader of its own process group."""
+    """A running child; leader of its own process group."""
 
     def __init__(
         self, name: str, popen: "subprocess.Popen[bytes]", stop_signal: int, log: Path
@@ -45,39 +45,39 @@ class Child:
         return self.popen.pid
 
     def running(self) -> bool:
-        """Whether it has not ended yet; reaps it when it has."""
+        """Whether it runs; reaps it when it has ended."""
         return self.popen.poll() is None
 
     def stop(self, seconds: float) -> bool:
-        """Ask it to end and wait; after `seconds` kill it with all its children. True if it ended by itself."""
+        """Signal it and wait; after `seconds` kill it with its group. True if it ended by itself."""
         if self.running():
             with contextlib.suppress(ProcessLookupError):
                 self.popen.send_signal(self.stop_signal)
         try:
             self.popen.wait(seconds)
-            listened = True
+            in_time = True
         except subprocess.TimeoutExpired:
-            listened = False
+            in_time = False
         self.kill()
-        return listened
+        return in_time
 
     def send_kill(self) -> None:
-        """Kill it and its group without waiting; safe inside a signal handler."""
+        """Kill its process group without waiting; safe inside a signal handler."""
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self.pid, signal.SIGKILL)
 
     def kill(self) -> None:
-        """End it and what it left behind in its group, at once."""
+        """Kill its process group and wait for it."""
         self.send_kill()
         self.popen.wait()
         watchman.forget(self.pid)
 
     def last_words(self) -> str:
-        """The most telling line at the end of its log, for an error message."""
-        return telling_line(self.log)
+        """The most informative line at the end of its log."""
+        return error_line(self.log)
 
 
-def spawn(  # noqa: PLR0913 -- one program has one manner of being started
+def spawn(  # noqa: PLR0913 -- options of one program
     name: str,
     command: Sequence[str | Path],
     *,
@@ -87,13 +87,12 @@ def spawn(  # noqa: PLR0913 -- one program has one manner of being started
     not_as_root: bool = False,
     sockets: Sequence[int] = (),
 ) -> Child:
-    """Start a program that lives no longer than this process; its output goes to the end of `log`.
+    """Start a program that ends with this process; its output is appended to `log`. LaunchError.
 
-    `not_as_root`: the program refuses to run as root, and gives up that identity first. `sockets`: file descriptors it is
-    given, under the same numbers.
-    Raises LaunchError when the program cannot be started at all.
+    `not_as_root`: the program refuses to run as root and drops that identity first. `sockets`: file
+    descriptors passed on under the same numbers.
     """
-    _shorten(log)
+    _rotate(log)
     try:
         with log.open("ab") as output:
             popen = subprocess.Popen(
@@ -111,9 +110,9 @@ def spawn(  # noqa: PLR0913 -- one program has one manner of being started
 def run_to_end(
     command: Sequence[str], *, environment: Mapping[str, str], cwd: Path, log: Path | None = None
 ) -> int:
-    """Run a command and return its exit status; its output goes to the end of `log`, or else to the terminal.
+    """Run a command; its exit status. Its output goes to `log`, else to the terminal.
 
-    However this ends, by a signal to the launcher too, nothing that the command started lives on.
+    Nothing that the command started outlives the call, whatever signal the launcher gets.
     """
     with log.open("ab") if log else nullcontext() as output:
         popen = subprocess.Popen(
@@ -130,18 +129,19 @@ def run_to_end(
 
 
 def child_setup(stop_signal: int, *, not_as_root: bool = False) -> Callable[[], None]:
-    """The work between fork and exec: give up root, plain signals, and end when the parent ends."""
+    """Between fork and exec: drop root, reset signals, and end with the parent."""
     leave_root = privileges.leave_root() if not_as_root else None
     parent = os.getpid()
     linux = sys.platform.startswith("linux")
 
     def setup() -> None:
-        # A shell script starts its background jobs with SIGINT ignored, nohup with SIGHUP ignored: exec keeps that.
+        # Shell scripts start background jobs with SIGINT ignored, nohup with SIGHUP: exec inherits
+        # that.
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT):
             signal.signal(number, signal.SIG_DFL)
         if leave_root is not None:
             leave_root()
-        if linux:  # after any change of identity, which would forget it
+        if linux:  # after any change of identity, which resets it
             libc.prctl(PR_SET_PDEATHSIG, int(stop_signal), 0, 0, 0)
             if os.getppid() != parent:
                 os._exit(125)
@@ -152,7 +152,7 @@ def child_setup(stop_signal: int, *, not_as_root: bool = False) -> Callable[[], 
 def wait_until(
     ready: Callable[[], bool], child: Child, *, seconds: float, pause: float = 0.02
 ) -> None:
-    """Wait for a started child to be ready. Raises LaunchError when it ends first or takes longer than `seconds`."""
+    """Wait until a child is ready. LaunchError when it ends first or after `seconds`."""
     deadline = time.monotonic() + seconds
     while not ready():
         if not child.running():
@@ -166,8 +166,8 @@ def wait_until(
         time.sleep(pause)
 
 
-def telling_line(log: Path) -> str:
-    """The last line of a log that names an error, among the last forty; else the last line."""
+def error_line(log: Path) -> str:
+    """The last line that names an error, among the last forty of a log; else the last line."""
     try:
         lines = log.read_text(errors="replace").strip().splitlines()[-40:]
     except OSError:
@@ -178,8 +178,8 @@ def telling_line(log: Path) -> str:
     return (errors or lines or [""])[-1]
 
 
-def _shorten(log: Path) -> None:
-    """Keep one older log once the current one is large."""
+def _rotate(log: Path) -> None:
+    """Rotate a large log; one older file remains."""
     with contextlib.suppress(OSError):
         log.parent.mkdir(parents=True, exist_ok=True)
         if log.stat().st_size > LOG_LIMIT_BYTES:

@@ -1,26 +1,23 @@
-"""The command lines of the site's own processes."""
+"""Command lines of the site's processes."""
 
 import sys
 from pathlib import Path
 
-SERVE = (
-    Path(__file__).resolve().parent.parent / "serve.py"
-)  # has the options of both servers, here and in containers
-QUEUES = "sweep,default,fanout,fanout_bulk"  # in this order
+# sets the options of both servers, also in containers
+SERVE = Path(__file__).resolve().parent.parent / "serve.py"
+QUEUES = "sweep,default,fanout,fanout_bulk"  # in order of priority
 
 
 def web(*, host: str = "127.0.0.1", port: int = 0, socket: int | None = None) -> list[str]:
-    """The web server: one process with a few threads, HTTP only; on a socket that listens, or on an address."""
+    """The web server: one process with threads, on a listening socket or on an address."""
     return _server("web", host, port, socket)
 
 
 def streaming(*, host: str = "127.0.0.1", port: int = 0, socket: int | None = None) -> list[str]:
-    """The streaming server: one event loop, server-sent events and WebSockets."""
     return _server("streaming", host, port, socket)
 
 
 def worker(*, concurrency: int) -> list[str]:
-    """The Celery worker for all queues."""
     return [
         *_program("celery"), "-A", "feedsite", "worker", "-Q", QUEUES, "--pool", "prefork",
         "--concurrency", str(concurrency), "--without-gossip", "--without-mingle", "-l", "INFO",
@@ -28,15 +25,14 @@ def worker(*, concurrency: int) -> list[str]:
 
 
 def beat(*, schedule: Path) -> list[str]:
-    """Celery's clock."""
     return [*_program("celery"), "-A", "feedsite", "beat", "-s", str(schedule), "-l", "INFO"]
 
 
-def _server(what: str, host: str, port: int, socket: int | None) -> list[str]:
-    where = ["--host", host, "--port", str(port)] if socket is None else ["--fd", str(socket)]
-    return [sys.executable, "-P", str(SERVE), what, *where]
+def _server(name: str, host: str, port: int, socket: int | None) -> list[str]:
+    address = ["--host", host, "--port", str(port)] if socket is None else ["--fd", str(socket)]
+    return [sys.executable, "-P", str(SERVE), name, *address]
 
 
 def _program(name: str) -> list[str]:
-    """A console script next to the running interpreter, by module: a shebang line may be too long to work."""
+    """Run a console script as a module: its shebang line may be too long."""
     return [sys.executable, "-P", "-m", name]

@@ -1,4 +1,4 @@
-"""`./run`: start everything in order, keep it alive, stop it in the opposite order."""
+"""`./run`: start everything in order, keep it running, stop it in reverse order."""
 
 import time
 from contextlib import ExitStack
@@ -10,13 +10,12 @@ from runner.datadir import DataDir, in_use
 from runner.environment import site_environment, to_save
 from runner.leftovers import end_leftovers
 from runner.ports import answers, hold_free_port, hold_port, site_address
-from runner.problems import LaunchError
 from runner.processes import MARK, Child, spawn
-from runner.says import complain, say
 from runner.services.group import plan_services
-from runner.services.shape import Service
-from runner.signals import StopAskedError, on_second_interrupt, stop_when_asked
+from runner.services.service import Service
+from runner.signals import StopRequested, on_second_interrupt, raise_on_stop_signals
 from runner.supervisor import Supervisor, Unit
+from runner.terminal import LaunchError, complain, say
 
 READY_SECONDS = 60
 SERVICE_STOP_SECONDS = 15
@@ -25,14 +24,14 @@ WORKER_STOP_SECONDS = 12  # then running tasks are killed; late acknowledgement 
 BEAT_STOP_SECONDS = 5
 STREAMING_STOP_SECONDS = 10
 STREAMING_OFFSET = 100
-VITAL = {"PostgreSQL", "web"}  # without any other the site is slower, later or silent, but there
+VITAL = {"PostgreSQL", "web"}  # without any other the site still answers
 DEMO_LOGINS = "alice, bob, carol, admin"
 DEMO_PASSWORD = "rill-demo"  # noqa: S105 -- printed for everybody to use
 
 
 @dataclass(frozen=True)
 class ServeOptions:
-    """What `./run` was asked for."""
+    """The options of `./run`."""
 
     host: str = "127.0.0.1"
     port: int = 8000
@@ -42,17 +41,17 @@ class ServeOptions:
 
 
 def serve(data: DataDir, options: ServeOptions) -> int:
-    """Run the site until it is asked to stop. Returns 0; raises LaunchError when it cannot run."""
+    """Run the site until it is asked to stop. LaunchError when it cannot run."""
     with ExitStack() as held:
         ports = _hold_ports(data, options, held)
         data.prepare()
         held.enter_context(data.held("site"))
         site = _Site(data, options, ports)
-        stop_when_asked()
+        raise_on_stop_signals()
         try:
             site.start()
-            site.supervisor.watch()
-        except StopAskedError:
+            site.supervisor.run()
+        except StopRequested:
             say("\nStopping ...")
         finally:
             on_second_interrupt(site.kill)
@@ -62,14 +61,14 @@ def serve(data: DataDir, options: ServeOptions) -> int:
 
 @dataclass(frozen=True)
 class _Ports:
-    """The sockets of the site, which listen from before the start until the stop."""
+    """The listening sockets of the site, from before the start until the stop."""
 
     web: socket
     streaming: socket
 
 
 def _hold_ports(data: DataDir, options: ServeOptions, held: ExitStack) -> _Ports:
-    """Before anything is made or started; the same site running explains more than a taken port."""
+    """Bind the ports before anything starts; the same site running explains more than a taken port."""
     holder = data.holder()
     if holder is not None:
         raise LaunchError(in_use(holder, data.path))
@@ -82,8 +81,6 @@ def _hold_ports(data: DataDir, options: ServeOptions, held: ExitStack) -> _Ports
 
 
 class _Site:
-    """The servers and processes of one site."""
-
     def __init__(self, data: DataDir, options: ServeOptions, ports: _Ports) -> None:
         self.data = data
         self.options = options
@@ -93,7 +90,7 @@ class _Site:
         self.environment: dict[str, str] = {}
 
     def start(self) -> None:
-        """Start the servers, prepare tables and files, start the processes, and say where to look."""
+        """Start the servers, migrate, start the processes, and print the URLs."""
         end_leftovers(self.data)
         self.data.note("site", url=self.url)
         self._start_servers()
@@ -103,24 +100,23 @@ class _Site:
         self.data.save_environment(to_save(self.environment))
         has_demo = preparation.seed(self.data, self.environment, self.options.demo)
         for unit in self._own_processes():
-            self.supervisor.begin(unit)
+            self.supervisor.add(unit)
         self._wait_for_web()
         self.data.note("site", url=self.url, ready=True)
         self._greet(has_demo=has_demo)
 
     def stop(self) -> None:
-        """Stop what was started: web, streaming, worker, beat, then the servers."""
-        begin = time.monotonic()
-        for one in (self.ports.web, self.ports.streaming):
-            one.close()  # the servers have their own; who comes now is refused, and need not wait
+        """Stop web, streaming, worker, beat, then the servers."""
+        started = time.monotonic()
+        for port in (self.ports.web, self.ports.streaming):
+            port.close()  # the servers have copies; new connections are refused at once
         killed = self.supervisor.stop()
         note = f" (killed, not having stopped in time: {', '.join(killed)})" if killed else ""
         say(
-            f"Stopped in {time.monotonic() - begin:.1f} s{note}; the data stays in {self.data.path}"
+            f"Stopped in {time.monotonic() - started:.1f} s{note}; the data stays in {self.data.path}"
         )
 
     def kill(self) -> None:
-        """End everything at once."""
         complain("Killing what is left")
         self.supervisor.kill()
 
@@ -131,7 +127,7 @@ class _Site:
         )
         say(f"Starting {services.describe() or 'with the servers given by the environment'}")
         for service in services.all():
-            self.supervisor.begin(_service_unit(service))
+            self.supervisor.add(_service_unit(service))
         if services.memcached_missing:
             say("Memcached is not installed: pages come from PostgreSQL, which is slower")
         self.environment = site_environment(
@@ -143,7 +139,7 @@ class _Site:
         )
 
     def _own_processes(self) -> list[Unit]:
-        """In the order of starting; the web server comes last, so that it is stopped first."""
+        """In the order of starting; the web server is last, so that it stops first."""
         options = self.options
         beat = programs.beat(schedule=self.data.beat / "schedule")
         worker = programs.worker(concurrency=options.workers)
@@ -175,7 +171,7 @@ class _Site:
                 raise LaunchError(
                     f"The site is not ready after {READY_SECONDS} s (logs: {self.data.log})"
                 )
-            self.supervisor.look()
+            self.supervisor.check()
             time.sleep(0.05)
 
     def _greet(self, *, has_demo: bool) -> None:

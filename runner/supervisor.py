@@ -1,29 +1,30 @@
-"""Keeping the site's processes alive: restart what ends, with a pause that grows.
+"""Keeps the site's processes alive: restarts them after growing pauses.
 
-The site stops when one that it cannot do without never stays. It goes on without any other, which is tried again rarely:
-everything in caches can be lost, and what workers would have done waits in PostgreSQL.
+The site stops when a vital process keeps ending. It goes on without any other, which is retried
+rarely: everything in caches can be lost, and the work of workers waits in PostgreSQL.
 """
 
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from runner.problems import LaunchError
 from runner.processes import Child
-from runner.says import complain
+from runner.terminal import LaunchError, complain
 
 QUICK_SECONDS = 10.0  # a process that ended sooner than this after its start ended quickly
 MAX_QUICK_DEATHS = 5
 FIRST_PAUSE_SECONDS = 0.5
 MAX_PAUSE_SECONDS = 8.0
-FIRST_REST_SECONDS = 30.0  # of what never stays
+FIRST_REST_SECONDS = 30.0  # of a process that keeps ending
 MAX_REST_SECONDS = 600.0
-LOOK_EVERY_SECONDS = 0.2
+CHECK_EVERY_SECONDS = 0.2
 
 
 @dataclass
 class Unit:
-    """One supervised process: how to start it, how long it may take to stop, and whether the site needs it at all."""
+    """A supervised process: how to start it, how long it may
+    take to stop, and whether the site needs it.
+    """
 
     name: str
     start: Callable[[], Child]
@@ -34,36 +35,39 @@ class Unit:
     due: float = field(default=0.0)  # monotonic time of the next attempt to start
 
     def stop(self) -> bool:
-        """True when it ended by itself in time, or did not run."""
+        """True when it ended by itself in time, or was not running."""
         if self.child is None:
             return True
-        listened = self.child.stop(self.stop_seconds)  # still known meanwhile, for a second Ctrl-C
+        in_time = self.child.stop(self.stop_seconds)  # `child` stays set for a second Ctrl-C
         self.child = None
-        return listened
+        return in_time
 
 
 class Supervisor:
-    """Units in the order they start. Single-threaded: `watch` runs until `LaunchError` or an exception of a signal."""
+    """Units in the order they start. Single-threaded: `run`
+    ends by LaunchError or by a signal's exception.
+    """
 
     def __init__(self, units: list[Unit]) -> None:
         self.units = units
 
-    def watch(self) -> None:
-        """Restart what ends. Raises LaunchError when a vital unit cannot be kept alive."""
+    def run(self) -> None:
+        """Restart what ends. LaunchError when a vital unit cannot be kept alive."""
         while True:
-            self.look()
-            time.sleep(LOOK_EVERY_SECONDS)
+            self.check()
+            time.sleep(CHECK_EVERY_SECONDS)
 
-    def begin(self, unit: Unit) -> None:
-        """Start one more unit. Raises LaunchError when it is vital and cannot be started; another is tried again later."""
+    def add(self, unit: Unit) -> None:
+        """Start one more unit. LaunchError when it is vital and
+        does not start; another is retried later.
+        """
         if unit.is_vital:
             unit.child = unit.start()
         self.units.append(unit)
         if unit.child is None:
             self._start_again(unit)
 
-    def look(self) -> None:
-        """One round over all units."""
+    def check(self) -> None:
         for unit in self.units:
             if unit.child is not None and not unit.child.running():
                 self._note_death(unit, unit.child)
@@ -71,11 +75,11 @@ class Supervisor:
                 self._start_again(unit)
 
     def stop(self) -> list[str]:
-        """Stop all in reverse order; returns the names of those that had to be killed."""
+        """Stop all in reverse order; the names of those that had to be killed."""
         return [unit.name for unit in reversed(self.units) if not unit.stop()]
 
     def kill(self) -> None:
-        """End everything at once, without waiting: this runs inside a signal handler."""
+        """Kill all without waiting: safe inside a signal handler."""
         for unit in reversed(self.units):
             if unit.child is not None:
                 unit.child.send_kill()

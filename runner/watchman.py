@@ -1,8 +1,8 @@
-"""A small process that ends the launcher's children when the launcher was killed.
+"""A small process that ends the launcher's children when the launcher is killed.
 
-Workers of the web server outlive a killed parent and would keep the port. The launcher tells the
-watchman through a pipe which process groups exist ("+ id signal", "- id"); when the pipe closes while
-groups remain, the launcher is gone: the leaders get their signal, then the groups are killed.
+Workers of the web server outlive a killed parent and would keep the port. The launcher sends the
+watchman the process groups through a pipe ("+ id signal", "- id"); when the pipe closes while
+groups remain, the leaders get their signal, then the groups are killed.
 """
 
 import contextlib
@@ -17,7 +17,7 @@ GRACE_SECONDS = 3.0
 
 
 class _Link:
-    """The launcher's end of the pipe; the watchman is started with the first child."""
+    """The launcher's end of the pipe; the watchman starts with the first child."""
 
     process: "subprocess.Popen[bytes] | None" = None
     owner = 0
@@ -25,21 +25,21 @@ class _Link:
 
 
 def watch(group: int, stop_signal: int) -> None:
-    """From now on end this process group when the launcher dies."""
+    """End this process group when the launcher dies."""
     _Link.groups[group] = int(stop_signal)
     if _Link.process is None or _Link.owner != os.getpid() or _Link.process.poll() is not None:
         _start()
-        for known, number in _Link.groups.items():
-            _tell(f"+ {known} {number}")
+        for other, number in _Link.groups.items():
+            _send(f"+ {other} {number}")
     else:
-        _tell(f"+ {group} {int(stop_signal)}")
+        _send(f"+ {group} {int(stop_signal)}")
 
 
 def forget(group: int) -> None:
-    """The group has ended; with the last one the watchman ends too."""
+    """The group has ended; the watchman ends with the last one."""
     if _Link.groups.pop(group, None) is None or _Link.process is None:
         return
-    _tell(f"- {group}")
+    _send(f"- {group}")
     if not _Link.groups and _Link.process.stdin is not None:
         with contextlib.suppress(OSError):
             _Link.process.stdin.close()
@@ -56,18 +56,18 @@ def _start() -> None:
     )  # fmt: skip
 
 
-def _tell(line: str) -> None:
+def _send(line: str) -> None:
     if _Link.process is not None and _Link.process.stdin is not None:
         with contextlib.suppress(OSError, ValueError):
             _Link.process.stdin.write(line.encode() + b"\n")
 
 
-def stand_by(orders: IO[str]) -> dict[int, int]:
-    """Follow the launcher's orders until the pipe closes; return the groups left, with their signals."""
+def stand_by(messages: IO[str]) -> dict[int, int]:
+    """Read the launcher's messages until the pipe closes; the groups left, with their signals."""
     groups: dict[int, int] = {}
-    for line in orders:
-        order, group, *number = line.split()
-        if order == "+":
+    for line in messages:
+        sign, group, *number = line.split()
+        if sign == "+":
             groups[int(group)] = int(number[0])
         else:
             groups.pop(int(group), None)
@@ -75,7 +75,7 @@ def stand_by(orders: IO[str]) -> dict[int, int]:
 
 
 def end(groups: dict[int, int], *, grace: float = GRACE_SECONDS) -> None:
-    """Ask the leaders to end, and kill what is left of the groups after `grace` seconds."""
+    """Signal the leaders, and kill the rest of the groups after `grace` seconds."""
     for group, number in groups.items():
         with contextlib.suppress(OSError):
             os.kill(group, number)

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 import pytest
 
 from feedcache.redis_servers.connections import mark_ready_again
-from runner.services.shape import Service
+from runner.services.service import Service
 from tests.memory import forget
 from tests.services import running
 

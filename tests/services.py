@@ -16,12 +16,12 @@ from types import FrameType
 
 import pytest
 
-from runner.problems import LaunchError
 from runner.services import redis
 from runner.services.debian import find_memcached
 from runner.services.group import Services, throwaway_services
 from runner.services.memcached import TESTS, Tiers
 from runner.services.redis import Redis
+from runner.terminal import LaunchError
 
 SHARED_DIRECTORY = "FEEDSITE_TEST_DIR"  # set by the controlling process for its xdist workers
 SETTINGS = {
@@ -60,7 +60,7 @@ _run = _Run(ExitStack())
 
 
 def running() -> Services:
-    """The servers of this process; each has `start`, `stop`, and `runner.services.shape.restart`.
+    """The servers of this process; each has `start`, `stop`, and `runner.services.service.restart`.
 
     In an xdist worker `postgres` is None: it is shared, so no test may stop it.
     """
@@ -106,7 +106,7 @@ def _start_in_worker(name: str) -> None:
     program = find_memcached(shared / "memcached")
     _run.services = Services(
         postgres=None,
-        redis=Redis(directory / "redis", directory, log, keep=redis.NOTHING_KEPT),
+        redis=Redis(directory / "redis", directory, log, persistence=redis.NO_PERSISTENCE),
         tiers=Tiers(program, TESTS, directory, log) if program else None,
     )
     _run.services.start()

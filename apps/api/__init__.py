@@ -1,1 +1,1 @@
-"""Api."""
+"""The API: Mastodon's endpoints, and extensions."""

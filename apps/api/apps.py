@@ -4,6 +4,4 @@ from django.apps import AppConfig
 
 
 class ApiConfig(AppConfig):
-    """The API."""
-
     name = "apps.api"

@@ -1,4 +1,4 @@
-"""Who asks the API, and whether the token may do that: one query for both."""
+"""Authenticates API requests and checks the scopes of their tokens, in one query."""
 
 from django.contrib.auth.models import AnonymousUser
 from django.utils.translation import gettext as _
@@ -7,7 +7,10 @@ from rest_framework.exceptions import AuthenticationFailed
 from rest_framework.request import Request
 
 from apps.accounts.models import User
+from apps.accounts.staff import is_permitted
 from apps.errors import NotAllowed
+from apps.http import requests
+from apps.http.verification import may_act_as_staff
 from apps.oauth.queries import Bearer, bearer_of
 from apps.scopes import needed_scopes
 
@@ -20,8 +23,8 @@ class BearerAuthentication(BaseAuthentication):
     def authenticate(self, request: Request) -> tuple[User | AnonymousUser, Bearer] | None:
         """The account and the token; None without the header.
 
-        AuthenticationFailed for a bad token, NotAllowed for one whose scopes do not reach here. It is decided here and
-        not by a permission class, which an endpoint could put another in the place of.
+        AuthenticationFailed for a bad token, NotAllowed for missing scopes. Not a permission class,
+        since an endpoint may replace those.
         """
         scheme, _blank, token = request.META.get("HTTP_AUTHORIZATION", "").partition(" ")
         if scheme.lower() != "bearer":
@@ -33,16 +36,33 @@ class BearerAuthentication(BaseAuthentication):
         return bearer.user or AnonymousUser(), bearer
 
     def authenticate_header(self, request: Request) -> str:
-        """What a 401 says."""
         return 'Bearer realm="api"'
 
 
 def _require_scope(request: Request, bearer: Bearer) -> None:
     view, method = request.parser_context["view"], request.method or ""
     if not hasattr(view, method.lower()):
-        return  # there is no such method: the answer is 405
+        return  # the response will be 405
     needed = needed_scopes(view, method)
     if method != "OPTIONS" and (needed is None or not bearer.may(needed)):
         raise NotAllowed(
             _("This action is outside the scopes of the access token."), code="insufficient_scope"
         )
+
+
+def viewer_of(request: Request) -> User:
+    """The account of an authenticated request."""
+    viewer = requests.viewer_of(request)
+    if viewer is None:
+        raise TypeError("this endpoint is for authenticated requests only")
+    return viewer
+
+
+def staff_of(request: Request, permission: str) -> User:
+    """The account of a request by staff with a permission such as "timeline.change_sitepolicy"; NotAllowed."""
+    viewer = viewer_of(request)
+    if not is_permitted(viewer, permission):
+        raise NotAllowed(_("This is for staff who may do it."))
+    if not may_act_as_staff(request):
+        raise NotAllowed(_("Staff need a second factor for this."))
+    return viewer

@@ -1,4 +1,4 @@
-"""What Django REST Framework makes of exceptions: the same problem JSON as everywhere else."""
+"""DRF's exception handler: the same problem JSON as everywhere else."""
 
 from typing import Any
 
@@ -12,7 +12,6 @@ from apps.http.errors import CODES, problem, wait_text
 
 
 def api_exception(exception: Exception, context: dict[str, Any]) -> Response | None:
-    """DRF's exception handler."""
     request = context["request"]._request  # noqa: SLF001 -- DRF has no public name for it
     if isinstance(exception, DomainError):
         set_rollback()
@@ -31,7 +30,7 @@ def api_exception(exception: Exception, context: dict[str, Any]) -> Response | N
         if isinstance(exception, drf.ValidationError):
             response.status_code = (
                 Invalid.status
-            )  # one answer to bad content, wherever it was found
+            )  # the same status for bad content, whichever layer found it
         code = CODES.get(response.status_code, "error")
         errors = _field_errors(exception)
         message = " ".join(errors.values()) or _detail(exception)

@@ -1,6 +1,8 @@
-"""Forms sent to the API, in the shape that JSON would have had: `a[]=1`, `a[b]=2`, `a[0][b]=3`.
+"""Forms sent to the API, parsed into the shape that JSON
+would have: `a[]=1`, `a[b]=2`, `a[0][b]=3`.
 
-Clients send whichever form their library likes, so every endpoint takes all of them and sees one shape.
+Clients send whichever their library prefers, so every endpoint takes all of them and sees one
+shape.
 """
 
 import re
@@ -20,10 +22,8 @@ _NAME = re.compile(r"([^\[\]]+)((?:\[[^\[\]]*\])*)")
 
 
 class NestedFormParser(FormParser):
-    """`application/x-www-form-urlencoded`, as JSON would have been."""
-
     def parse(self, stream: Any, media_type: str | None = None, parser_context: Any = None) -> Any:
-        """The fields; ParseError for names that contradict each other, texts that are none, and other charsets than UTF-8."""
+        """ParseError for contradicting names, malformed text, and charsets other than UTF-8."""
         charset = parse_header_parameters(media_type or "")[1].get("charset", "utf-8")
         if charset.lower() not in {"utf-8", "utf8"}:
             raise ParseError("Forms are written in UTF-8.")
@@ -38,27 +38,25 @@ class NestedFormParser(FormParser):
 
 
 class NestedMultiPartParser(MultiPartParser):
-    """`multipart/form-data`, files among the fields, as JSON would have been."""
-
     def parse(self, stream: Any, media_type: str | None = None, parser_context: Any = None) -> Any:
-        """The fields and files; ParseError as for plain forms."""
+        """ParseError as for plain forms."""
         parsed = super().parse(stream, media_type, parser_context)
         lists = (*parsed.data.lists(), *parsed.files.lists())
         return nested((name, value) for name, values in lists for value in values)
 
 
 def nested(fields: Iterable[tuple[str, Any]]) -> dict[str, Any]:
-    """Named values as nested objects and lists; of a name that is given twice the last value counts."""
-    found: dict[str, Any] = {}
+    """Named values as nested objects and lists; the last value of a repeated name counts."""
+    result: dict[str, Any] = {}
     for name, value in fields:
         if is_malformed(text for text in (name, value) if isinstance(text, str)):
             raise ParseError("The form contains characters that are not text.")
-        _put(found, _steps(name), value)
-    return {name: _lists(value) for name, value in found.items()}
+        _put(result, _path(name), value)
+    return {name: _lists(value) for name, value in result.items()}
 
 
-def _steps(name: str) -> list[str]:
-    """`a[b][]` is a, b and nothing; a name in no such form stands for itself."""
+def _path(name: str) -> list[str]:
+    """`a[b][]` is a, b and an empty step; a name in another form is one step."""
     match = _NAME.fullmatch(name)
     if match is None:
         return [name]
@@ -68,34 +66,38 @@ def _steps(name: str) -> list[str]:
     return steps
 
 
-def _put(into: Any, steps: list[str], value: Any) -> None:
-    """Put a value where its steps lead, making objects and lists on the way."""
-    *way, last = steps
-    for step, after in zip(way, steps[1:], strict=True):
-        into = _entered(into, step, list if after == "" else dict, after=steps[-1])
-    if isinstance(into, list):
-        into.append(value)
+def _put(container: Any, path: list[str], value: Any) -> None:
+    """Put a value at a path, making objects and lists on the way."""
+    *parents, last = path
+    for step, after in zip(parents, path[1:], strict=True):
+        container = _child(container, step, list if after == "" else dict, name=path[-1])
+    if isinstance(container, list):
+        container.append(value)
     else:
-        into[last] = value
+        container[last] = value
 
 
-def _entered(into: Any, step: str, kind: type[Any], *, after: str) -> Any:
-    if isinstance(into, list):  # a list of objects: a name that comes again begins the next one
-        if not into or not isinstance(into[-1], kind) or (kind is dict and after in into[-1]):
-            into.append(kind())
-        return into[-1]
-    inner = into.setdefault(step, kind())
+def _child(container: Any, step: str, kind: type[Any], *, name: str) -> Any:
+    if isinstance(container, list):  # a list of objects: a repeated name begins the next object
+        if (
+            not container
+            or not isinstance(container[-1], kind)
+            or (kind is dict and name in container[-1])
+        ):
+            container.append(kind())
+        return container[-1]
+    inner = container.setdefault(step, kind())
     if not isinstance(inner, kind):
         raise ParseError("The names of the form contradict each other.")
     return inner
 
 
 def _lists(value: Any) -> Any:
-    """Objects with numbers for names are lists, in the order of the numbers."""
+    """Turn objects whose names are numbers into lists, in the order of the numbers."""
     if isinstance(value, list):
-        return [_lists(one) for one in value]
+        return [_lists(item) for item in value]
     if not isinstance(value, dict):
         return value
     if value and all(name.isascii() and name.isdigit() and len(name) < 10 for name in value):
         return [_lists(value[name]) for name in sorted(value, key=int)]
-    return {name: _lists(one) for name, one in value.items()}
+    return {name: _lists(item) for name, item in value.items()}

@@ -1,4 +1,4 @@
-"""What the site says of itself to programs: its limits, its size, its version."""
+"""The site for programs: limits, size, version, rules, nodeinfo."""
 
 from django.db import connection
 from django.db.models import Model
@@ -127,7 +127,9 @@ def _size() -> dict[str, int]:
 
 
 def _load_size() -> dict[str, int]:
-    """How many accounts and posts there are: above 10,000 as PostgreSQL estimates, counting millions would take seconds."""
+    """Numbers of accounts and posts: above 10,000 PostgreSQL's
+    estimates, since counting millions takes seconds.
+    """
     return {"users": _rows(User), "posts": _rows(Post)}
 
 

@@ -1,4 +1,4 @@
-"""JSON in and out of the API: fast, and strict about what JSON is."""
+"""The JSON renderer and parser of the API: fast, and strict about its input."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ MAX_BYTES = 1024 * 1024
 
 
 class FastJSONRenderer(BaseRenderer):
-    """orjson: a tenth of the time of the standard library."""
+    """orjson takes a tenth of the time of the standard library."""
 
     media_type = "application/json"
     format = "json"
@@ -22,18 +22,17 @@ class FastJSONRenderer(BaseRenderer):
     def render(
         self, data: Any, accepted_media_type: str | None = None, renderer_context: Any = None
     ) -> bytes:
-        """The bytes of an answer."""
         del accepted_media_type, renderer_context
         return b"" if data is None else orjson.dumps(data, default=str)
 
 
 class StrictJSONParser(BaseParser):
-    """No NaN, no lone surrogates, no NUL, bounded depth and size: each a 400."""
+    """No NaN, lone surrogates or NUL, bounded depth and size: 400 otherwise."""
 
     media_type = "application/json"
 
     def parse(self, stream: Any, media_type: str | None = None, parser_context: Any = None) -> Any:
-        """The decoded body; an object is required. ParseError otherwise."""
+        """The decoded object; ParseError."""
         del media_type, parser_context
         body = stream.read(MAX_BYTES + 1)
         if len(body) > MAX_BYTES:
@@ -50,13 +49,13 @@ class StrictJSONParser(BaseParser):
 
 
 def _texts(data: Any) -> list[str]:
-    found, stack = [], [data]
+    texts, stack = [], [data]
     while stack:
         value = stack.pop()
         if isinstance(value, str):
-            found.append(value)
+            texts.append(value)
         elif isinstance(value, dict):
             stack += [*value.keys(), *value.values()]
         elif isinstance(value, list):
             stack += value
-    return found
+    return texts

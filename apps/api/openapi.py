@@ -1,7 +1,8 @@
-"""The OpenAPI document: what drf-spectacular cannot know. `Entity(AccountJson)` and `Entity(AccountJson, many=True)` stand among `responses`.
+"""The OpenAPI document, where drf-spectacular needs help. `Entity(AccountJson)` and
+`Entity(AccountJson, many=True)` are used in `responses`.
 
-drf-spectacular writes TypedDicts into each place where they occur, without formats. Here each is a component that is referred
-to, under the name of its class without "Json". Schemas are those of OpenAPI 3.1, so null is a type.
+drf-spectacular inlines TypedDicts wherever they occur, without formats. Here each is a component
+under the name of its class without "Json". Schemas are those of OpenAPI 3.1, so null is a type.
 """
 
 from types import NoneType
@@ -42,7 +43,7 @@ BASIC: dict[Any, Object] = {
 
 
 class Entity(Serializer[Any]):
-    """An entity as an answer in the OpenAPI document. It serializes nothing: the function that builds the entity does."""
+    """An entity as a response. It serializes nothing: the entity's builder does."""
 
     def __init__(self, entity: type[Any], **options: Any) -> None:
         super().__init__(**options)
@@ -50,23 +51,18 @@ class Entity(Serializer[Any]):
 
 
 class EntityExtension(OpenApiSerializerExtension):  # type: ignore[no-untyped-call]  # the library is untyped here
-    """How drf-spectacular describes an `Entity`."""
-
     target_class = Entity
     target: Entity
 
     def get_name(self, auto_schema: AutoSchema, direction: str) -> str:
-        """The name of its component."""
         del auto_schema, direction
         return self.target.entity.__name__.removesuffix("Json")
 
     def get_identity(self, auto_schema: AutoSchema, direction: str) -> type[Any]:
-        """What must be the same behind the same name."""
         del auto_schema, direction
         return self.target.entity
 
     def map_serializer(self, auto_schema: AutoSchema, direction: str) -> Object:
-        """The schema of its fields."""
         del direction
         entity = self.target.entity
         hints = get_type_hints(entity, include_extras=True)
@@ -75,7 +71,9 @@ class EntityExtension(OpenApiSerializerExtension):  # type: ignore[no-untyped-ca
 
 
 def schema_of(hint: Any, auto_schema: AutoSchema) -> Object:
-    """The schema of a type as OpenAPI 3.1 writes it; entities in it become components. KeyError for types that JSON has not."""
+    """The OpenAPI 3.1 schema of a type; entities in it become
+    components. KeyError for unsupported types.
+    """
     if is_typeddict(hint):
         return auto_schema.resolve_serializer(Entity(hint), "response").ref
     if get_origin(hint) is None:
@@ -95,13 +93,13 @@ def _schema_of_parts(origin: Any, args: tuple[Any, ...], auto_schema: AutoSchema
     elif origin is dict:
         schema = {"type": "object", "additionalProperties": schema_of(args[1], auto_schema)}
     else:  # of a union one member is None
-        (some,) = set(args) - {NoneType}
-        schema = _nullable(schema_of(some, auto_schema))
+        (member,) = set(args) - {NoneType}
+        schema = _nullable(schema_of(member, auto_schema))
     return schema
 
 
 def _annotated(schema: Object, notes: tuple[Any, ...]) -> Object:
-    """A schema with what is noted beside its type: a description, a format, the values that there are."""
+    """Apply the annotations of a type: a description, a format, the choices."""
     for note in notes:
         if isinstance(note, Format):
             schema["format"] = note.name
@@ -121,23 +119,23 @@ def _nullable(schema: Object) -> Object:
 
 
 def problems(*statuses: int) -> dict[int, Entity]:
-    """Refusals with these statuses, among the `responses` of an endpoint; what any may answer `apps.api.openapi` adds."""
+    """Errors with these statuses, for the `responses` of an
+    endpoint; `add_common_answers` adds the common ones.
+    """
     return {status: Entity(ProblemJson) for status in statuses}
 
 
 class BearerScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]  # the library is untyped here
-    """How the document names bearer tokens, and the scopes of which each endpoint wants one."""
+    """Bearer tokens in the document, with the scopes of each endpoint."""
 
     target_class = "apps.api.authentication.BearerAuthentication"
     name = "bearer"
 
     def get_security_definition(self, auto_schema: AutoSchema) -> dict[str, str]:
-        """The security scheme."""
         del auto_schema
         return {"type": "http", "scheme": "bearer"}
 
     def get_security_requirement(self, auto_schema: AutoSchema) -> dict[str, list[str]]:
-        """The scopes that an endpoint declares."""
         return {"bearer": list(needed_scopes(auto_schema.view, auto_schema.method) or ())}
 
 
@@ -157,8 +155,8 @@ WITH_A_BODY = {
 METHODS = ("get", "post", "put", "patch", "delete")
 
 
-def add_common_answers(result: dict[str, Any], **_more: Any) -> dict[str, Any]:
-    """A hook of drf-spectacular: refusals that may come from any endpoint, where it has not said more itself."""
+def add_common_answers(result: dict[str, Any], **_kwargs: Any) -> dict[str, Any]:
+    """A hook of drf-spectacular: add the errors that any endpoint may return."""
     if "Problem" not in result.get("components", {}).get("schemas", {}):
         return result
     for path, operations in result["paths"].items():
@@ -169,14 +167,14 @@ def add_common_answers(result: dict[str, Any], **_more: Any) -> dict[str, Any]:
 
 
 def _complete(operation: dict[str, Any], *, has_id: bool) -> None:
-    answers = operation["responses"]
+    responses = operation["responses"]
     common = dict(EVERYWHERE)
     if "requestBody" in operation:
         common |= WITH_A_BODY
     if has_id:
         common["404"] = "It does not exist, or is not for who asks: the same answer for both."
     for status, description in common.items():
-        answers.setdefault(status, {**PROBLEM, "description": description})
-    for answer in answers.values():
-        if answer.get("content") == {"application/json": _SCHEMA}:
-            answer["content"] = PROBLEM["content"]
+        responses.setdefault(status, {**PROBLEM, "description": description})
+    for response in responses.values():
+        if response.get("content") == {"application/json": _SCHEMA}:
+            response["content"] = PROBLEM["content"]

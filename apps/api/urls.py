@@ -1,4 +1,4 @@
-"""Every endpoint and its address: Mastodon's in v1 and v2, those that it has no word for in extensions."""
+"""The routes of the API: Mastodon's in v1 and v2, our own in extensions."""
 
 from django.urls import URLPattern, path
 

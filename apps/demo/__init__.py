@@ -1,1 +1,1 @@
-"""The demo: a small world of people, pictures and posts, so that a new site is worth reading at once."""
+"""Demo data: people, posts and pictures, so that a new site has something to show."""

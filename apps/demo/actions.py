@@ -1,4 +1,6 @@
-"""Makes a size of the demo in one transaction: an interrupted run leaves nothing behind but files it will write again."""
+"""Seeds the demo data, one size in one transaction: an interrupted run
+leaves nothing but files, which the next one overwrites.
+"""
 
 import time
 from collections.abc import Callable
@@ -22,7 +24,7 @@ from apps.search.indexing import BATCH, index_people, index_posts
 from apps.search.trends import rank_posts
 from apps.tags.counting import KEEP_DAYS, count_days
 
-LOCK = 7_239_501  # any number of our own: two seedings wait for each other
+LOCK = 7_239_501  # of PostgreSQL: two seedings wait for each other
 _PREPARE = "SET LOCAL statement_timeout = 0; SET LOCAL idle_in_transaction_session_timeout = 0"
 _TABLES = (
     "accounts_user, accounts_usercounts, graph_followee, graph_follower, posts_post, posts_postcounts, "
@@ -33,7 +35,7 @@ Advance = Callable[[str, int], None]
 
 @dataclass(frozen=True, slots=True)
 class SeedResult:
-    """What a run made; nothing when `earlier` tells of a run that was finished before."""
+    """Numbers of rows; `earlier` is the run that had made the same size already."""
 
     accounts: int = 0
     follows: int = 0
@@ -44,7 +46,9 @@ class SeedResult:
 
 
 def seed(*, size: str, seed_number: int, advance: Advance, now: float | None = None) -> SeedResult:
-    """Add a size of the demo unless it is there; Conflict when people of the cast exist and have written already."""
+    """Add a size of the demo unless it exists; Conflict when
+    users of the cast exist and have posts.
+    """
     with transaction.atomic():
         with connection.cursor() as cursor:
             cursor.execute("SELECT pg_advisory_xact_lock(%s)", [LOCK])
@@ -76,10 +80,10 @@ def _make(world: World) -> None:
     add_counts(world)
     count_days(days=KEEP_DAYS)
     rank_posts()
-    # readers that were there before follow more accounts now: their windows are rebuilt
-    known = [member.pk for member in world.cast.values() if not member.is_new]
-    if known:
-        record("graph_loaded", user_ids=known)
+    # existing users follow more accounts now: their home caches are rebuilt
+    user_ids = [member.pk for member in world.cast.values() if not member.is_new]
+    if user_ids:
+        record("graph_loaded", user_ids=user_ids)
 
 
 def _index(world: World) -> None:
@@ -103,8 +107,12 @@ def _report(world: World) -> SeedResult:
 
 
 def expected_rows(size: str) -> int:
-    """About how many rows a size makes, for the bar."""
-    one = SIZES[size]
+    """About how many rows a size makes, for the progress bar."""
+    preset = SIZES[size]
     return (
-        round(one.accounts * (1 + one.follows_each + one.posts_each * 1.3 + one.likes_each)) + 2_000
+        round(
+            preset.accounts
+            * (1 + preset.follows_each + preset.posts_each * 1.3 + preset.likes_each)
+        )
+        + 2_000
     )

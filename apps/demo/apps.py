@@ -4,6 +4,4 @@ from django.apps import AppConfig
 
 
 class DemoConfig(AppConfig):
-    """A populated site to look at."""
-
     name = "apps.demo"

@@ -1,11 +1,11 @@
-"""Which demo data has been made, so that making it again changes nothing."""
+"""The sizes of demo data that exist, so that seeding twice changes nothing."""
 
 from django.db import models
 from django.utils import timezone
 
 
 class SeedRun(models.Model):
-    """One size of the demo, made in one transaction together with this row."""
+    """A size of the demo, written in the transaction that made it."""
 
     size = models.CharField(max_length=10, unique=True)
     seed = models.BigIntegerField()

@@ -1,1 +1,1 @@
-"""Programs that act for people: applications, their tokens, and what each may do."""
+"""OAuth 2: applications, their tokens and scopes."""

@@ -1,4 +1,4 @@
-"""Writes of applications and tokens."""
+"""Registers applications, issues and revokes tokens."""
 
 import re
 import secrets
@@ -28,7 +28,7 @@ MAX_ADDRESSES = 10
 SCOPES_DEFAULT = "read"
 APPLICATION_IDLE = timedelta(days=30)
 PURGE_BATCH_SIZE = 1000
-# Addresses of these kinds would run in the page, or point at the reader's own files.
+# URLs with these schemes would run in the page, or point at the reader's own files.
 _FORBIDDEN_SCHEMES = frozenset(
     {"about", "blob", "data", "file", "filesystem", "javascript", "vbscript", "view-source"}
 )
@@ -37,7 +37,7 @@ _ADDRESS = re.compile(r"[a-z][a-z0-9+.-]*:[!-~]+", re.ASCII | re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class Registration:
-    """A new application. Its secret is seen only here; what is stored is a hash."""
+    """The only place where the secret is readable: a hash is stored."""
 
     application: Application
     secret: str
@@ -50,7 +50,7 @@ def register_application(
     scopes: str = SCOPES_DEFAULT,
     website: str = "",
 ) -> Registration:
-    """Register a program; Invalid, with one message per field, when something is wrong with it."""
+    """Invalid, with one message per field."""
     errors: dict[str, str] = {}
     clean = single_line(name)
     if not clean or len(clean) > NAME_MAX_CHARACTERS:
@@ -63,8 +63,8 @@ def register_application(
         errors["redirect_uris"] = _("This is no address that a code may be sent to.")
     if website and not _is_web_address(website):
         errors["website"] = _("This is no address of a web page.")
-    wanted = scopes.split() or [SCOPES_DEFAULT]
-    if unknown := sorted(set(wanted) - NAMES):
+    names = scopes.split() or [SCOPES_DEFAULT]
+    if unknown := sorted(set(names) - NAMES):
         errors["scopes"] = _("There is no scope %(name)s.") % {"name": unknown[0][:60]}
     if errors:
         raise Invalid(" ".join(errors.values()), errors=errors)
@@ -72,7 +72,7 @@ def register_application(
     application = Application.objects.create(
         name=clean,
         website=website,
-        scopes=" ".join(dict.fromkeys(wanted)),
+        scopes=" ".join(dict.fromkeys(names)),
         redirect_uris=" ".join(redirect_uris),
         client_type=Application.CLIENT_CONFIDENTIAL,
         authorization_grant_type=Application.GRANT_AUTHORIZATION_CODE,
@@ -84,7 +84,7 @@ def register_application(
 def issue_access(
     user: User, application: Application, *, scopes: Iterable[str]
 ) -> tuple[str, AccessToken]:
-    """A token of an application for a user, and its row; this is the only time that the token is seen."""
+    """A new token and its row; only the hash is stored."""
     token = APP_TOKEN_PREFIX + secrets.token_urlsafe(32)
     lifetime = timedelta(seconds=settings.OAUTH2_PROVIDER["ACCESS_TOKEN_EXPIRE_SECONDS"])
     issued = AccessToken(
@@ -99,7 +99,9 @@ def issue_access(
 
 
 def purge() -> None:
-    """Delete codes and tokens that have ended, and applications that nobody has let in for a month; 1,000 of each."""
+    """Delete expired codes and tokens, and applications
+    without any for a month; 1,000 rows of each.
+    """
     now = timezone.now()
     idle = Application.objects.filter(created__lt=now - APPLICATION_IDLE)
     for model in (Grant, AccessToken, RefreshToken):
@@ -117,33 +119,33 @@ def purge() -> None:
 
 
 def end_access(user_id: int, application_id: int) -> None:
-    """End all that an application may do for a user; it acts with the next request."""
+    """Revoke every code and token of an application for a user, at once."""
     _end(user_id=user_id, application_id=application_id)
 
 
 def end_all_access(user_id: int) -> None:
-    """End what every application may do for a user."""
+    """Revoke the codes and tokens of every application for a user."""
     _end(user_id=user_id)
 
 
 def announce_end(user_id: int) -> None:
-    """Tell the streams of a user to look at their tokens at once; they do so from time to time besides."""
+    """Let the user's streams check their tokens at once; they also check from time to time."""
     announce("tokens_ended", user_id=user_id)
 
 
 @transaction.atomic
-def _end(*, user_id: int, **whose: Any) -> None:
+def _end(*, user_id: int, **filters: Any) -> None:
     announce_end(user_id)
-    # codes first, then what renews tokens: none of them can make a new one in between
+    # codes first, then refresh tokens: neither can issue a new token in between
     for model in (Grant, RefreshToken, AccessToken):
-        model.objects.filter(user_id=user_id, **whose).delete()
+        model.objects.filter(user_id=user_id, **filters).delete()
 
 
-def _may_redirect_to(address: str) -> bool:
-    if len(address) > ADDRESS_MAX_CHARACTERS or not _ADDRESS.fullmatch(address):
+def _may_redirect_to(url: str) -> bool:
+    if len(url) > ADDRESS_MAX_CHARACTERS or not _ADDRESS.fullmatch(url):
         return False
-    parts = _parts(address)
-    if parts is None or parts.fragment or "#" in address or "@" in parts.netloc:
+    parts = _split(url)
+    if parts is None or parts.fragment or "#" in url or "@" in parts.netloc:
         return False
     scheme = parts.scheme.lower()
     return scheme not in _FORBIDDEN_SCHEMES and (
@@ -151,21 +153,18 @@ def _may_redirect_to(address: str) -> bool:
     )
 
 
-def _is_web_address(address: str) -> bool:
-    parts = _parts(address) if len(address) <= ADDRESS_MAX_CHARACTERS else None
+def _is_web_address(url: str) -> bool:
+    parts = _split(url) if len(url) <= ADDRESS_MAX_CHARACTERS else None
     return bool(
-        parts
-        and _ADDRESS.fullmatch(address)
-        and parts.scheme in {"http", "https"}
-        and parts.hostname
+        parts and _ADDRESS.fullmatch(url) and parts.scheme in {"http", "https"} and parts.hostname
     )
 
 
-def _parts(address: str) -> Any:
-    """The parts of an address; None when it has none that can be named."""
+def _split(url: str) -> Any:
+    """The parts of a URL; None for a malformed host or port."""
     try:
-        parts = urlsplit(address)
-        parts.port  # noqa: B018 -- a number that is none is only found when it is asked for
+        parts = urlsplit(url)
+        parts.port  # noqa: B018 -- raises ValueError for a malformed port
     except ValueError:
         return None
     return parts

@@ -1,4 +1,4 @@
-"""Staff see which applications there are; tokens and codes are nobody's to look at."""
+"""Applications in the admin, read only; tokens and codes are not shown."""
 
 from django.contrib import admin
 from oauth2_provider.models import AccessToken, Grant, IDToken, RefreshToken
@@ -12,8 +12,6 @@ for model in (Application, AccessToken, Grant, IDToken, RefreshToken):
 
 @admin.register(Application)
 class ApplicationAdmin(StaffList):
-    """Programs that registered themselves."""
-
     list_display = ("name", "website", "scopes", "created")
     search_fields = ("name__istartswith",)
     ordering = ("-id",)

@@ -7,11 +7,8 @@ from django.utils.translation import gettext_lazy as _
 
 
 class OauthConfig(AppConfig):
-    """Applications, their tokens, scopes."""
-
     name = "apps.oauth"
     verbose_name = _("applications")
 
     def ready(self) -> None:
-        """Subscribe the app's handlers."""
         import_module("apps.oauth.handlers")

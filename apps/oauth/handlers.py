@@ -1,4 +1,4 @@
-"""What happens to tokens of applications when accounts change."""
+"""Revokes tokens of applications when accounts change."""
 
 from typing import Any
 
@@ -9,6 +9,6 @@ from apps.oauth.actions import end_all_access
 
 
 @receiver(access_revoked)
-def end_access_of_applications(user_id: int, **_more: Any) -> None:
-    """Codes, tokens and what renews them: by a new password, a suspension, the end of the account."""
+def end_access_of_applications(user_id: int, **_kwargs: Any) -> None:
+    """After a new password, a suspension, or the deletion of the account."""
     end_all_access(user_id)

@@ -1,4 +1,6 @@
-"""The applications that ask people for access, and the codes that they used. Codes and tokens are django-oauth-toolkit's own tables."""
+"""OAuth applications, and codes that were used. Codes and
+tokens themselves are django-oauth-toolkit's tables.
+"""
 
 from hashlib import sha256
 from typing import ClassVar
@@ -21,7 +23,7 @@ _GRANTS = frozenset(
 
 
 class Application(AbstractApplication):
-    """A program that registered itself. It gets no more than the scopes it named then."""
+    """A registered client. Its tokens get no scopes beyond those of its registration."""
 
     user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, null=True, related_name="+")
     website = models.TextField(_("website"), blank=True)
@@ -33,27 +35,27 @@ class Application(AbstractApplication):
         verbose_name, verbose_name_plural = _("application"), _("applications")
 
     def allows_grant_type(self, *grant_types: str) -> bool:
-        """Mastodon's clients ask for a token in several ways with one registration."""
+        """Mastodon's clients use several grant types with one registration."""
         return not _GRANTS.isdisjoint(grant_types)
 
     def redirect_uri_allowed(self, uri: str) -> bool:
-        """Whether a code may be sent to an address: one that was registered, on a loopback with any port."""
+        """Registered URIs only; a loopback one with any port."""
         try:
             return bool(super().redirect_uri_allowed(uri))
-        except ValueError:  # an address whose port or host is none
+        except ValueError:  # a malformed host or port
             return False
 
     def get_allowed_schemes(self) -> list[str]:
-        """The schemes of the addresses that were registered: programs on phones have their own."""
-        return sorted({urlsplit(address).scheme for address in self.redirect_uris.split()})
+        """Those of the registered URIs: apps on phones have schemes of their own."""
+        return sorted({urlsplit(uri).scheme for uri in self.redirect_uris.split()})
 
 
 class UsedCode(models.Model):
-    """A code that was exchanged already. Whoever sends it again ends what the first exchange gave (RFC 6749, 4.1.2)."""
+    """An exchanged code. Using it again revokes the tokens of the first exchange (RFC 6749, 4.1.2)."""
 
     digest = models.CharField(max_length=64, unique=True)  # SHA-256: codes are long and random
     application = models.ForeignKey(Application, models.CASCADE, related_name="+")
-    token_family = models.UUIDField()  # of all tokens that came of it, also by renewal
+    token_family = models.UUIDField()  # of all tokens issued from it, also by refresh
     used_at = models.DateTimeField(default=timezone.now, db_index=True)
 
     def __str__(self) -> str:
@@ -61,5 +63,4 @@ class UsedCode(models.Model):
 
     @staticmethod
     def digest_of(code: str) -> str:
-        """What is stored of a code."""
         return sha256(code.encode()).hexdigest()

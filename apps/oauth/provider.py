@@ -1,4 +1,4 @@
-"""What django-oauth-toolkit is told about this site: bodies in any form, our scopes, our tokens, limits of guessing."""
+"""Adapts django-oauth-toolkit to this site: request bodies, scopes, tokens, rate limits of guesses."""
 
 import secrets
 import time
@@ -17,8 +17,7 @@ from rest_framework.request import Request
 from apps.accounts.authentication.second_factor import is_on
 from apps.accounts.models import User
 from apps.events.live import announce
-from apps.oauth.codes import end_used_code, remember_code
-from apps.oauth.models import Application
+from apps.oauth.models import Application, UsedCode
 from apps.oauth.queries import APP_TOKEN_PREFIX
 from apps.scopes import NAMES, covered_by
 
@@ -26,28 +25,30 @@ DEFAULT_SCOPES = ["read"]
 
 
 def new_token(_request: Any) -> str:
-    """A token of an application, or the one that renews it."""
+    """An access or refresh token."""
     return APP_TOKEN_PREFIX + secrets.token_urlsafe(32)
 
 
 class Core(OAuthLibCore):
-    """Reads requests that were parsed already, whatever form they came in."""
+    """Takes request bodies that DRF has parsed, in any format."""
 
     def extract_body(self, request: Any) -> list[tuple[str, str]]:
-        """Names and values; values that are no text are left out, and of several the last one counts."""
-        sent: Any = request.data if isinstance(request, Request) else request.POST
+        """Names and values; only strings and integers, and the last of several."""
+        data: Any = request.data if isinstance(request, Request) else request.POST
         return [
             (str(name), str(value))
-            for name, value in sent.items()
+            for name, value in data.items()
             if isinstance(value, str | int) and not isinstance(value, bool)
         ]
 
     def validate_authorization_request(self, request: Any) -> tuple[list[str], dict[str, Any]]:
-        """What a program asks for. A challenge that is no hash is refused here, before anybody is asked for consent."""
+        """Refuse a plain code challenge before the user is asked for consent."""
         scopes, credentials = super().validate_authorization_request(request)
         if credentials.get("code_challenge_method", "S256") != "S256":
-            asked, said = credentials["request"], 'Unsupported code_challenge_method; use "S256".'
-            raise OAuthToolkitError(error=errors.InvalidRequestError(said, request=asked))
+            message = 'Unsupported code_challenge_method; use "S256".'
+            raise OAuthToolkitError(
+                error=errors.InvalidRequestError(message, request=credentials["request"])
+            )
         return scopes, credentials
 
     def _get_extra_credentials(self, request: Any) -> dict[str, int]:
@@ -56,43 +57,49 @@ class Core(OAuthLibCore):
 
 
 class Validator(OAuth2Validator):
-    """Takes passwords too: the command line clients have no other way. Guesses are counted like failed logins."""
+    """Takes the password grant too: command line clients have
+    no other. Guesses count as failed logins.
+    """
 
     def validate_grant_type(
-        self, client_id: str, grant_type: str, client: Any, request: Any, *_args: Any, **_more: Any
+        self,
+        client_id: str,
+        grant_type: str,
+        client: Any,
+        request: Any,
+        *_args: Any,
+        **_kwargs: Any,
     ) -> bool:
-        """Whether a program may ask in this way."""
         del client_id, client
         allowed: bool = request.client.allows_grant_type(*GRANT_TYPE_MAPPING[grant_type])
         return allowed
 
     def validate_user(
-        self, username: str, password: str, client: Any, request: Any, *args: Any, **more: Any
+        self, username: str, password: str, client: Any, request: Any, *args: Any, **kwargs: Any
     ) -> bool:
-        """Whether this is the password; it stays so until the token is written, or the token is none.
+        """Whether the password is right; the row stays locked until the token is written.
 
-        Where there is a second factor, which a program cannot show, a password is worth nothing. The answer is that to a
-        wrong one: it tells nobody that this one was right.
+        With a second factor, which a program cannot present, the answer is the one to a wrong
+        password: it does not reveal that the password is right.
         """
-        if not super().validate_user(username, password, client, request, *args, **more):
+        if not super().validate_user(username, password, client, request, *args, **kwargs):
             return False
         user = User.objects.select_for_update(no_key=True).get(pk=request.user.pk)
         return user.is_active and user.password == request.user.password and not is_on(user)
 
     def validate_code(
-        self, client_id: str, code: str, client: Any, request: Any, *args: Any, **more: Any
+        self, client_id: str, code: str, client: Any, request: Any, *args: Any, **kwargs: Any
     ) -> bool:
-        """Whether a code is good, for one use at a time; one that was used before ends what it was used for."""
+        """Whether a code is good, once; using it again revokes the tokens it gave."""
         Grant.objects.select_for_update().filter(code=code, application=client).first()
-        if super().validate_code(client_id, code, client, request, *args, **more):
+        if super().validate_code(client_id, code, client, request, *args, **kwargs):
             return True
-        end_used_code(code, client)
+        _end_used_code(code, client)
         return False
 
     def get_code_challenge(self, code: str, request: Any) -> str | None:
-        """What the verifier has to fit. One for a code that was asked for without is refused (RFC 9700, 2.1.1):
-
-        somebody may have taken the challenge out of the request.
+        """The challenge of a code. A verifier for a code without a challenge is refused (RFC 9700,
+        2.1.1): the challenge may have been stripped from the request.
         """
         challenge: str | None = super().get_code_challenge(code, request)
         if challenge is None and request.code_verifier:
@@ -100,20 +107,20 @@ class Validator(OAuth2Validator):
         return challenge
 
     def save_bearer_token(
-        self, token: dict[str, Any], request: Any, *args: Any, **more: Any
+        self, token: dict[str, Any], request: Any, *args: Any, **kwargs: Any
     ) -> Any:
-        """Store a token, and what it came of; those that a renewal replaces end."""
-        super().save_bearer_token(token, request, *args, **more)
+        """Also remember the code a token came from; a refresh ends the tokens it replaces."""
+        super().save_bearer_token(token, request, *args, **kwargs)
         if request.grant_type == "authorization_code":
-            remember_code(request.code, request.client, refresh_token=token["refresh_token"])
+            _remember_code(request.code, request.client, refresh_token=token["refresh_token"])
         elif request.grant_type == "refresh_token":
             announce("tokens_ended", user_id=request.user.pk)
 
     def validate_refresh_token(
-        self, refresh_token: str, client: Any, request: Any, *args: Any, **more: Any
+        self, refresh_token: str, client: Any, request: Any, *args: Any, **kwargs: Any
     ) -> bool:
-        """Whether a token may be renewed. A second renewal by the same means ends the whole family."""
-        if super().validate_refresh_token(refresh_token, client, request, *args, **more):
+        """Whether a token may be refreshed. Reusing a refresh token revokes its whole family."""
+        if super().validate_refresh_token(refresh_token, client, request, *args, **kwargs):
             return True
         checksum = sha256(refresh_token.encode()).hexdigest()
         owners = RefreshToken.objects.filter(token_checksum=checksum).values_list("user", flat=True)
@@ -122,36 +129,36 @@ class Validator(OAuth2Validator):
         return False
 
     def revoke_token(
-        self, token: str, token_type_hint: str, request: Any, *args: Any, **more: Any
+        self, token: str, token_type_hint: str, request: Any, *args: Any, **kwargs: Any
     ) -> None:
-        """End a token, and tell those who hold a stream open for its owner."""
+        """Also let the owner's streams check their tokens."""
         checksum = sha256(token.encode()).hexdigest()
-        of_program = {"token_checksum": checksum, "application": request.client}
+        of_application = {"token_checksum": checksum, "application": request.client}
         owners = {
             row.user_id
-            for kind in (AccessToken, RefreshToken)
-            for row in kind.objects.filter(**of_program)
+            for model in (AccessToken, RefreshToken)
+            for row in model.objects.filter(**of_application)
         }
-        super().revoke_token(token, token_type_hint, request, *args, **more)
+        super().revoke_token(token, token_type_hint, request, *args, **kwargs)
         for user_id in owners - {None}:
             announce("tokens_ended", user_id=user_id)
 
 
 class Scopes(BaseScopes):
-    """The scopes an application can get: those that it named when it was registered, and all that they cover."""
+    """An application can get the scopes of its registration and all that they cover."""
 
     def get_all_scopes(self) -> dict[str, Any]:
-        """All there are, with what the consent page says of the wide ones."""
+        """All scopes, with the texts of the consent page for the broad ones."""
         return {name: DESCRIPTIONS.get(name, name) for name in sorted(NAMES)}
 
     def get_available_scopes(
-        self, application: Application | None = None, *_args: Any, **_more: Any
+        self, application: Application | None = None, *_args: Any, **_kwargs: Any
     ) -> list[str]:
-        """Those of an application; all of them for nobody in particular."""
+        """Those of an application; all scopes without one."""
         return sorted(covered_by(application.scopes.split()) if application else NAMES)
 
-    def get_default_scopes(self, *_args: Any, **_more: Any) -> list[str]:
-        """What a request gets that names none."""
+    def get_default_scopes(self, *_args: Any, **_kwargs: Any) -> list[str]:
+        """For a request that names none."""
         return DEFAULT_SCOPES
 
 
@@ -162,3 +169,25 @@ DESCRIPTIONS = {
     "push": _("Send notifications to your device"),
     "profile": _("See who you are"),
 }
+
+
+def _remember_code(code: str, application: Application, *, refresh_token: str) -> None:
+    """Record what a code was exchanged for, in the transaction of the exchange."""
+    checksum = sha256(refresh_token.encode()).hexdigest()
+    family = RefreshToken.objects.values_list("token_family", flat=True).get(
+        token_checksum=checksum
+    )
+    UsedCode.objects.create(
+        digest=UsedCode.digest_of(code), application=application, token_family=family
+    )
+
+
+def _end_used_code(code: str, application: Application) -> None:
+    """Revoke all tokens of a code that its application sends again."""
+    used = UsedCode.objects.filter(digest=UsedCode.digest_of(code), application=application).first()
+    if used is None:
+        return
+    user_ids = RefreshToken.objects.filter(token_family=used.token_family).values_list("user", flat=True)  # fmt: skip
+    for user_id in set(user_ids):
+        announce("tokens_ended", user_id=user_id)
+    RefreshToken.revoke_family(used.token_family)

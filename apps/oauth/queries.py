@@ -1,4 +1,4 @@
-"""Reads of applications and tokens."""
+"""Who is behind a bearer token, and the applications a user has connected."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -14,7 +14,7 @@ from apps.oauth.models import Application
 from apps.scopes import covered_by
 from apps.sql import Columns, rows_of
 
-APP_TOKEN_PREFIX = "rillapp_"  # noqa: S105 -- lets secret scanners and us tell tokens of applications from personal ones
+APP_TOKEN_PREFIX = "rillapp_"  # noqa: S105 -- a public prefix: it tells tokens of applications from personal ones, for secret scanners too
 MAX_CONNECTIONS = 100
 
 _APPLICATION = Columns(Application)
@@ -29,22 +29,22 @@ WHERE t.token_checksum = %(checksum)s AND t.expires > %(now)s AND (t.user_id IS 
 
 @dataclass(frozen=True, slots=True)
 class Bearer:
-    """Who and what is behind a bearer token. Without a user the application asks for itself."""
+    """Who is behind a bearer token. Without a user the application acts for itself."""
 
-    key: str  # tells the token from others in limits and logs; no secret
+    key: str  # identifies the token in rate limits and logs; not secret
     name: str  # of the application, or what its owner calls a personal token
     user: User | None
     application: Application | None
     scopes: frozenset[str]  # with all that they cover
 
     def may(self, needed: tuple[str, ...]) -> bool:
-        """Whether the token has one of these scopes; none asked for is always there."""
+        """Whether the token has one of these scopes; True when none is needed."""
         return not needed or not self.scopes.isdisjoint(needed)
 
 
 @dataclass(frozen=True, slots=True)
 class Connection:
-    """What an application may do for a user, by all the tokens it has."""
+    """What an application may do for a user, over all its tokens."""
 
     application: Application
     scopes: str
@@ -52,28 +52,30 @@ class Connection:
 
 
 def connections_of(user_id: int) -> list[Connection]:
-    """The applications that may act for a user, the newest first; the newest 100 tokens are looked at."""
+    """The applications that may act for a user, newest first, from their newest 100 tokens."""
     tokens = (
         AccessToken.objects.filter(user_id=user_id, expires__gt=timezone.now())
         .exclude(application=None)
         .select_related("application")
         .order_by("-pk")[:MAX_CONNECTIONS]
     )
-    of: dict[int, list[Any]] = {}
+    by_application: dict[int, list[Any]] = {}
     for token in tokens:
-        of.setdefault(token.application_id, []).append(token)
+        by_application.setdefault(token.application_id, []).append(token)
     return [
         Connection(
-            application=some[0].application,
-            scopes=" ".join(sorted({name for token in some for name in token.scope.split()})),
-            since=some[-1].created,
+            application=issued[0].application,
+            scopes=" ".join(sorted({name for token in issued for name in token.scope.split()})),
+            since=issued[-1].created,
         )
-        for some in of.values()
+        for issued in by_application.values()
     ]
 
 
 def bearer_of(token: str) -> Bearer | None:
-    """What a token stands for, in one query; None when it is unknown, ended, or of an account that is suspended."""
+    """The bearer of a token, in one query; None when it is
+    unknown, expired, or of a suspended account.
+    """
     if not token.startswith(APP_TOKEN_PREFIX):
         row = personal_token(token)
         if row is None:

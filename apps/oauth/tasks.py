@@ -1,4 +1,4 @@
-"""What the oauth app does in the background."""
+"""Celery tasks of OAuth."""
 
 from celery import shared_task
 
@@ -7,5 +7,4 @@ from apps.oauth import actions
 
 @shared_task
 def purge() -> None:
-    """Forget what nobody can use any more."""
     actions.purge()

@@ -1,1 +1,1 @@
-"""Which Memcached nodes the site uses: versioned, checked, changed by staff while everything runs."""
+"""The cache topology: Memcached nodes in versions that staff change while the site runs."""

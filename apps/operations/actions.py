@@ -1,4 +1,6 @@
-"""Changes of the topology: checked, written with their history in one transaction, made known after the commit."""
+"""Changes the cache topology: checks a change, writes it with its
+history in one transaction, publishes it after the commit.
+"""
 
 import logging
 from collections.abc import Callable, Sequence
@@ -18,7 +20,7 @@ from apps.operations.models import (
     TopologyVersion,
 )
 from apps.operations.queries import latest, topology_in_force, topology_of
-from apps.operations.wording import said
+from apps.operations.wording import messages
 from feedcache.health import probe
 from feedcache.memcached import topology_listener
 from feedcache.redis_servers.connections import RedisError
@@ -27,20 +29,22 @@ from feedcache.topology import Place, Topology, is_address, problems
 
 logger = logging.getLogger(__name__)
 
-Change = Callable[[Topology, int], Topology]  # the topology now, the new version
+Change = Callable[[Topology, int], Topology]  # of the current topology and the new version
 
 
 @dataclass(frozen=True, slots=True)
 class Author:
-    """Who changes it. `seen` is the version they looked at: a change made meanwhile by somebody else is not undone blindly."""
+    """Who changes the topology. `seen` is the version they looked
+    at: Conflict when it is no longer the current one.
+    """
 
     name: str
     seen: int | None = None
 
 
 def add_l1_group(urls: Sequence[str], megabytes: int, *, by: Author) -> TopologyVersion:
-    """Add a group to L1, to spread a burst over more nodes."""
-    _refuse_silent(urls)
+    """To spread a burst over more nodes."""
+    _require_answer(urls)
     detail = f"L1 group of {', '.join(urls)}, {megabytes} MB each"
     return _commit(
         Action.ADD_L1,
@@ -51,8 +55,8 @@ def add_l1_group(urls: Sequence[str], megabytes: int, *, by: Author) -> Topology
 
 
 def replace_node(place: Place, url: str, megabytes: int | None = None, *, by: Author) -> TopologyVersion:  # fmt: skip
-    """Put another node into a slot. The same address again empties the node and ends its draining."""
-    _refuse_silent([url])
+    """Put a node into a slot. The same URL again empties the node and ends its draining."""
+    _require_answer([url])
     return _commit(
         Action.REPLACE,
         f"{place} is now {url}",
@@ -62,7 +66,7 @@ def replace_node(place: Place, url: str, megabytes: int | None = None, *, by: Au
 
 
 def drain_node(place: Place, *, by: Author) -> TopologyVersion:
-    """Stop reading a slot; the next layer answers for it until its node is replaced."""
+    """Stop reading a slot; the next layer answers until its node is replaced."""
     return _commit(
         Action.DRAIN,
         f"{place} is read no more",
@@ -72,7 +76,6 @@ def drain_node(place: Place, *, by: Author) -> TopologyVersion:
 
 
 def drain_l1_group(group: int, *, by: Author) -> TopologyVersion:
-    """Take a group out of L1."""
     return _commit(
         Action.DRAIN,
         f"L1 group {group} taken out",
@@ -82,11 +85,11 @@ def drain_l1_group(group: int, *, by: Author) -> TopologyVersion:
 
 
 def flush_class(name: str, *, by: Author) -> TopologyVersion:
-    """Let one class of data begin anew, without touching the others: what Memcached and Redis hold of it is forgotten.
+    """Forget what Memcached and Redis hold of one class of data.
 
-    Without Redis only the former: what Redis holds of it is then as it was, and the log says so.
+    Without Redis only Memcached is flushed, and the log says so.
     """
-    flushed = _commit(
+    row = _commit(
         Action.FLUSH,
         f"{name} begins anew",
         lambda now, version: changes.flushed(now, name, version=version),
@@ -96,11 +99,11 @@ def flush_class(name: str, *, by: Author) -> TopologyVersion:
         forget(name)
     except RedisError as error:
         logger.warning("%s is flushed in Memcached only: %s", name, error)
-    return flushed
+    return row
 
 
 def roll_back(version: int, *, by: Author) -> TopologyVersion:
-    """Go back to the nodes of an earlier version, as a new version. 0 is what the settings say."""
+    """Restore the nodes of an earlier version, as a new version; 0 is the settings. NotFound."""
     earlier = topology_of(version)
     if earlier is None:
         raise NotFound(_("There is no version %(version)s.") % {"version": version})
@@ -112,14 +115,14 @@ def roll_back(version: int, *, by: Author) -> TopologyVersion:
     )
 
 
-def make_known() -> bool:
-    """Publish the newest version again if Redis lost it; whether it had to be. RedisError is the caller's."""
+def republish() -> bool:
+    """Publish the newest version again if Redis lost it; whether it had. RedisError."""
     change = latest()
     return change is not None and topology_listener.publish(change.topology())
 
 
 def _commit(action: Action, detail: str, change: Change, *, by: Author) -> TopologyVersion:
-    """Make the next version and write it down; refused in plain words when it cannot work."""
+    """Write the next version. Conflict, NotFound, Invalid."""
     try:
         with transaction.atomic():
             before = topology_in_force()
@@ -150,18 +153,18 @@ def _next(before: Topology, change: Change) -> Topology:
         after = change(before, _free_version(before))
     except changes.ImpossibleError:
         raise NotFound(_("There is nothing like that in the topology.")) from None
-    if found := problems(after):
-        raise Invalid(" ".join(said(found)))
+    if findings := problems(after):
+        raise Invalid(" ".join(messages(findings)))
     return after
 
 
 def _free_version(before: Topology) -> int:
-    """Above all that processes may have seen: a database that was restored must not give a number out twice."""
+    """Above every version a process may have seen: a restored database must not reuse one."""
     try:
-        known = topology_listener.published()
+        published = topology_listener.published()
     except RedisError:
-        known = None
-    return max(before.version, known.version if known else 0) + 1
+        published = None
+    return max(before.version, published.version if published else 0) + 1
 
 
 def _publish(topology: Topology) -> None:
@@ -171,8 +174,8 @@ def _publish(topology: Topology) -> None:
         logger.warning("topology %s is published later: %s", topology.version, error)
 
 
-def _refuse_silent(urls: Sequence[str]) -> None:
-    """A node that does not answer now would only be another dead one. What is no address is refused later, as such."""
+def _require_answer(urls: Sequence[str]) -> None:
+    """Invalid when a node does not answer now. A malformed URL is refused later, as such."""
     for url in filter(is_address, urls):
         if error := probe(url):
             message = _("The node %(url)s does not work: %(error)s.") % {"url": url, "error": error}

@@ -1,4 +1,6 @@
-"""Staff look after the cache servers: pools and nodes with their health, who runs which version, changes and history."""
+"""Cache servers in the admin: nodes and their health,
+versions of the processes, changes and their history.
+"""
 
 from typing import Any
 
@@ -12,34 +14,30 @@ from django.utils.translation import gettext_lazy
 
 from apps.errors import DomainError, NotAllowed
 from apps.events.admin import StaffList
-from apps.operations import actions
+from apps.operations import actions, wording
 from apps.operations.actions import Author
 from apps.operations.forms import FORMS, ChangeForm
 from apps.operations.models import CacheNode, TopologyVersion
 from apps.operations.queries import fleet, node_statuses, rates, topology_in_force
-from apps.operations.wording import said
 from feedcache.health import redis_health
 from feedcache.topology import problems, warnings
 
 
 def author_of(request: HttpRequest, seen: int | None = None) -> Author:
-    """The member of staff who asks."""
     return Author(request.user.get_username(), seen=seen)
 
 
 @admin.register(CacheNode)
 class CacheNodeAdmin(StaffList):
-    """The console: in the place of a list, because most of it does not come from the database."""
+    """A console in place of the list: most of it does not come from the database."""
 
     def get_urls(self) -> list[URLPattern]:
-        """The stock addresses, and one for each change."""
         change = self.admin_site.admin_view(self.change_page)
         return [path("change/<slug:name>/", change, name="topology_change"), *super().get_urls()]
 
     def changelist_view(
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None
     ) -> TemplateResponse:
-        """Everything at one glance, asked of the servers now."""
         if not self.has_view_permission(request):
             raise NotAllowed(_("Only staff may go here."))
         topology = topology_in_force()
@@ -49,7 +47,9 @@ class CacheNodeAdmin(StaffList):
             "opts": self.opts,
             "title": _("Caches"),
             "topology": topology,
-            "findings": said([*problems(topology), *warnings(topology)] if topology.main else []),
+            "findings": wording.messages(
+                [*problems(topology), *warnings(topology)] if topology.main else []
+            ),
             "node_statuses": node_statuses(topology),
             "fleet": fleet(topology),
             "classes": classes,
@@ -62,7 +62,7 @@ class CacheNodeAdmin(StaffList):
         return TemplateResponse(request, "topology/console.html", context)
 
     def change_page(self, request: HttpRequest, name: str) -> HttpResponse:
-        """A change: its form, then its question, then the change itself."""
+        """A form, then a confirmation, then the change."""
         if not self.has_intervene_permission(request):
             raise NotAllowed(_("You may look at the caches, but not change them."))
         if name not in FORMS:
@@ -93,8 +93,6 @@ class CacheNodeAdmin(StaffList):
 
 @admin.register(TopologyVersion)
 class TopologyVersionAdmin(StaffList):
-    """Every change there ever was; each can be gone back to."""
-
     list_display = ("version", "action", "detail", "made_by", "made_at")
     list_filter = ("action",)
     ordering = ("-version",)
@@ -105,7 +103,6 @@ class TopologyVersionAdmin(StaffList):
     def roll_back(
         self, request: HttpRequest, queryset: QuerySet[TopologyVersion]
     ) -> TemplateResponse | None:
-        """Make the nodes those of an earlier version again, after a question."""
         rows = self.chosen(request, queryset)
         if len(rows) != 1:
             self.message_user(request, _("Choose one version to go back to."), messages.ERROR)

@@ -1,4 +1,4 @@
-"""What staff fill in to change the topology. Each form knows its question and what it does."""
+"""Forms of staff that change the topology; each knows its question and its action."""
 
 import re
 from abc import abstractmethod
@@ -28,25 +28,23 @@ Choices = list[tuple[str, str]]
 
 
 def place_code(place: Place) -> str:
-    """A place in a form or an address, as in main-0-1."""
+    """A place as in `main-0-1`: pool, group, slot."""
     return f"{place.pool}-{place.group}-{place.slot}"
 
 
 def place_of(code: str) -> Place:
-    """The place of a code that a choice let through."""
     pool, group, slot = code.split("-")
     return Place(Pool(pool), int(slot), int(group))
 
 
 def place_choices(topology: Topology) -> Choices:
-    """Every place with what stands there."""
     return [
         (place_code(place), f"{place_name(place)}: {node.url}") for place, node in topology.places()
     ]
 
 
 class ChangeForm(forms.Form):
-    """`seen` is the version the page showed; it must still be the one in force."""
+    """`seen` is the version the page showed; it must still be the current one."""
 
     title: ClassVar[Any] = ""
     seen = forms.IntegerField(widget=forms.HiddenInput)
@@ -54,36 +52,33 @@ class ChangeForm(forms.Form):
     def __init__(
         self, topology: Topology, data: Any = None, *, initial: Mapping[str, Any] | None = None
     ) -> None:
-        first = {**self.suggested(topology), **(initial or {}), "seen": topology.version}
-        super().__init__(data, initial=first)
-        for name, choices in self.offered(topology).items():
+        values = {**self.initial_values(topology), **(initial or {}), "seen": topology.version}
+        super().__init__(data, initial=values)
+        for name, choices in self.field_choices(topology).items():
             field: Any = self.fields[name]
             field.choices = choices
 
-    def suggested(self, topology: Topology) -> dict[str, Any]:
-        """What stands in the fields at first."""
+    def initial_values(self, topology: Topology) -> dict[str, Any]:
+        """Initial values of the fields."""
         return {}
 
-    def offered(self, topology: Topology) -> dict[str, Choices]:
+    def field_choices(self, topology: Topology) -> dict[str, Choices]:
         """The choices of the fields that have some."""
         return {}
 
     @abstractmethod
     def question(self) -> str:
-        """What the page asks before it is done."""
+        """The question of the confirmation page."""
 
     @abstractmethod
     def act(self, by: Author) -> TopologyVersion:
-        """Do it. Refusal is the caller's."""
+        """Carry it out. Raises DomainError."""
 
     def author(self, name: str) -> Author:
-        """Who does it, having seen what."""
         return Author(name, seen=self.cleaned_data["seen"])
 
 
 class AddL1Form(ChangeForm):
-    """Another group of L1."""
-
     title = gettext_lazy("Add an L1 group")
     addresses = forms.CharField(
         label=gettext_lazy("Addresses"),
@@ -98,18 +93,16 @@ class AddL1Form(ChangeForm):
         max_value=MAX_MEGABYTES,
     )
 
-    def suggested(self, topology: Topology) -> dict[str, Any]:
-        """An eighth of Main, as one node."""
+    def initial_values(self, topology: Topology) -> dict[str, Any]:
+        """One node of an eighth of Main."""
         return {"megabytes": max(megabytes(topology.main) // (sum(L1_SHARES) // 2), 1)}
 
     def question(self) -> str:
-        """Names the nodes."""
         return _("Add an L1 group of %(urls)s, %(megabytes)d MB each?") % {
             "urls": ", ".join(self._urls()), "megabytes": self.cleaned_data["megabytes"]
         }  # fmt: skip
 
     def act(self, by: Author) -> TopologyVersion:
-        """Add it."""
         return actions.add_l1_group(self._urls(), self.cleaned_data["megabytes"], by=by)
 
     def _urls(self) -> list[str]:
@@ -117,8 +110,6 @@ class AddL1Form(ChangeForm):
 
 
 class ReplaceForm(ChangeForm):
-    """Another node in a slot."""
-
     title = gettext_lazy("Replace a node")
     place = forms.ChoiceField(label=gettext_lazy("Slot"))
     address = forms.CharField(
@@ -134,17 +125,14 @@ class ReplaceForm(ChangeForm):
         required=False,
     )
 
-    def offered(self, topology: Topology) -> dict[str, Choices]:
-        """Every slot."""
+    def field_choices(self, topology: Topology) -> dict[str, Choices]:
         return {"place": place_choices(topology)}
 
     def question(self) -> str:
-        """Names the slot and the node."""
         place = place_name(place_of(self.cleaned_data["place"]))
         return _("Put %(url)s into %(place)s?") % {"url": self.cleaned_data["address"], "place": place}  # fmt: skip
 
     def act(self, by: Author) -> TopologyVersion:
-        """Replace it."""
         data = self.cleaned_data
         return actions.replace_node(
             place_of(data["place"]), data["address"], data["megabytes"], by=by
@@ -152,16 +140,13 @@ class ReplaceForm(ChangeForm):
 
 
 class DrainForm(ChangeForm):
-    """A slot or an L1 group that is read no more."""
-
     title = gettext_lazy("Drain a node or an L1 group")
     target = forms.ChoiceField(
         label=gettext_lazy("What"),
         help_text=gettext_lazy("An L1 group is taken out; a slot is answered for by the next layer until its node is replaced."),
     )  # fmt: skip
 
-    def offered(self, topology: Topology) -> dict[str, Choices]:
-        """The L1 groups, then every slot."""
+    def field_choices(self, topology: Topology) -> dict[str, Choices]:
         groups = [
             (f"group-{number}", _("L1 group %(group)s as a whole") % {"group": number})
             for number in range(len(topology.l1))
@@ -169,14 +154,12 @@ class DrainForm(ChangeForm):
         return {"target": [*groups, *place_choices(topology)]}
 
     def question(self) -> str:
-        """Says what happens to what."""
         group, place = self._target()
         if place is None:
             return _("Take L1 group %(group)s out?") % {"group": group}
         return _("Stop reading %(place)s?") % {"place": place_name(place)}
 
     def act(self, by: Author) -> TopologyVersion:
-        """Drain it."""
         group, place = self._target()
         if place is None:
             return actions.drain_l1_group(group, by=by)
@@ -188,26 +171,21 @@ class DrainForm(ChangeForm):
 
 
 class FlushForm(ChangeForm):
-    """One class of data that begins anew."""
-
     title = gettext_lazy("Flush one class")
     name = forms.ChoiceField(
         label=gettext_lazy("Class"),
         help_text=gettext_lazy("Only this class is read from PostgreSQL again, and heals itself as it is asked for."),
     )  # fmt: skip
 
-    def offered(self, topology: Topology) -> dict[str, Choices]:
-        """The classes."""
+    def field_choices(self, topology: Topology) -> dict[str, Choices]:
         return {"name": [(name, name) for name in CLASSES]}
 
     def question(self) -> str:
-        """Names the class."""
         return _("Flush the class “%(name)s”? The database is asked more until it has healed.") % {
             "name": self.cleaned_data["name"]
         }
 
     def act(self, by: Author) -> TopologyVersion:
-        """Flush it."""
         return actions.flush_class(self.cleaned_data["name"], by=by)
 
 

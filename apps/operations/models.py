@@ -1,7 +1,7 @@
-"""Every topology there ever was, and the nodes of the one in use.
+"""Every version of the cache topology, and the nodes of the current one.
 
-A version's `after` is the truth. The rows of nodes repeat the newest one so that staff can list, and the database can
-refuse, nodes; both are written in one transaction, by one function.
+`after` of the newest version is the truth. CacheNode repeats it so that staff can list nodes and
+the database can refuse duplicates; one function writes both in one transaction.
 """
 
 from django.db import models
@@ -23,8 +23,6 @@ DETAIL_MAX_CHARACTERS = 300
 
 
 class Action(models.TextChoices):
-    """What was done."""
-
     ADD_L1 = "add_l1", _("L1 group added")
     REPLACE = "replace", _("node replaced")
     DRAIN = "drain", _("drained")
@@ -33,7 +31,7 @@ class Action(models.TextChoices):
 
 
 class TopologyVersion(models.Model):
-    """One change: who did what, and the topology before and after. Never written again."""
+    """One change: who made it, and the topology before and after. Never updated."""
 
     version = models.PositiveIntegerField(_("version"), primary_key=True)
     action = models.CharField(_("what"), max_length=8, choices=Action.choices)
@@ -51,13 +49,10 @@ class TopologyVersion(models.Model):
         return f"{self.version}: {self.detail}"
 
     def topology(self) -> Topology:
-        """The topology this change led to."""
         return Topology.from_json(self.after)
 
 
 class CacheNode(models.Model):
-    """A Memcached of the topology in use."""
-
     pool = models.CharField(_("pool"), max_length=6, choices=[(p.value, p.value) for p in Pool])
     group = models.PositiveSmallIntegerField(_("group"), default=0)
     slot = models.PositiveSmallIntegerField(_("slot"))
@@ -76,12 +71,10 @@ class CacheNode(models.Model):
 
     @classmethod
     def at(cls, place: Place, node: Node) -> "CacheNode":
-        """The row of a node at a place."""
         return cls(
             pool=place.pool.value, group=place.group, slot=place.slot, name=node.name, url=node.url,
             megabytes=node.megabytes, generation=node.generation, state=node.state.value,
         )  # fmt: skip
 
     def place(self) -> Place:
-        """Where it stands."""
         return Place(Pool(self.pool), self.slot, self.group)

@@ -1,4 +1,4 @@
-"""What the topology is and was, and how the servers in it are."""
+"""The topology and its history, and the health of its servers."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,32 +12,29 @@ from feedcache.memcached.topology_listener import Report
 from feedcache.redis_servers.connections import RedisError, configured_topology
 from feedcache.topology import Node, Place, Topology
 
-TIER = "tier:"  # how a layer is called among the subjects of the counts; all others are classes of data
-ANSWERS = ("hit", "negative")  # "there is nothing" is an answer too
+TIER = "tier:"  # prefix of layers among the subjects of the counts; the others are classes of data
+HITS = ("hit", "negative")  # a cached absence is a hit too
 
 
 @dataclass(frozen=True, slots=True)
 class NodeStatus:
-    """A node where it stands, and how it is."""
-
     place: Place
     node: Node
     health: NodeHealth
 
     @property
     def title(self) -> str:
-        """Where, in words."""
         return place_name(self.place)
 
     @property
     def code(self) -> str:
-        """The place in an address."""
+        """The place in a URL."""
         return f"{self.place.pool}-{self.place.group}-{self.place.slot}"
 
 
 @dataclass(frozen=True, slots=True)
 class Rate:
-    """How often a class of data or a layer had what was asked of it, within the last hour."""
+    """Hits of a class of data or of a layer within the last hour."""
 
     name: str
     answered: int
@@ -45,36 +42,34 @@ class Rate:
 
     @property
     def share(self) -> float:
-        """Of 1."""
         return self.answered / self.asked if self.asked else 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class Fleet:
-    """The processes and the version each runs; None when Redis does not tell."""
+    """The processes and their versions; None while Redis does not answer."""
 
     processes: list[Report] | None
     version: int
 
     @property
     def lagging(self) -> list[Report]:
-        """Those that do not run the version in force."""
-        return [one for one in self.processes or [] if one.version != self.version]
+        return [process for process in self.processes or [] if process.version != self.version]
 
 
 def latest() -> TopologyVersion | None:
-    """The newest change; None when staff never changed anything."""
+    """The newest change; None when staff have made none."""
     return TopologyVersion.objects.order_by("-version").first()
 
 
 def topology_in_force() -> Topology:
-    """What every process should use: the newest version, else what the settings say."""
+    """The newest version, else the one of the settings."""
     change = latest()
     return change.topology() if change else configured_topology()
 
 
 def topology_of(version: int) -> Topology | None:
-    """An earlier topology; 0 is what the settings say."""
+    """An earlier topology; 0 is the settings."""
     if version == 0:
         return configured_topology()
     change = TopologyVersion.objects.filter(pk=version).first()
@@ -88,7 +83,6 @@ def node_statuses(topology: Topology) -> list[NodeStatus]:
 
 
 def fleet(topology: Topology) -> Fleet:
-    """Which process runs which version."""
     try:
         return Fleet(topology_listener.processes(), topology.version)
     except RedisError:
@@ -96,18 +90,20 @@ def fleet(topology: Topology) -> Fleet:
 
 
 def rates() -> tuple[list[Rate], list[Rate]]:
-    """Hit rates of the classes and of the layers; nothing while Redis does not answer."""
+    """Hit rates of the classes and of the layers; empty while Redis does not answer."""
     try:
         counts = totals.total()
     except RedisError:
         return [], []
-    found = [_rate(counts, subject) for subject in sorted({subject for subject, _word in counts})]
-    classes = [rate for rate in found if not rate.name.startswith(TIER)]
-    tiers = [rate for rate in found if rate.name.startswith(TIER)]
+    by_subject = [
+        _rate(counts, subject) for subject in sorted({subject for subject, _word in counts})
+    ]
+    classes = [rate for rate in by_subject if not rate.name.startswith(TIER)]
+    tiers = [rate for rate in by_subject if rate.name.startswith(TIER)]
     return classes, tiers
 
 
 def _rate(counts: Mapping[tuple[str, str], int], subject: str) -> Rate:
-    of = {outcome: number for (name, outcome), number in counts.items() if name == subject}
-    answered = sum(of.get(outcome, 0) for outcome in ANSWERS)
-    return Rate(subject, answered, answered + of.get("miss", 0) + of.get("garbage", 0))
+    outcomes = {outcome: number for (name, outcome), number in counts.items() if name == subject}
+    answered = sum(outcomes.get(outcome, 0) for outcome in HITS)
+    return Rate(subject, answered, answered + outcomes.get("miss", 0) + outcomes.get("garbage", 0))

@@ -1,4 +1,4 @@
-"""Celery's entry point to the topology."""
+"""Celery tasks of the cache topology."""
 
 import logging
 
@@ -14,6 +14,6 @@ logger = logging.getLogger(__name__)
 def publish() -> None:
     """Publish the topology again if Redis lost it."""
     try:
-        actions.make_known()
+        actions.republish()
     except RedisError as error:
         logger.warning("the topology is published later: %s", error)

@@ -1,4 +1,4 @@
-"""What is wrong or unusual in a topology, in plain words."""
+"""Problems of a topology as sentences."""
 
 from collections.abc import Iterable
 
@@ -27,16 +27,15 @@ _TEXTS = {
 CODES = frozenset(_TEXTS)
 
 
-def said(findings: Iterable[Finding]) -> list[str]:
-    """Findings as sentences in the reader's language."""
+def messages(findings: Iterable[Finding]) -> list[str]:
+    """Findings as sentences in the active language."""
     return [str(_TEXTS[finding.code]) % {**finding.values, **_places(finding)} for finding in findings]  # fmt: skip
 
 
 def place_name(place: Place) -> str:
-    """A place as people call it."""
     if place.pool is Pool.L1:
         return _("L1 group %(group)s, slot %(slot)s") % {"group": place.group, "slot": place.slot}
-    name = "Main" if place.pool is Pool.MAIN else "Backup"  # the field's terms, in every language
+    name = "Main" if place.pool is Pool.MAIN else "Backup"  # terms of the trade, in every language
     return _("%(pool)s, slot %(slot)s") % {"pool": name, "slot": place.slot}
 
 

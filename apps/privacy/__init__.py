@@ -1,1 +1,1 @@
-"""What the site holds of a person: taken along as an archive, or erased."""
+"""A user's data: exported as an archive, or erased with the account."""

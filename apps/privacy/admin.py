@@ -1,4 +1,4 @@
-"""Staff see which archives and erasures are under way, and start those again that failed."""
+"""Archives and erasures in the admin: their progress, and a retry of those that failed."""
 
 from typing import Any
 
@@ -14,8 +14,6 @@ from apps.privacy.models import Erasure, Export
 
 
 class WorkList(StaffList):
-    """Rows of work, newest first."""
-
     list_select_related = ("user",)
     list_filter = ("state",)
     list_display_links = None
@@ -24,7 +22,7 @@ class WorkList(StaffList):
 
     @admin.action(description=gettext_lazy("Try dead letters again"), permissions=["intervene"])
     def try_again(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:
-        """Five more tries each; the sweeper finds them."""
+        """Five more attempts each; the sweeper picks them up."""
         rows = self.chosen(request, queryset)
         count = len(revive_dead(self.model, pk__in=[row.pk for row in rows]))
         self.log_each(request, rows, _("Retried."))
@@ -34,7 +32,7 @@ class WorkList(StaffList):
 
 @admin.register(Export)
 class ExportAdmin(WorkList):
-    """Archives: how far they are. Staff cannot download them."""
+    """Progress only: staff cannot download archives."""
 
     list_display = (
         "id", "user", "state", "done", "total", "size", "attempts", "last_error", "created_at", "expires_at",
@@ -43,8 +41,6 @@ class ExportAdmin(WorkList):
 
 @admin.register(Erasure)
 class ErasureAdmin(WorkList):
-    """Accounts that are being erased."""
-
     list_display = (
         "id", "user", "state", "removed", "attempts", "last_error", "created_at", "finished_at",
     )  # fmt: skip

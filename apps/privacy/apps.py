@@ -1,12 +1,10 @@
-"""The personal app."""
+"""The privacy app."""
 
 from django.apps import AppConfig
 from django.utils.translation import gettext_lazy as _
 
 
-class PersonalConfig(AppConfig):
-    """Archives, and the end of accounts."""
-
+class PrivacyConfig(AppConfig):
     name = "apps.privacy"
     label = "personal"
     verbose_name = _("Personal data")

@@ -1,4 +1,4 @@
-"""Writes the archive of a person: a ZIP file of plain tables, lines of JSON, and pictures."""
+"""Writes the archive of a user's data: a ZIP file of CSV tables, JSON lines and pictures."""
 
 import csv
 import io
@@ -16,11 +16,18 @@ from django.db.models import QuerySet
 
 from apps.accounts.models import User
 from apps.posts.models import Attachment
-from apps.privacy.archive_parts import PARTS, Part, Record, harmless, picture_name
+from apps.privacy.archive_parts import PARTS, Part, Record, escape_formula, picture_name
 
 BATCH = 500  # rows in memory
 COPY_BYTES = 1024 * 1024
-EPOCH = (2015, 1, 1, 0, 0, 0)  # of every file inside: the same data is the same archive
+EPOCH = (
+    2015,
+    1,
+    1,
+    0,
+    0,
+    0,
+)  # modification time of every entry: the same data gives the same bytes
 
 README = """What {name} holds of @{handle}, made at their request.
 
@@ -43,19 +50,20 @@ Progress = Callable[[int], None]
 
 
 def private_storage() -> Storage:
-    """Where archives lie: no address of the site leads there but the download of their owner."""
+    """Archives are served by the owner's download view only."""
     return storages["private"]
 
 
 def entries_of(user: User) -> int:
-    """How many entries and pictures an archive of somebody would have now."""
+    """The number of rows and pictures in a user's archive, for its progress."""
     return sum(part.rows(user).count() for part in PARTS) + pictures_of(user).count()
 
 
 def write_archive(user: User, name: str, progress: Progress) -> int:
-    """Write the archive of a person to the private storage, in place of an earlier try; its size in bytes.
+    """Write a user's archive to the private storage, over an earlier attempt; its size in bytes.
 
-    `progress` is told how many entries are done, after every batch; what it raises ends the work.
+    `progress` is called with the number of entries written, after every batch; an exception from it
+    ends the work.
     """
     with tempfile.TemporaryFile() as file:
         with ZipFile(file, "w", ZIP_DEFLATED) as archive:
@@ -77,31 +85,31 @@ def write_archive(user: User, name: str, progress: Progress) -> int:
 
 
 def pictures_of(user: User) -> QuerySet[Attachment]:
-    """The pictures of somebody's posts, and those that wait for one."""
-    mine = Attachment.objects.filter(owner=user, post=None)
+    """The pictures of a user's posts, and uploads without a post."""
+    uploads = Attachment.objects.filter(owner=user, post=None)
     # pictures from before uploads had owners belong to the post's author
-    return mine | Attachment.objects.filter(post__author=user, post__deleted_at=None)
+    return uploads | Attachment.objects.filter(post__author=user, post__deleted_at=None)
 
 
 def _account(user: User) -> Record:
-    plain = (
+    names = (
         "handle", "email", "pending_email", "display_name", "bio", "lines", "is_bot", "is_discoverable", "is_indexable",
         "is_locked",
         "post_visibility", "post_sensitive", "post_language", "interface_language", "theme", "text_size",
         "density", "loads_by_button", "keys", "asks_for_alt",
     )  # fmt: skip
-    said = {name: getattr(user, name) for name in plain}
+    fields = {name: getattr(user, name) for name in names}
     counts = {name: getattr(user.counts, name) for name in ("posts", "followers", "following")}
     return {
         "address": settings.SITE_URL + user.url,
         "joined": user.created_at.isoformat(),
-        **said,
+        **fields,
         "counts": counts,
     }
 
 
 def _write_part(archive: ZipFile, part: Part, user: User) -> Iterator[int]:
-    """Write one file; the number of rows after each batch of them."""
+    """Write one file; yields the number of rows of each batch."""
     with archive.open(_entry(part.file), "w", force_zip64=True) as raw:
         table: Any = None
         text = io.TextIOWrapper(raw, encoding="utf-8", newline="", write_through=True)
@@ -113,41 +121,41 @@ def _write_part(archive: ZipFile, part: Part, user: User) -> Iterator[int]:
                 if table is None:
                     table = csv.DictWriter(text, list(record))
                     table.writeheader()
-                table.writerow({key: harmless(value) for key, value in record.items()})
+                table.writerow({key: escape_formula(value) for key, value in record.items()})
             yield len(rows)
         text.detach()
 
 
 def _write_pictures(archive: ZipFile, user: User) -> Iterator[int]:
-    room = settings.EXPORT_MAX_MEGABYTES * 1024 * 1024
-    left_out = []
+    bytes_left = settings.EXPORT_MAX_MEGABYTES * 1024 * 1024
+    omitted = []
     files = [(f"pictures/profile-{kind}.webp", getattr(user, kind).name) for kind in ("avatar", "header")]  # fmt: skip
     for name, stored in files:
-        room -= _copy(archive, name, stored)
+        bytes_left -= _copy(archive, name, stored)
     for rows in _batches(pictures_of(user)):
         for row in rows:
-            if room > 0:
-                room -= _copy(archive, picture_name(row), row.file.name)
+            if bytes_left > 0:
+                bytes_left -= _copy(archive, picture_name(row), row.file.name)
             else:
-                left_out.append(picture_name(row))
+                omitted.append(picture_name(row))
         yield len(rows)
-    if left_out:
-        _add(archive, "left_out.txt", "\n".join(left_out) + "\n")
+    if omitted:
+        _add(archive, "left_out.txt", "\n".join(omitted) + "\n")
 
 
 def _copy(archive: ZipFile, name: str, stored: str | None) -> int:
-    """Copy a stored picture, as it is; its size, 0 when there is none any more."""
+    """Copy a stored picture; its size in bytes, 0 when it is gone."""
     if not stored:
         return 0
     with suppress(FileNotFoundError), default_storage.open(stored) as source:
         entry = _entry(name)
-        entry.compress_type = ZIP_STORED  # pictures are compressed already
+        entry.compress_type = ZIP_STORED  # already compressed
         with archive.open(entry, "w", force_zip64=True) as target:
-            return _pour(source, target)
+            return _copy_blocks(source, target)
     return 0
 
 
-def _pour(source: Any, target: IO[bytes]) -> int:
+def _copy_blocks(source: Any, target: IO[bytes]) -> int:
     size = 0
     while block := source.read(COPY_BYTES):
         size += target.write(block)
@@ -155,7 +163,7 @@ def _pour(source: Any, target: IO[bytes]) -> int:
 
 
 def _batches(rows: QuerySet[Any]) -> Iterator[Sequence[Any]]:
-    """All rows by primary key, a batch at a time: each is a range read, however many there are."""
+    """All rows in batches by primary key: each a range read, of bounded memory."""
     last = None
     while True:
         query = rows if last is None else rows.filter(pk__gt=last)

@@ -1,7 +1,7 @@
-"""The parts of an archive: which rows belong to a person, and how each is written.
+"""The parts of an archive: which rows belong to a user, and how each is written.
 
-Only what the person wrote or chose: of others there are handles and the addresses of posts, never a word of theirs
-(reliability: S41). Every part is read by primary key in batches, so memory stays the same however much there is.
+Only data the user wrote or chose: of others there are handles and URLs of posts, never their texts
+(reliability: S41). Every part is read by primary key in batches, in bounded memory.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -37,12 +37,14 @@ from apps.tags.models import TagFollow
 from feedcache.ids import author_of
 
 Record = dict[str, Any]
-FORMULA = ("=", "+", "-", "@", "\t", "\r")  # what spreadsheets would run instead of showing
+FORMULA = ("=", "+", "-", "@", "\t", "\r")  # spreadsheets would evaluate these
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A file of the archive: the rows of a person, and how a batch of them is written. `.csv` parts need the same keys in every record."""
+    """A file of the archive: the rows of a user, and how a batch is
+    written. `.csv` needs the same keys in every record.
+    """
 
     file: str
     rows: Callable[[User], QuerySet[Any]]
@@ -50,36 +52,35 @@ class Part:
 
 
 def address_of(handle: str) -> str:
-    """An account as programs name it: Mastodon's files of follows have the same form."""
+    """As in Mastodon's files of follows: handle@host."""
     return f"{handle}@{settings.SITE_URL.partition('://')[2]}"
 
 
 def post_addresses(post_ids: Iterable[int | None]) -> dict[int, str]:
-    """Where posts are, by id: the author is in the id, so one query of handles is enough."""
-    ids = {one for one in post_ids if one is not None}
-    authors = User.objects.filter(pk__in={author_of(one) for one in ids})
+    """URLs of posts by id: the author is in the id, so one query of handles is enough."""
+    ids = {post_id for post_id in post_ids if post_id is not None}
+    authors = User.objects.filter(pk__in={author_of(post_id) for post_id in ids})
     handles = dict(authors.values_list("pk", "handle"))
     return {
-        one: f"{settings.SITE_URL}/@{handles[author_of(one)]}/{one}"
-        for one in ids
-        if author_of(one) in handles
+        post_id: f"{settings.SITE_URL}/@{handles[author_of(post_id)]}/{post_id}"
+        for post_id in ids
+        if author_of(post_id) in handles
     }
 
 
-def harmless(value: Any) -> Any:
-    """A value for a table: a text that a spreadsheet would take for a formula is marked as a text (reliability: S42)."""
+def escape_formula(value: Any) -> Any:
+    """A text that a spreadsheet would take for a formula gets a leading quote (reliability: S42)."""
     return f"'{value}" if isinstance(value, str) and value.startswith(FORMULA) else value
 
 
 def post_records(posts: Sequence[Post]) -> Iterable[Record]:
-    """Posts, with their pictures, polls and earlier versions."""
-    where = post_addresses(
-        one for post in posts for one in (post.pk, post.reply_to_id, post.source_id)
+    urls = post_addresses(
+        post_id for post in posts for post_id in (post.pk, post.reply_to_id, post.source_id)
     )
     for post in posts:
         yield {
             "id": str(post.pk),
-            "address": where.get(post.pk),
+            "address": urls.get(post.pk),
             "published": post.created_at.isoformat(),
             "edited": post.edited_at and post.edited_at.isoformat(),
             "pinned": post.pinned_at is not None,
@@ -90,28 +91,32 @@ def post_records(posts: Sequence[Post]) -> Iterable[Record]:
             "content_warning": post.content_warning,
             "sensitive": post.sensitive,
             "language": post.language,
-            "reply_to": where.get(post.reply_to_id or 0),
-            "shares": where.get(post.source_id or 0),
+            "reply_to": urls.get(post.reply_to_id or 0),
+            "shares": urls.get(post.source_id or 0),
             "pictures": [
-                {"file": picture_name(one), "description": one.alt}
-                for one in sorted(post.attachments.all(), key=lambda one: one.position)
+                {"file": picture_name(attachment), "description": attachment.alt}
+                for attachment in sorted(
+                    post.attachments.all(), key=lambda attachment: attachment.position
+                )
             ],
             "poll": _poll(post),
             "earlier_versions": [
                 {
-                    "text": one.body,
-                    "content_warning": one.content_warning,
-                    "since": one.created_at.isoformat(),
+                    "text": revision.body,
+                    "content_warning": revision.content_warning,
+                    "since": revision.created_at.isoformat(),
                 }
-                for one in sorted(post.revisions.all(), key=lambda one: one.version)
+                for revision in sorted(post.revisions.all(), key=lambda revision: revision.version)
             ],
         }
 
 
 def picture_name(attachment: Any) -> str:
-    """Where a picture lies in the archive; made of numbers and the ending of a type we write ourselves."""
-    ending = str(attachment.file.name).rpartition(".")[2]
-    return f"pictures/{attachment.pk}.{ending if ending.isalnum() else 'bin'}"
+    """The path of a picture in the archive; built from
+    numbers and a type that the site writes itself.
+    """
+    extension = str(attachment.file.name).rpartition(".")[2]
+    return f"pictures/{attachment.pk}.{extension if extension.isalnum() else 'bin'}"
 
 
 def _poll(post: Post) -> Record | None:
@@ -135,25 +140,25 @@ def _posts(user: User) -> QuerySet[Any]:
 
 
 def _marks(marks: Sequence[Like | Bookmark]) -> Iterable[Record]:
-    where = post_addresses(mark.post_id for mark in marks)
+    urls = post_addresses(mark.post_id for mark in marks)
     for mark in marks:
-        if mark.post_id in where:
-            yield {"post": where[mark.post_id], "since": mark.created_at.isoformat()}
+        if mark.post_id in urls:
+            yield {"post": urls[mark.post_id], "since": mark.created_at.isoformat()}
 
 
 def _votes(votes: Sequence[Vote]) -> Iterable[Record]:
-    where = post_addresses(vote.poll_id for vote in votes)
+    urls = post_addresses(vote.poll_id for vote in votes)
     for vote in votes:
         yield {
-            "post": where.get(vote.poll_id, ""),
+            "post": urls.get(vote.poll_id, ""),
             "choice": vote.choice + 1,
             "at": vote.created_at.isoformat(),
         }
 
 
 def _threads(mutes: Sequence[ThreadMute]) -> Iterable[Record]:
-    where = post_addresses(mute.thread_id for mute in mutes)
-    return [{"thread": where[mute.thread_id]} for mute in mutes if mute.thread_id in where]
+    urls = post_addresses(mute.thread_id for mute in mutes)
+    return [{"thread": urls[mute.thread_id]} for mute in mutes if mute.thread_id in urls]
 
 
 def _people(model: Any, mine: str, other: str, **more: str) -> Callable[[User], QuerySet[Any]]:
@@ -171,57 +176,57 @@ def _of(model: Any, owner: str, *related: str) -> Callable[[User], QuerySet[Any]
 PARTS = [
     Part("posts.jsonl", _posts, post_records),
     Part("scheduled_posts.jsonl", lambda user: ScheduledPost.objects.filter(author=user, post=None),
-         _each(lambda one: {"for": one.scheduled_at.isoformat(), "draft": one.draft})),
+         _each(lambda row: {"for": row.scheduled_at.isoformat(), "draft": row.draft})),
     Part("likes.csv", lambda user: Like.objects.filter(user=user, post__deleted_at=None), _marks),
     Part("bookmarks.csv", lambda user: Bookmark.objects.filter(user=user, post__deleted_at=None), _marks),
     Part("votes.csv", _of(Vote, "user"), _votes),
     Part("muted_threads.csv", _of(ThreadMute, "user"), _threads),
     # Mastodon's own columns: other sites can read these
     Part("following_accounts.csv", _people(Followee, "owner", "followee"),
-         _each(lambda one: {"Account address": address_of(one.followee.handle), "Show boosts": str(one.shows_reposts).lower(),
-                            "Notify on new posts": str(one.notifies).lower(), "Languages": ", ".join(one.languages or ())})),
+         _each(lambda row: {"Account address": address_of(row.followee.handle), "Show boosts": str(row.shows_reposts).lower(),
+                            "Notify on new posts": str(row.notifies).lower(), "Languages": ", ".join(row.languages or ())})),
     Part("followers.csv", _people(Follower, "owner", "follower"),
-         _each(lambda one: {"Account address": address_of(one.follower.handle), "Since": one.created_at.isoformat()})),
+         _each(lambda row: {"Account address": address_of(row.follower.handle), "Since": row.created_at.isoformat()})),
     Part("follow_requests.csv", _people(FollowRequest, "requester", "owner"),
-         _each(lambda one: {"Account address": address_of(one.owner.handle), "Since": one.created_at.isoformat()})),
+         _each(lambda row: {"Account address": address_of(row.owner.handle), "Since": row.created_at.isoformat()})),
     Part("blocked_accounts.csv", _people(Block, "owner", "blocked"),
-         _each(lambda one: {"Account address": address_of(one.blocked.handle)})),
+         _each(lambda row: {"Account address": address_of(row.blocked.handle)})),
     Part("muted_accounts.csv", _people(Mute, "owner", "muted"),
-         _each(lambda one: {"Account address": address_of(one.muted.handle), "Hide notifications": str(one.hides_notifications).lower()})),
+         _each(lambda row: {"Account address": address_of(row.muted.handle), "Hide notifications": str(row.hides_notifications).lower()})),
     Part("notes.csv", _people(AccountNote, "owner", "about"),
-         _each(lambda one: {"Account address": address_of(one.about.handle), "Note": one.text})),
+         _each(lambda row: {"Account address": address_of(row.about.handle), "Note": row.text})),
     Part("recommended_accounts.csv", _people(Endorsement, "owner", "other"),
-         _each(lambda one: {"Account address": address_of(one.other.handle)})),
+         _each(lambda row: {"Account address": address_of(row.other.handle)})),
     Part("lists.csv", _of(UserList, "owner"),
-         _each(lambda one: {"List": one.title, "Replies": one.replies_policy, "Read by itself": one.is_exclusive})),
+         _each(lambda row: {"List": row.title, "Replies": row.replies_policy, "Read by itself": row.is_exclusive})),
     Part("list_members.csv", _of(ListMember, "user_list__owner", "user_list", "member"),
-         _each(lambda one: {"List": one.user_list.title, "Account address": address_of(one.member.handle)})),
+         _each(lambda row: {"List": row.user_list.title, "Account address": address_of(row.member.handle)})),
     Part("circles.csv", lambda user: Circle.objects.filter(owner=user, deleted_at=None),
-         _each(lambda one: {"Circle": one.name, "Members may post": one.is_shared})),
+         _each(lambda row: {"Circle": row.name, "Members may post": row.is_shared})),
     Part("circle_members.csv", _of(CircleMember, "circle__owner", "circle", "member"),
-         _each(lambda one: {"Circle": one.circle.name, "Account address": address_of(one.member.handle)})),
-    Part("followed_tags.csv", _of(TagFollow, "user", "tag"), _each(lambda one: {"Tag": f"#{one.tag.name}"})),
+         _each(lambda row: {"Circle": row.circle.name, "Account address": address_of(row.member.handle)})),
+    Part("followed_tags.csv", _of(TagFollow, "user", "tag"), _each(lambda row: {"Tag": f"#{row.tag.name}"})),
     Part("filters.jsonl", lambda user: Filter.objects.filter(owner=user).prefetch_related("keywords"),
-         _each(lambda one: {"title": one.title, "places": one.places, "act": one.act,
-                            "until": one.expires_at and one.expires_at.isoformat(),
-                            "words": [{"word": word.keyword, "whole_word": word.whole_word} for word in one.keywords.all()]})),
-    Part("unwanted_notifications.csv", _of(UnwantedKind, "user"), _each(lambda one: {"Kind": one.kind})),
+         _each(lambda row: {"title": row.title, "places": row.places, "act": row.act,
+                            "until": row.expires_at and row.expires_at.isoformat(),
+                            "words": [{"word": word.keyword, "whole_word": word.whole_word} for word in row.keywords.all()]})),
+    Part("unwanted_notifications.csv", _of(UnwantedKind, "user"), _each(lambda row: {"Kind": row.kind})),
     Part("notification_policy.jsonl", _of(NotificationPolicy, "user"),
-         _each(lambda one: {name: getattr(one, name) for name in CONDITIONS})),
+         _each(lambda row: {name: getattr(row, name) for name in CONDITIONS})),
     Part("accepted_notifications.csv", _people(NotificationPermission, "user", "actor"),
-         _each(lambda one: {"Account address": address_of(one.actor.handle)})),
+         _each(lambda row: {"Account address": address_of(row.actor.handle)})),
     Part("reports.jsonl", _of(Report, "reporter", "target"),
-         _each(lambda one: {"about": address_of(one.target.handle), "category": one.category, "comment": one.comment,
-                            "at": one.created_at.isoformat()})),
-    Part("logins.csv", _of(Login, "user"), _each(lambda one: {"Device": one.device, "Since": one.created_at.isoformat()})),
+         _each(lambda row: {"about": address_of(row.target.handle), "category": row.category, "comment": row.comment,
+                            "at": row.created_at.isoformat()})),
+    Part("logins.csv", _of(Login, "user"), _each(lambda row: {"Device": row.device, "Since": row.created_at.isoformat()})),
     # never a key or a code
     Part("authenticator_apps.csv", lambda user: TOTPDevice.objects.filter(user=user, confirmed=True),
-         _each(lambda one: {"Since": one.created_at.isoformat(), "Last used": one.last_used_at and one.last_used_at.isoformat()})),
+         _each(lambda row: {"Since": row.created_at.isoformat(), "Last used": row.last_used_at and row.last_used_at.isoformat()})),
     Part("passkeys.csv", _of(WebAuthnCredential, "user"),
-         _each(lambda one: {"Name": one.name, "Since": one.created_at.isoformat(),
-                            "Last used": one.last_used_at and one.last_used_at.isoformat()})),
+         _each(lambda row: {"Name": row.name, "Since": row.created_at.isoformat(),
+                            "Last used": row.last_used_at and row.last_used_at.isoformat()})),
     Part("access_tokens.csv", _of(AccessToken, "user"),
-         _each(lambda one: {"Name": one.name, "May": one.scopes, "Made": one.created_at.isoformat()})),
+         _each(lambda row: {"Name": row.name, "May": row.scopes, "Made": row.created_at.isoformat()})),
     Part("applications.csv", lambda user: ApplicationToken.objects.filter(user=user).exclude(application=None).select_related("application"),
-         _each(lambda one: {"Name": one.application.name, "May": one.scope, "Since": one.created.isoformat()})),
+         _each(lambda row: {"Name": row.application.name, "May": row.scope, "Since": row.created.isoformat()})),
 ]  # fmt: skip

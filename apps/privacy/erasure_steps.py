@@ -1,7 +1,7 @@
-"""What is erased of an account, kind by kind. Every step removes up to so many of what there is and may run twice.
+"""The steps that erase an account, kind by kind. Each removes up to `limit` rows and may run twice.
 
-What others count or keep lists of (follows, likes, votes) is taken back by the actions of its app, so that counts, caches and
-timelines follow; what only its owner saw is deleted as rows.
+What others count or list (follows, likes, votes) is taken back by the actions of its app, so that
+counts, caches and timelines follow; what only its owner saw is deleted as rows.
 """
 
 from collections.abc import Callable, Iterable
@@ -69,7 +69,7 @@ Step = Callable[[User, int], int]
 
 
 def sessions(user: User, limit: int) -> int:
-    """Wherever the account is logged in. Nobody gets in any more as it is; this is for what the sessions hold."""
+    """All sessions. Nobody can log in any more; this is for the data the sessions hold."""
     logins = list(Login.objects.filter(user=user)[:limit])
     store = import_module(settings.SESSION_ENGINE).SessionStore
     for login in logins:
@@ -79,13 +79,13 @@ def sessions(user: User, limit: int) -> int:
 
 
 def second_factor(user: User, limit: int) -> int:
-    """The authenticator app, recovery codes and passkeys: a handful of rows."""
+    """Authenticator app, recovery codes and passkeys: a few rows."""
     del limit
     return erase_second_factor(user)
 
 
 def posts(user: User, limit: int) -> int:
-    """Posts and reposts, each as if its author deleted it: pictures, counts, timelines and search follow."""
+    """Posts and reposts, deleted as by their author: pictures, counts, timelines and search follow."""
     ids = Post.objects.filter(author=user, deleted_at=None).order_by("-pk")
     return _each(
         ids.values_list("pk", flat=True)[:limit], lambda pk: publishing.delete(pk, by=user)
@@ -93,83 +93,80 @@ def posts(user: User, limit: int) -> int:
 
 
 def tombstones(user: User, limit: int) -> int:
-    """What is left in the rows of deleted posts beside numbers and times."""
-    said = Post.objects.filter(author=user).exclude(application="", website="", language="")
-    ids = list(said.exclude(deleted_at=None).values_list("pk", flat=True)[:limit])
+    """What the rows of deleted posts hold besides numbers and times."""
+    rows = Post.objects.filter(author=user).exclude(application="", website="", language="")
+    ids = list(rows.exclude(deleted_at=None).values_list("pk", flat=True)[:limit])
     Post.objects.filter(pk__in=ids).update(application="", website="", language="")
     return len(ids)
 
 
 def pictures(user: User, limit: int) -> int:
-    """Uploads that wait for a post."""
+    """Uploads without a post."""
     rows = list(Attachment.objects.filter(owner=user)[:limit])
     discard(rows)
     return len(rows)
 
 
 def likes(user: User, limit: int) -> int:
-    """Likes, with their counts."""
     return _marks(Like, unlike_post, user, limit)
 
 
 def bookmarks(user: User, limit: int) -> int:
-    """Bookmarks, with their counts."""
     return _marks(Bookmark, unbookmark_post, user, limit)
 
 
 def votes(user: User, limit: int) -> int:
-    """Votes, with their counts."""
     polls = Vote.objects.filter(user=user).values_list("poll", flat=True).distinct()
     return _each(polls[:limit], lambda poll: withdraw_vote(user, poll))
 
 
 def follows(user: User, limit: int) -> int:
-    """Whom the account follows or asks to, and who follows it or asks to."""
-    done = 0
+    """Follows and follow requests, in both directions."""
+    count = 0
     for model, mine, other, end in (
-        (Followee, "owner", "followee", lambda one: unfollow_user(user, one)),
-        (FollowRequest, "requester", "owner", lambda one: unfollow_user(user, one)),
-        (Follower, "owner", "follower", lambda one: remove_follower(user, one)),
-        (FollowRequest, "owner", "requester", lambda one: reject_request(user, one)),
+        (Followee, "owner", "followee", lambda other_user: unfollow_user(user, other_user)),
+        (FollowRequest, "requester", "owner", lambda other_user: unfollow_user(user, other_user)),
+        (Follower, "owner", "follower", lambda other_user: remove_follower(user, other_user)),
+        (FollowRequest, "owner", "requester", lambda other_user: reject_request(user, other_user)),
     ):
-        done += _each(_others(model, mine, other, user, limit - done), end)
-    return done
+        count += _each(_others(model, mine, other, user, limit - count), end)
+    return count
 
 
 def blocks_and_mutes(user: User, limit: int) -> int:
-    """In both directions: a number that is blocked is nobody any more."""
-    done = 0
+    """In both directions."""
+    count = 0
     for model, mine, other, end in (
-        (Block, "owner", "blocked", lambda one: unblock_user(user, one)),
-        (Block, "blocked", "owner", lambda one: unblock_user(one, user)),
-        (Mute, "owner", "muted", lambda one: unmute_user(user, one)),
-        (Mute, "muted", "owner", lambda one: unmute_user(one, user)),
+        (Block, "owner", "blocked", lambda other_user: unblock_user(user, other_user)),
+        (Block, "blocked", "owner", lambda other_user: unblock_user(other_user, user)),
+        (Mute, "owner", "muted", lambda other_user: unmute_user(user, other_user)),
+        (Mute, "muted", "owner", lambda other_user: unmute_user(other_user, user)),
     ):
-        done += _each(_others(model, mine, other, user, limit - done), end)
-    return done
+        count += _each(_others(model, mine, other, user, limit - count), end)
+    return count
 
 
 def circles(user: User, limit: int) -> int:
-    """The account's circles, when no post is for them any more, and its place in those of others."""
+    """The account's circles that no post is for, and its membership in those of others."""
     own = Circle.objects.filter(owner=user, deleted_at=None).values_list("pk", flat=True)
-    done = _each(own[:limit], lambda pk: delete_circle(user, pk))
-    inside = CircleMember.objects.filter(member=user).values_list("circle", flat=True)
-    done += _each(inside[: limit - done], lambda pk: leave_circle(user, pk))
-    named = Circle.objects.filter(owner=user).exclude(deleted_at=None).exclude(name="")
-    # posts of others may be for a circle that was shared: its row stays for their sake, without its name
-    return done + _rename(named, limit - done)
+    count = _each(own[:limit], lambda pk: delete_circle(user, pk))
+    memberships = CircleMember.objects.filter(member=user).values_list("circle", flat=True)
+    count += _each(memberships[: limit - count], lambda pk: leave_circle(user, pk))
+    owned = Circle.objects.filter(owner=user).exclude(deleted_at=None).exclude(name="")
+    # posts of others may be for a circle that was shared: its row stays, without the name
+    return count + _rename(owned, limit - count)
 
 
 def lists(user: User, limit: int) -> int:
-    """Lists, and the account's place in those of others."""
+    """Lists, and the account's membership in those of others."""
     owners = ListMember.objects.filter(member=user).values_list("user_list__owner", flat=True)
-    done = _each(owners.distinct()[:limit], lambda owner: tidy_lists(owner, user.pk))
-    return done + _rows(UserList.objects.filter(owner=user), limit - done)
+    count = _each(owners.distinct()[:limit], lambda owner: tidy_lists(owner, user.pk))
+    return count + _rows(UserList.objects.filter(owner=user), limit - count)
 
 
 def mine(user: User, limit: int) -> int:
-    """All that is nobody's business but the owner's, and what tells others of the account."""
-    done = discard_exports(user.pk)
+    """Rows that only the owner saw, and those that show others the account."""
+    count = discard_exports(user.pk)
     for rows in (
         Notification.objects.filter(Q(user=user) | Q(actor=user)),
         Mention.objects.filter(Q(user=user) | Q(post__author=user)),
@@ -197,26 +194,28 @@ def mine(user: User, limit: int) -> int:
         RankSession.objects.filter(viewer=user),
         RankingChoice.objects.filter(user=user),
     ):
-        done += _rows(rows, limit - done)
-    return done
+        count += _rows(rows, limit - count)
+    return count
 
 
 def access(user: User, limit: int) -> int:
-    """Codes and tokens of applications: codes first, then what renews tokens."""
+    """Codes and tokens of applications: codes first, then refresh tokens."""
     rows = [model.objects.filter(user=user) for model in (Grant, RefreshToken, AccessToken, IDToken, DeviceGrant)]  # fmt: skip
-    return sum(_rows(some, limit) for some in [*rows, Application.objects.filter(user=user)])
+    return sum(
+        _rows(queryset, limit) for queryset in [*rows, Application.objects.filter(user=user)]
+    )
 
 
 def windows(user: User, limit: int) -> int:
-    """The timelines in Redis."""
+    """Home cache and inbox in Redis."""
     del limit
-    found = [kind for kind in (HOME, INBOX) if kind.exists(user.pk)]
-    for kind in found:
-        kind.drop(user.pk)
-    return len(found)
+    existing = [window for window in (HOME, INBOX) if window.exists(user.pk)]
+    for window in existing:
+        window.drop(user.pk)
+    return len(existing)
 
 
-# What lets somebody in goes first, then what others see.
+# First what gives access, then what others see.
 STEPS: dict[str, Step] = {
     step.__name__: step
     for step in (
@@ -226,18 +225,18 @@ STEPS: dict[str, Step] = {
 }  # fmt: skip
 
 
-def _each(some: Iterable[Any], end: Callable[[Any], Any]) -> int:
+def _each(items: Iterable[Any], end: Callable[[Any], Any]) -> int:
     count = 0
-    for one in list(some):
-        with suppress(NotFound):  # somebody else was quicker
-            end(one)
+    for item in list(items):
+        with suppress(NotFound):  # removed meanwhile
+            end(item)
         count += 1
     return count
 
 
-def _marks(model: Any, take_back: Callable[[User, int], None], user: User, limit: int) -> int:
+def _marks(model: Any, undo: Callable[[User, int], None], user: User, limit: int) -> int:
     ids = model.objects.filter(user=user).values_list("post", flat=True)[:limit]
-    return _each(ids, lambda post_id: take_back(user, post_id))
+    return _each(ids, lambda post_id: undo(user, post_id))
 
 
 def _others(model: Any, mine: str, other: str, user: User, limit: int) -> list[User]:

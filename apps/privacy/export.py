@@ -1,4 +1,4 @@
-"""Archives: asked for, made in the background, kept a few days for their owner, and deleted."""
+"""Archives of a user's data: requested, built by a task, stored for a few days, deleted."""
 
 import secrets
 from datetime import timedelta
@@ -23,57 +23,55 @@ PURGE_BATCH_SIZE = 100
 
 
 def request_export(user: User) -> Export:
-    """Ask for an archive; the one that is being made already, if there is one. TooMany beyond some a day.
+    """Request an archive; the pending one, if there is one. TooMany.
 
-    An older archive goes: the new one has all that it had.
+    An older archive is deleted: the new one contains all of it.
     """
-    waiting = Export.objects.filter(user=user, state=State.PENDING).first()
-    if waiting is not None:
-        return waiting
+    pending = Export.objects.filter(user=user, state=State.PENDING).first()
+    if pending is not None:
+        return pending
     check_rate_limit("export", str(user.pk))
     name = f"exports/{secrets.token_hex(24)}.zip"
     try:
         with transaction.atomic():
             discard_exports(user.pk)
-            made = Export.objects.create(user=user, name=name)
-            transaction.on_commit(partial(enqueue, TASK, made.pk))
+            export = Export.objects.create(user=user, name=name)
+            transaction.on_commit(partial(enqueue, TASK, export.pk))
     except IntegrityError:  # two requests at once: one archive
         return Export.objects.get(user=user, state=State.PENDING)
-    return made
+    return export
 
 
 def newest_export(user: User) -> Export | None:
-    """The archive that somebody asked for last; None when there is none, or when its time is over."""
-    found = Export.objects.filter(user=user).order_by("-pk").first()
-    over = found is not None and found.state == State.DONE and not found.is_ready()
-    return None if over else found
+    """The last archive a user requested; None when there is none or it has expired."""
+    export = Export.objects.filter(user=user).order_by("-pk").first()
+    is_expired = export is not None and export.state == State.DONE and not export.is_ready()
+    return None if is_expired else export
 
 
-def own_export(user: User, number: int) -> Export:
-    """An archive that can be downloaded. NotFound for those of others, and for one whose time is over."""
-    found = Export.objects.filter(pk=number, user=user).first()
-    if found is None or not found.is_ready():
+def own_export(user: User, export_id: int) -> Export:
+    """An archive to download. NotFound for those of others and for expired ones."""
+    export = Export.objects.filter(pk=export_id, user=user).first()
+    if export is None or not export.is_ready():
         raise NotFound(_("This archive isn't here any more. You can ask for a new one."))
-    return found
+    return export
 
 
 def run_due(*, limit: int, only: list[int] | None = None) -> int:
-    """Make archives that are due, unless enough workers are at it already; how many were claimed."""
-    under_way = Export.objects.filter(
-        state=State.PENDING, attempts__gt=0, due_at__gt=timezone.now()
-    )
-    free = settings.EXPORT_CONCURRENCY - under_way.count()
+    """Build archives that are due, up to EXPORT_CONCURRENCY at once; the number claimed."""
+    running = Export.objects.filter(state=State.PENDING, attempts__gt=0, due_at__gt=timezone.now())
+    free = settings.EXPORT_CONCURRENCY - running.count()
     return leases.work_off(Export, _build, limit=min(limit, free), only=only) if free > 0 else 0
 
 
 def purge() -> int:
-    """Delete archives whose time is over, with their files; how many."""
-    over = Export.objects.filter(expires_at__lte=timezone.now()).order_by("expires_at")
-    return _discard(list(over[:PURGE_BATCH_SIZE]))
+    """Delete expired archives with their files; how many."""
+    expired = Export.objects.filter(expires_at__lte=timezone.now()).order_by("expires_at")
+    return _discard(list(expired[:PURGE_BATCH_SIZE]))
 
 
 def discard_exports(user_id: int) -> int:
-    """Delete the archives of somebody, with their files; how many."""
+    """Delete a user's archives with their files; how many."""
     return _discard(list(Export.objects.filter(user=user_id)))
 
 
@@ -82,17 +80,19 @@ def _build(row: Export) -> leases.Receipt:
     total = entries_of(user)
 
     def progress(done: int) -> None:
-        # The lease is renewed as long as there is progress; whoever has lost it must not go on.
-        mine = Export.objects.filter(pk=row.pk, state=State.PENDING, attempts=row.attempts)
-        if not mine.update(done=done, total=total, due_at=timezone.now() + LEASE):
+        # Progress renews the lease; a worker that has lost it must stop.
+        claimed = Export.objects.filter(pk=row.pk, state=State.PENDING, attempts=row.attempts)
+        if not claimed.update(done=done, total=total, due_at=timezone.now() + LEASE):
             raise leases.Later("the archive was taken over, or is not wanted any more")
 
     progress(0)
     size = write_archive(user, row.name, progress)
-    if not Export.objects.filter(pk=row.pk).exists():  # given up just now: nobody would delete it
+    if not Export.objects.filter(
+        pk=row.pk
+    ).exists():  # discarded just now: nothing else would delete the file
         private_storage().delete(row.name)
-    kept = timedelta(days=settings.EXPORT_KEEP_DAYS)
-    return {"done": total, "total": total, "size": size, "expires_at": timezone.now() + kept}
+    lifetime = timedelta(days=settings.EXPORT_KEEP_DAYS)
+    return {"done": total, "total": total, "size": size, "expires_at": timezone.now() + lifetime}
 
 
 def _discard(rows: list[Export]) -> int:

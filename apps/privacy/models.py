@@ -1,4 +1,6 @@
-"""Archives that members asked for, and accounts that are being erased: rows of work, so that no lost message loses them."""
+"""Archives that users requested, and accounts that are being
+erased: leased rows, so a lost message loses nothing.
+"""
 
 from datetime import datetime
 
@@ -11,9 +13,10 @@ from apps.events.leases import LeasedRow, State
 
 
 class Export(LeasedRow):
-    """An archive of all that somebody wrote and chose. `name` is random: the file cannot be guessed, and a second try writes the same one.
+    """An archive of a user's data. `name` is random, so that its URL
+    cannot be guessed; a retry overwrites the same file.
 
-    `total` is counted when the work begins; `done` grows, and shows the member how far it is. Both count entries and pictures.
+    `total` is counted at the start, `done` is the progress; both count rows and pictures.
     """
 
     user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="+")
@@ -47,7 +50,6 @@ class Export(LeasedRow):
         return f"archive {self.pk} of {self.user_id}"
 
     def is_ready(self, now: datetime | None = None) -> bool:
-        """Whether it can be downloaded."""
         return (
             self.state == State.DONE
             and self.expires_at is not None
@@ -56,7 +58,7 @@ class Export(LeasedRow):
 
 
 class Erasure(LeasedRow):
-    """An account whose owner has deleted it. `removed` says how much of what is gone by now."""
+    """A deleted account that is being erased. `removed` counts the erased rows by kind."""
 
     user = models.OneToOneField(settings.AUTH_USER_MODEL, models.CASCADE, related_name="+")
     removed = models.JSONField(_("removed"), default=dict)

@@ -1,1 +1,1 @@
-"""What happens, told to clients at once: server-sent events and WebSockets, in a process of its own."""
+"""Streams of events for clients: server-sent events and WebSockets, from a process of its own."""

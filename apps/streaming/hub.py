@@ -1,7 +1,8 @@
-"""The middle of a streaming process: hears what happened, asks what it means to whom, and passes it on.
+"""The hub of a streaming process: receives announcements,
+finds who may see them, and queues the events.
 
-Everything here runs on one event loop; questions to the servers are asked in a few threads. What happened to posts is worked
-on one after the other, so that nobody hears of an edit before the post; the end of tokens does not wait for it.
+Everything runs on one event loop; queries run in a few threads. Posts are handled one after the
+other, so that an edit never arrives before its post; the end of a token does not wait for them.
 """
 
 import asyncio
@@ -30,14 +31,12 @@ T = TypeVar("T")
 THREADS = 4
 PAUSE_SECONDS = 0.5  # before Redis is asked again
 RETRY_AFTER_SECONDS = 5
-MAX_WAITING = 10_000  # announcements that are not worked on yet; with more than that news are lost, and all begin anew
+MAX_WAITING = 10_000  # announcements in a queue; beyond that all clients are cut off and reconnect
 
 Announcement = tuple[str, Mapping[str, Any]]
 
 
 class Hub:
-    """All connections of this process."""
-
     def __init__(self) -> None:
         self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="streaming")
         self._by_listener: dict[int, set[Connection]] = defaultdict(set)
@@ -48,13 +47,17 @@ class Hub:
         self._ends: asyncio.Queue[Announcement] = asyncio.Queue(MAX_WAITING)
 
     def start(self) -> None:
-        """Begin to listen, once."""
+        """Start the tasks of the hub; a second call does nothing."""
         if not self._tasks:
-            work = (self._hear(), self._check(), self._work(self._news), self._work(self._ends))
-            self._tasks = [asyncio.create_task(one) for one in work]
+            coroutines = (
+                self._hear(),
+                self._check(),
+                self._work(self._news),
+                self._work(self._ends),
+            )
+            self._tasks = [asyncio.create_task(coroutine) for coroutine in coroutines]
 
     async def stop(self) -> None:
-        """Cut everybody off and stop listening."""
         self._end(self._connections(), "the server is stopping")
         for task in self._tasks:
             task.cancel()
@@ -62,35 +65,36 @@ class Hub:
         self._tasks = []
 
     async def hears(self) -> bool:
-        """Whether news come in; a process that has just started is waited for a moment."""
+        """Whether announcements arrive; waits a second for a process that has just started."""
         try:
             await asyncio.wait_for(self._is_hearing.wait(), PAUSE_SECONDS * 2)
         except TimeoutError:
             return False
         return True
 
-    async def ask(self, question: Callable[..., T], *args: Any) -> T:
-        """The answer of a function that talks to the servers, from one of the threads."""
+    async def ask(self, function: Callable[..., T], *args: Any) -> T:
+        """The result of a function that does blocking I/O, from one of the threads."""
 
-        def answered() -> T:
+        def call() -> T:
             try:
-                return question(*args)
+                return function(*args)
             finally:
                 close_old_connections()  # gives the connection back to the pool
 
-        return await asyncio.get_running_loop().run_in_executor(self._threads, answered)
+        return await asyncio.get_running_loop().run_in_executor(self._threads, call)
 
     async def join(self, listener: User, token: str, scopes: frozenset[str]) -> Connection:
-        """A new connection of somebody whose token is good, and for these scopes.
+        """Connect a user whose token is good, with its scopes.
 
-        TooMany or Unavailable when there are too many of them; Unavailable too while Redis does not answer.
+        TooMany or Unavailable when too many streams are open; Unavailable too while Redis does not
+        answer.
         """
-        mine = self._by_listener.get(listener.pk, ())
-        if len(mine) >= settings.STREAMING_CONNECTIONS_PER_USER:
+        own = self._by_listener.get(listener.pk, ())
+        if len(own) >= settings.STREAMING_CONNECTIONS_PER_USER:
             raise TooMany("Too many streams are open.", retry_after=RETRY_AFTER_SECONDS)
         if len(self._connections()) >= settings.STREAMING_CONNECTIONS:
             raise Unavailable("Too many streams are open.", retry_after=RETRY_AFTER_SECONDS)
-        connection = Connection(listener.pk, token, scopes, maximum=settings.STREAMING_QUEUE)
+        connection = Connection(listener.pk, token, scopes, max_queue=settings.STREAMING_QUEUE)
         self._by_listener[listener.pk].add(connection)
         try:
             await self._wait_for_news()
@@ -106,10 +110,9 @@ class Hub:
             raise Unavailable("There is no news just now.")
 
     def leave(self, connection: Connection) -> None:
-        """Forget a connection."""
-        mine = self._by_listener[connection.listener_id]
-        mine.discard(connection)
-        if not mine:
+        own = self._by_listener[connection.listener_id]
+        own.discard(connection)
+        if not own:
             del self._by_listener[connection.listener_id]
             self._newest_notification.pop(connection.listener_id, None)
 
@@ -127,19 +130,21 @@ class Hub:
                 logger.warning("no news for the streams: %s", error)
             except Exception:
                 logger.exception("the hub of the streams stumbled and goes on")
-            # something may have been missed: clients that come again look at their pages first
+            # announcements may have been missed: clients that reconnect reload their pages first
             self._is_hearing.clear()
             self._end(self._connections(), "news may have been missed")
             await asyncio.sleep(PAUSE_SECONDS)
 
     async def _work(self, queue: asyncio.Queue[Announcement]) -> None:
         while True:
-            await self._act_on(*await queue.get())
+            await self._handle(*await queue.get())
 
-    async def _act_on(self, name: str, ids: Mapping[str, Any]) -> None:
+    async def _handle(self, name: str, ids: Mapping[str, Any]) -> None:
         try:
             if name in {"post_published", "post_edited", "post_deleted"}:
-                self._tell(await self.ask(self._news_of_post, name, ids["post_id"], self._heard()))
+                self._deliver(
+                    await self.ask(self._news_of_post, name, ids["post_id"], self._listeners())
+                )
             elif name == "notified":
                 await self._tell_notifications(ids["user_id"])
             elif name == "conversed":
@@ -149,20 +154,22 @@ class Hub:
         except Exception:
             logger.exception("%s was not told to the streams", name)
 
-    def _news_of_post(self, name: str, post_id: int, heard: dict[Stream, list[int]]) -> list[News]:
-        if not heard:
+    def _news_of_post(
+        self, name: str, post_id: int, listeners: dict[Stream, list[int]]
+    ) -> list[News]:
+        if not listeners:
             return []
         if name == "post_deleted":
-            return list(queries.news_of_delete(post_id, heard))
+            return list(queries.news_of_delete(post_id, listeners))
         event = "update" if name == "post_published" else "status.update"
-        return list(queries.news_of_post(post_id, event, heard))
+        return list(queries.news_of_post(post_id, event, listeners))
 
-    def _heard(self) -> dict[Stream, list[int]]:
-        found: dict[Stream, set[int]] = defaultdict(set)
+    def _listeners(self) -> dict[Stream, list[int]]:
+        listeners_by_stream: dict[Stream, set[int]] = defaultdict(set)
         for connection in self._connections():
             for stream in connection.streams:
-                found[stream].add(connection.listener_id)
-        return {stream: list(listeners) for stream, listeners in found.items()}
+                listeners_by_stream[stream].add(connection.listener_id)
+        return {stream: list(user_ids) for stream, user_ids in listeners_by_stream.items()}
 
     async def _tell_notifications(self, listener_id: int) -> None:
         after = self._newest_notification.get(listener_id)
@@ -171,20 +178,20 @@ class Hub:
         newest, news = await self.ask(queries.news_of_notifications, listener_id, after)
         if listener_id in self._newest_notification:
             self._newest_notification[listener_id] = newest
-        self._tell(news)
+        self._deliver(news)
 
     async def _tell_conversation(self, listener_id: int, post_id: int) -> None:
-        mine = self._by_listener.get(listener_id, ())
-        if any(queries.DIRECT in connection.streams for connection in mine):
-            self._tell(await self.ask(queries.news_of_conversation, listener_id, post_id))
+        own = self._by_listener.get(listener_id, ())
+        if any(queries.DIRECT in connection.streams for connection in own):
+            self._deliver(await self.ask(queries.news_of_conversation, listener_id, post_id))
 
-    def _tell(self, news: Iterable[News]) -> None:
-        for one in news:
-            for connection in self._by_listener.get(one.listener_id, ()):
-                connection.tell(one)
+    def _deliver(self, news: Iterable[News]) -> None:
+        for item in news:
+            for connection in self._by_listener.get(item.listener_id, ()):
+                connection.enqueue(item)
 
     async def _check(self) -> None:
-        """Cut off whoever's token has ended meanwhile; the announcement may have been lost."""
+        """End the connections whose token has ended: its announcement may have been lost."""
         while True:
             # not all processes at the same moment
             await asyncio.sleep(settings.STREAMING_CHECK_SECONDS * random.uniform(0.8, 1.0))  # noqa: S311 -- no secret
@@ -196,11 +203,14 @@ class Hub:
     async def _end_streams_of(self, connections: list[Connection]) -> None:
         tokens = {connection.token for connection in connections}
         ended = await self.ask(queries.ended_tokens, tokens)
-        self._end((one for one in connections if one.token in ended), "the token has ended")
+        self._end(
+            (connection for connection in connections if connection.token in ended),
+            "the token has ended",
+        )
 
     def _connections(self) -> list[Connection]:
-        return [one for mine in self._by_listener.values() for one in mine]
+        return [connection for own in self._by_listener.values() for connection in own]
 
-    def _end(self, connections: Iterable[Connection], why: str) -> None:
+    def _end(self, connections: Iterable[Connection], reason: str) -> None:
         for connection in connections:
-            connection.end(why)
+            connection.end(reason)

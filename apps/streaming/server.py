@@ -1,4 +1,4 @@
-"""The ASGI application of the streaming process: who may listen to what, over which wire."""
+"""The ASGI application of the streaming process: authenticates, then serves SSE or WebSockets."""
 
 from collections.abc import Mapping
 from http import HTTPStatus
@@ -31,21 +31,20 @@ Scope = Mapping[str, Any]
 
 
 class NoTokenError(DomainError):
-    """Streams are for those who show a token that is good."""
+    """The token is missing or not good."""
 
     code, status = "unauthorized", 401
 
 
 class Server:
-    """One for each process; its hub begins to listen with the first connection, or when the server starts."""
+    """One per process; its hub starts with the server or with the first connection."""
 
     def __init__(self) -> None:
         self.hub = Hub()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve one connection."""
         if scope["type"] == "lifespan":
-            await self._live(receive, send)
+            await self._lifespan(receive, send)
             return
         self.hub.start()
         if scope["type"] == "websocket":
@@ -53,15 +52,15 @@ class Server:
         else:
             await self._http(scope, receive, send)
 
-    async def _live(self, receive: Receive, send: Send) -> None:
+    async def _lifespan(self, receive: Receive, send: Send) -> None:
         while True:
-            step = (await receive())["type"]
-            if step == "lifespan.startup":
+            event = (await receive())["type"]
+            if event == "lifespan.startup":
                 self.hub.start()
             else:
                 await self.hub.stop()
-            await send({"type": f"{step}.complete"})
-            if step == "lifespan.shutdown":
+            await send({"type": f"{event}.complete"})
+            if event == "lifespan.shutdown":
                 return
 
     async def _http(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -71,9 +70,9 @@ class Server:
         elif scope["method"] != "GET":
             await _refuse(scope, send, _wrong_method())
         elif path == f"{ROOT}/health":
-            hears = await self.hub.hears()
+            is_ready = await self.hub.hears()
             await _answer(
-                send, 200 if hears else 503, b"OK" if hears else b"no news", b"text/plain"
+                send, 200 if is_ready else 503, b"OK" if is_ready else b"no news", b"text/plain"
             )
         else:
             await self._events(scope, receive, send)
@@ -96,12 +95,12 @@ class Server:
 
     async def _websocket(self, scope: Scope, receive: Receive, send: Send) -> None:
         await receive()  # websocket.connect
-        offered = next(iter(scope.get("subprotocols") or ()), None)
+        protocol = next(iter(scope.get("subprotocols") or ()), None)
         try:
             if scope["path"].rstrip("/") != ROOT:
                 raise NotFound("There is no such stream.")
             query = _query(scope)
-            connection = await self._join(_token(scope, query) or offered or "")
+            connection = await self._join(_token(scope, query) or protocol or "")
         except DomainError:
             await send({"type": "websocket.close", "code": sockets.POLICY})
             return
@@ -109,19 +108,19 @@ class Server:
             if "stream" in query:
                 stream = Stream.parse(query["stream"], query)
                 connection.add(stream, stream.labels_of(query))
-            await sockets.serve(connection, receive, send, protocol=offered)
+            await sockets.serve(connection, receive, send, protocol=protocol)
         except (StreamError, NotAllowed):
             await send({"type": "websocket.close", "code": sockets.POLICY})
         finally:
             self.hub.leave(connection)
 
     async def _join(self, token: str) -> Connection:
-        fits = 0 < len(token) <= TOKEN_MAX_CHARACTERS
-        bearer = await self.hub.ask(listener_of, token) if fits else None
+        has_length = 0 < len(token) <= TOKEN_MAX_CHARACTERS
+        bearer = await self.hub.ask(listener_of, token) if has_length else None
         if bearer is None or bearer.user is None:
             raise NoTokenError("The access token is missing or invalid.")
         connection = await self.hub.join(bearer.user, token, bearer.scopes)
-        # its end may have been announced before the hub knew of the connection
+        # its end may have been announced before the connection was registered
         if await self.hub.ask(listener_of, token) is None:
             self.hub.leave(connection)
             raise NoTokenError("The access token is missing or invalid.")
@@ -129,7 +128,7 @@ class Server:
 
 
 def _query(scope: Scope) -> dict[str, str]:
-    """The parameters of the address. BadRequest for what is not text."""
+    """The query parameters. BadRequest when they are not text."""
     raw: bytes = scope["query_string"]
     if len(raw) > QUERY_MAX_BYTES:
         raise BadRequest("The address is too long.")
@@ -140,17 +139,17 @@ def _query(scope: Scope) -> dict[str, str]:
 
 
 def _stream(path: str, query: Mapping[str, str]) -> Stream:
-    """The stream of an address: `/api/v1/streaming/hashtag/local?tag=x`. NotFound, BadRequest."""
+    """The stream of a path such as `/api/v1/streaming/hashtag/local`. NotFound, BadRequest."""
     name = path.rstrip("/").removeprefix(f"{ROOT}/").replace("/", ":")
     try:
         return Stream.parse(name, query)
     except StreamError as error:
-        known = path.startswith(ROOT) and Stream.exists(name)
-        raise (BadRequest if known else NotFound)(str(error)) from None
+        exists = path.startswith(ROOT) and Stream.exists(name)
+        raise (BadRequest if exists else NotFound)(str(error)) from None
 
 
 def _token(scope: Scope, query: Mapping[str, str]) -> str:
-    """The token of a header, or else of the address: browsers cannot set headers on streams."""
+    """The token of the header, else of the query: browsers cannot set headers on streams."""
     header = next((value for name, value in scope["headers"] if name == b"authorization"), b"")
     scheme, _blank, token = header.decode("latin-1").partition(" ")
     return token if scheme.lower() == "bearer" else query.get("access_token", "")
@@ -163,22 +162,29 @@ def _wrong_method() -> DomainError:
 
 
 async def _refuse(scope: Scope, send: Send, refusal: DomainError) -> None:
-    """A problem as the rest of the API words it."""
     body = problem_json(
         status=refusal.status, code=refusal.code, message=refusal.message, path=scope["path"]
     )
-    more: list[tuple[bytes, bytes]] = []
+    headers: list[tuple[bytes, bytes]] = []
     if isinstance(refusal, TooMany | Unavailable):
-        more.append((b"retry-after", str(refusal.retry_after).encode()))
+        headers.append((b"retry-after", str(refusal.retry_after).encode()))
     if refusal.status == HTTPStatus.UNAUTHORIZED:
-        more.append((b"www-authenticate", b'Bearer realm="api"'))
-    await _answer(send, refusal.status, orjson.dumps(body), b"application/json", more)
+        headers.append((b"www-authenticate", b'Bearer realm="api"'))
+    await _answer(send, refusal.status, orjson.dumps(body), b"application/json", headers)
 
 
 async def _answer(
-    send: Send, status: int, body: bytes, kind: bytes, more: list[tuple[bytes, bytes]] | None = None
+    send: Send,
+    status: int,
+    body: bytes,
+    content_type: bytes,
+    extra_headers: list[tuple[bytes, bytes]] | None = None,
 ) -> None:
-    headers = [*COMMON, (b"content-type", kind), (b"content-length", b"%d" % len(body))]
-    start = {"type": "http.response.start", "status": status, "headers": headers + (more or [])}
+    headers = [*COMMON, (b"content-type", content_type), (b"content-length", b"%d" % len(body))]
+    start = {
+        "type": "http.response.start",
+        "status": status,
+        "headers": headers + (extra_headers or []),
+    }
     await send(start)
     await send({"type": "http.response.body", "body": body})

@@ -1,4 +1,4 @@
-"""A connection as a WebSocket: any number of streams, which the client adds and drops by messages."""
+"""A connection as a WebSocket: any number of streams, which the client subscribes to by messages."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, MutableMapping
@@ -24,50 +24,52 @@ GOING_AWAY, POLICY = 1001, 1008
 async def serve(
     connection: Connection, receive: Receive, send: Send, *, protocol: str | None
 ) -> None:
-    """Tell a client what it asks to hear until its end. `protocol` is what it offered as a subprotocol, if it did."""
+    """Send events until the connection ends. `protocol` is
+    the subprotocol the client offered, if any.
+    """
     await send({"type": "websocket.accept", "subprotocol": protocol})
-    listening = asyncio.create_task(_obey(connection, receive, send))
+    receiver = asyncio.create_task(_receive_commands(connection, receive, send))
     code = POLICY
     try:
-        await _tell(connection, send)
+        await _send_events(connection, send)
     except EndedError:
         code = GOING_AWAY
     except (TimeoutError, OSError):
         connection.end("it does not read")
     finally:
-        listening.cancel()
+        receiver.cancel()
         with suppress(Exception):  # it may be gone already
             await send({"type": "websocket.close", "code": code})
 
 
-async def _tell(connection: Connection, send: Send) -> None:
+async def _send_events(connection: Connection, send: Send) -> None:
     while True:
-        told = await connection.next(seconds=settings.STREAMING_HEARTBEAT_SECONDS)
-        if told is not None:
+        delivered = await connection.next(seconds=settings.STREAMING_HEARTBEAT_SECONDS)
+        if delivered is not None:
             async with asyncio.timeout(SEND_SECONDS):
-                await _send(send, message(told))
+                await _send(send, message(delivered))
 
 
-def message(told: Delivered) -> dict[str, Any]:
-    """One event as Mastodon writes it: the payload is a text of its own."""
-    return {"stream": told.labels, "event": told.event, "payload": told.payload}
+def message(delivered: Delivered) -> dict[str, Any]:
+    """An event as Mastodon writes it: the payload is a JSON text inside the JSON."""
+    return {"stream": delivered.labels, "event": delivered.event, "payload": delivered.payload}
 
 
-async def _obey(connection: Connection, receive: Receive, send: Send) -> None:
+async def _receive_commands(connection: Connection, receive: Receive, send: Send) -> None:
     while True:
         received = await receive()
         if received["type"] == "websocket.disconnect":
             connection.end("the client has left")
             return
         try:
-            change(connection, received.get("text") or "")
+            handle_command(connection, received.get("text") or "")
         except (StreamError, NotAllowed) as error:
             status = NotAllowed.status if isinstance(error, NotAllowed) else BadRequest.status
             await _send(send, {"error": str(error), "status": status})
 
 
-def change(connection: Connection, text: str) -> None:
-    """Do what a message of the client asks for. StreamError when there is no such thing, NotAllowed."""
+def handle_command(connection: Connection, text: str) -> None:
+    """Subscribe or unsubscribe as a message asks. StreamError, NotAllowed."""
     command = _command(text)
     arguments = {key: str(value) for key, value in command.items()}
     stream = Stream.parse(arguments.get("stream", ""), arguments)

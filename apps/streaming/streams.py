@@ -1,4 +1,4 @@
-"""What a client can listen to, under Mastodon's names. Pure."""
+"""The streams a client can subscribe to, under Mastodon's names."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -16,41 +16,40 @@ NAMES = frozenset(
 
 
 class StreamError(ValueError):
-    """There is no such stream, or it lacks its argument; the text says so to programmers."""
+    """An unknown stream, or one without its argument; the message is for programmers."""
 
 
 @dataclass(frozen=True, slots=True)
 class Stream:
-    """One stream; `argument` is the folded tag, or the id of a list."""
+    """`argument` is the folded tag, or the id of a list."""
 
     name: str
     argument: str = ""
 
     @classmethod
     def parse(cls, name: str, arguments: Mapping[str, str]) -> "Stream":
-        """The stream of a name such as `hashtag` and its arguments, such as `tag`. StreamError when there is none."""
+        """From a name such as `hashtag` and its arguments, such as `tag`. StreamError."""
         if name not in NAMES:
             raise StreamError("There is no such stream.")
-        wanted = _ARGUMENTS.get(name)
-        if wanted is None:
+        argument = _ARGUMENTS.get(name)
+        if argument is None:
             is_media = arguments.get("only_media", "").lower() in {"1", "true", "on"}
             return cls(f"{name}:media" if is_media and name in _PUBLIC else name)
-        value = arguments.get(wanted, "")
-        return cls(name, _tag(value) if wanted == "tag" else _list_id(value))
+        value = arguments.get(argument, "")
+        return cls(name, _tag(value) if argument == "tag" else _list_id(value))
 
     @staticmethod
     def exists(name: str) -> bool:
-        """Whether there are streams of a name."""
         return name in NAMES
 
     def labels_of(self, arguments: Mapping[str, str]) -> list[str]:
-        """What messages say they belong to: the name and the argument as the client wrote them."""
-        wanted = _ARGUMENTS.get(self.name)
-        return [self.name, arguments[wanted]] if wanted else [self.name]
+        """The name and the argument as the client wrote them; messages carry them."""
+        argument = _ARGUMENTS.get(self.name)
+        return [self.name, arguments[argument]] if argument else [self.name]
 
     @property
     def scopes(self) -> tuple[str, ...]:
-        """What a token needs to hear it: all of these."""
+        """A token needs all of these."""
         if self.name == "user:notification":
             return ("read:notifications",)
         if self.name == "list":
@@ -60,22 +59,19 @@ class Stream:
 
     @property
     def is_public(self) -> bool:
-        """Whether it tells of public posts, whoever wrote them. All are local: there is no federation."""
+        """Whether it carries all public posts. All are local: there is no federation."""
         return self.name.startswith("public") and "remote" not in self.name
 
     @property
     def is_tag(self) -> bool:
-        """Whether it tells of public posts with a hashtag."""
         return self.name.startswith("hashtag")
 
     @property
     def is_media_only(self) -> bool:
-        """Whether only posts with pictures are told."""
         return self.name.endswith(":media")
 
 
 def fold_tag(text: str) -> str:
-    """A hashtag in the form in which two are compared."""
     return normal(text) or ""
 
 

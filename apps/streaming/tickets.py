@@ -1,6 +1,7 @@
-"""Tickets: how a page of the site listens. A browser sets no headers on streams, and its cookies stay with the site's address.
+"""Tickets: how a page of the site authenticates a stream,
+where a browser sends neither headers nor cookies.
 
-A ticket names a login, says nothing that opens anything else, and is good for as long as that login is, at most an hour.
+A ticket names a login, opens nothing else, and is good as long as that login is, at most an hour.
 """
 
 from datetime import timedelta
@@ -21,18 +22,20 @@ LIFETIME = timedelta(hours=1)  # then the page asks for another one
 
 
 def ticket_for(user: User, session_key: str | None) -> str | None:
-    """A ticket of a login; None when the session is not one of those that are remembered."""
+    """A ticket of a login; None when the session is not a recorded login."""
     login = Login.objects.filter(user=user, session_key=session_key).first()
     return f"{PREFIX}{signing.dumps(login.pk, salt=SALT)}" if login else None
 
 
 def bearer_of_ticket(ticket: str) -> Bearer | None:
-    """Who listens with a ticket, in two queries; None when it is forged or old, or the login has ended."""
+    """The bearer of a ticket, in two queries; None when it
+    is forged or old, or the login has ended.
+    """
     try:
-        number = signing.loads(ticket.removeprefix(PREFIX), salt=SALT, max_age=LIFETIME)
+        login_id = signing.loads(ticket.removeprefix(PREFIX), salt=SALT, max_age=LIFETIME)
     except signing.BadSignature:
         return None
-    logins = Login.objects.filter(pk=number, user__is_active=True, user__suspended_at=None)
+    logins = Login.objects.filter(pk=login_id, user__is_active=True, user__suspended_at=None)
     login = logins.select_related("user__counts").first()
     if login is None or not _is_alive(login):
         return None
@@ -40,8 +43,8 @@ def bearer_of_ticket(ticket: str) -> Bearer | None:
 
 
 def _is_alive(login: Login) -> bool:
-    """Whether the session is there, and its password is still the user's."""
-    rows = Session.objects.filter(session_key=login.session_key, expire_date__gt=timezone.now())
-    session = rows.first()
-    said = session.get_decoded() if session else {}
-    return constant_time_compare(said.get(HASH_SESSION_KEY, ""), login.user.get_session_auth_hash())
+    """Whether the session exists and still has the user's password hash."""
+    sessions = Session.objects.filter(session_key=login.session_key, expire_date__gt=timezone.now())
+    session = sessions.first()
+    data = session.get_decoded() if session else {}
+    return constant_time_compare(data.get(HASH_SESSION_KEY, ""), login.user.get_session_auth_hash())

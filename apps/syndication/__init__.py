@@ -1,1 +1,1 @@
-"""What the site tells those who come without an account: feed readers, crawlers, browsers that look for a search."""
+"""The site for visitors without an account: feeds, preview images, sitemaps, OpenSearch."""

@@ -1,4 +1,4 @@
-"""What a feed is made of, whatever its form: public posts as any visitor sees them."""
+"""The entries of a feed in any format: public posts as any visitor sees them."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -22,7 +22,7 @@ TITLE_CHARACTERS = 80
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Where a feed comes from. `page` is the address of the page it belongs to, below the site's; the feed's own has an ending."""
+    """What a feed is of. `page` is the path of its page; the feed's own path adds the format."""
 
     title: str
     about: str
@@ -34,7 +34,7 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A post in a feed. All addresses are absolute; `html` is what our own pages show."""
+    """A post in a feed. All URLs are absolute; `html` is as on the site's pages."""
 
     id: str
     url: str
@@ -51,31 +51,29 @@ class Entry:
 
 
 def of_account(owner: User) -> Source:
-    """What an account says to everybody: no answers, no reposts."""
-    wanted = ProfileFilter(replies=False)
+    """Public posts of an account, without replies and reposts."""
+    profile_filter = ProfileFilter(replies=False)
     return Source(
         title=f"{owner.name} (@{owner.handle})",
         about=owner.bio or _("Public posts of @%(handle)s") % {"handle": owner.handle},
         page=owner.url,
-        posts=lambda cursor: profile_timeline(owner, None, cursor, wanted),
+        posts=lambda cursor: profile_timeline(owner, None, cursor, profile_filter),
         author=owner,
         icon=absolute(owner.avatar_url) if owner.avatar_url else "",
     )
 
 
 def of_tag(tag: Tag) -> Source:
-    """Public posts with a tag."""
-    parse_query = TagQuery(tag.name)
+    query = TagQuery(tag.name)
     return Source(
         title=f"#{tag.name}",
         about=_("Public posts with #%(name)s") % {"name": tag.name},
         page=tag.url,
-        posts=lambda cursor: tag_timeline(None, parse_query, cursor),
+        posts=lambda cursor: tag_timeline(None, query, cursor),
     )
 
 
 def of_everybody() -> Source:
-    """Everything said to everybody."""
     return Source(
         title=_("Local"),
         about=_("Everything said to everybody."),
@@ -85,7 +83,7 @@ def of_everybody() -> Source:
 
 
 def entries(page: Page[FeedItem]) -> list[Entry]:
-    """The public posts of a page; reposts are left to those who follow the reposter here."""
+    """The public posts of a page, without reposts."""
     return [
         _entry(item)
         for item in page.items
@@ -95,8 +93,8 @@ def entries(page: Page[FeedItem]) -> list[Entry]:
 
 def _entry(item: FeedItem) -> Entry:
     post, warning = item.post, item.post.content_warning
-    said = " ".join((warning or post.body).split())
-    title = Truncator(said).chars(TITLE_CHARACTERS)
+    text = " ".join((warning or post.body).split())
+    title = Truncator(text).chars(TITLE_CHARACTERS)
     url = absolute(item.url)
     return Entry(
         id=url,

@@ -15,12 +15,12 @@ from django.utils.xmlutils import SimplerXMLGenerator
 from apps.addresses import absolute
 from apps.syndication.entries import Entry, Source
 
-PICTURE_TYPE = "image/webp"  # uploads are written anew as this
+PICTURE_TYPE = "image/webp"  # of all stored uploads
 
 
 @dataclass(frozen=True, slots=True)
 class Feed:
-    """A page of a feed. `older` is where it goes on."""
+    """A page of a feed; `older` is the `max_id` of the next page."""
 
     source: Source
     entries: list[Entry]
@@ -29,20 +29,18 @@ class Feed:
 
     @property
     def url(self) -> str:
-        """The address of the feed."""
         return absolute(f"{self.source.page}.{self.form}")
 
     @property
     def next_url(self) -> str:
-        """The address of its next page; empty at the end."""
+        """Empty on the last page."""
         return f"{self.url}?{urlencode({'max_id': self.older})}" if self.older else ""
 
 
 class PagedAtom(Atom1Feed):
-    """Atom with the link to the next page (RFC 5005)."""
+    """Atom with a link to the next page (RFC 5005)."""
 
     def add_root_elements(self, handler: SimplerXMLGenerator) -> None:
-        """The head of the feed."""
         super().add_root_elements(handler)
         if self.feed["next_url"]:
             handler.addQuickElement("link", "", {"rel": "next", "href": self.feed["next_url"]})
@@ -50,17 +48,16 @@ class PagedAtom(Atom1Feed):
             handler.addQuickElement("icon", self.feed["icon"])
 
     def add_item_elements(self, handler: SimplerXMLGenerator, item: dict[str, Any]) -> None:
-        """An entry; its text is HTML, and there is no second summary of it."""
+        """The text is the content of an entry; there is no summary beside it."""
         item = {**item, "description": None}
         super().add_item_elements(handler, item)
         handler.addQuickElement("content", item["html"], {"type": "html"})
 
 
 class PagedRss(Rss201rev2Feed):
-    """RSS with the link to the next page, as Atom has it."""
+    """RSS with the same link."""
 
     def add_root_elements(self, handler: SimplerXMLGenerator) -> None:
-        """The head of the feed."""
         super().add_root_elements(handler)
         if self.feed["next_url"]:
             handler.addQuickElement(
@@ -69,24 +66,21 @@ class PagedRss(Rss201rev2Feed):
 
 
 def body_of(entry: Entry) -> SafeString:
-    """The text of an entry with its warning and its pictures, which readers of feeds often show only so."""
+    """The text of an entry with its warning and its pictures: many readers show nothing else."""
     warning = format_html("<p><strong>{}</strong></p>", entry.warning) if entry.warning else ""
     pictures = format_html_join("", '<p><img src="{}" alt="{}"></p>', entry.pictures)
     return format_html("{}{}{}", warning, mark_safe(entry.html), pictures)  # noqa: S308 -- made by posts.text, which escapes
 
 
 def atom(feed: Feed) -> bytes:
-    """Atom 1.0 (RFC 4287)."""
     return _xml(feed, PagedAtom)
 
 
 def rss(feed: Feed) -> bytes:
-    """RSS 2.0."""
     return _xml(feed, PagedRss)
 
 
 def json(feed: Feed) -> bytes:
-    """JSON Feed 1.1."""
     source = feed.source
     body: dict[str, Any] = {
         "version": "https://jsonfeed.org/version/1.1",

@@ -1,7 +1,9 @@
-"""A public post as a picture, for those who show links as pictures: drawn here, kept in a storage of bounded size.
+"""Preview images of public posts for links to them
+(og:image), rendered here and stored in bounded space.
 
-Letters come from a font of this machine (`CARD_FONT`, else Noto Sans CJK where it is installed), else from the one that Pillow
-brings, which knows Latin alone. What the font does not have is left out; a text of which little would be left is not drawn.
+The font is `CARD_FONT`, else Noto Sans CJK where installed, else Pillow's own, which has Latin
+letters only. Characters it lacks are left out; a text that would lose most of its characters gets
+no image.
 """
 
 import threading
@@ -26,13 +28,14 @@ from apps.errors import DomainError, Unavailable
 from feedcache.ids import author_of
 
 WIDTH, HEIGHT = 1200, 630
-FORM = 1  # of the drawing: another one is another picture
-# Places in the storage, each for one picture of 20 to 60 KB: an author has so many folders, which others share.
+FORM = 1  # of the rendering; part of the key
+# Folders of one image of 20 to 60 KB each: the images of an author spread over PLACES of them,
+# shared by other authors.
 GROUPS, PLACES = 64, 64
-WAIT_SECONDS = 2.0  # for another one's drawing: one at a time, so that pages go on
+WAIT_SECONDS = 2.0  # for the lock: one image at a time, so that pages go on
 TEXT_CHARACTERS = 600
-SIZES = ((54, 4), (44, 5), (36, 6))  # of letters, in pixels, and how many lines of them have room
-MIN_SHARE_SHOWN = 0.7  # of the letters of a text
+SIZES = ((54, 4), (44, 5), (36, 6))  # of the font in pixels, and the lines that fit
+MIN_SHARE_SHOWN = 0.7  # of the characters of a text
 FONTS = (
     "/usr/share/fonts/opentype/noto/NotoSansCJK-Regular.ttc",
     "/usr/share/fonts/noto-cjk/NotoSansCJK-Regular.ttc",
@@ -52,7 +55,7 @@ _BLANK = regex.compile(r"[\p{Z}\p{C}\p{M}]")
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """What a picture of a post shows."""
+    """What an image shows."""
 
     handle: str
     name: str
@@ -61,7 +64,7 @@ class Card:
 
     @property
     def key(self) -> str:
-        """The same for the same picture: 32 characters."""
+        """Equal for equal images: 32 characters."""
         return blake2b(repr((FORM, _face(), astuple(self))).encode(), digest_size=16).hexdigest()
 
 
@@ -72,37 +75,36 @@ def card_file(
     before_drawing: Callable[[], None],
     after_drawing: Callable[[], None],
 ) -> bytes:
-    """The picture of a post, kept or drawn, as PNG; Unavailable while too many are drawn, and whatever `before_drawing` refuses.
+    """The image of a post as PNG, stored or rendered. Unavailable while too many are rendered.
 
-    `after_drawing` refuses when the post was changed or deleted meanwhile: then nothing is kept.
+    `before_drawing` may refuse. `after_drawing` refuses when the post was changed or deleted
+    meanwhile: then nothing is stored.
     """
     storage = storages["private"]
     folder = _folder(post_id)
     name = f"{folder}/{post_id}-{card.key}.png"
     if storage.exists(name):
-        with storage.open(name) as kept:
-            return bytes(kept.read())
+        with storage.open(name) as file:
+            return bytes(file.read())
     before_drawing()
-    with _turn():
-        made = drawn(card)
+    with _render_lock():
+        image = render(card)
     for other in _names(folder):
         storage.delete(f"{folder}/{other}")
-    storage.save(name, ContentFile(made))
-    try:  # once it is there: a change that commits later than this look removes it
+    storage.save(name, ContentFile(image))
+    try:  # after storing: a change that commits after this check deletes the image itself
         after_drawing()
     except DomainError:
         storage.delete(name)
         raise
-    return made
+    return image
 
 
-def forget_post(post_id: int) -> None:
-    """Remove what was drawn of a post."""
+def delete_images_of_post(post_id: int) -> None:
     _remove(_folder(post_id), f"{post_id}-")
 
 
-def forget_author(author_id: int) -> None:
-    """Remove what was drawn of an author's posts."""
+def delete_images_of_author(author_id: int) -> None:
     for place in range(PLACES):
         folder = f"cards/{author_id % GROUPS:02x}/{place:02x}"
         for name in _names(folder):
@@ -122,54 +124,54 @@ def _remove(folder: str, beginning: str) -> None:
             storages["private"].delete(f"{folder}/{name}")
 
 
-def drawn(card: Card) -> bytes:
-    """A picture of 1200 x 630 pixels as PNG: who said it, and what."""
+def render(card: Card) -> bytes:
+    """A PNG of 1200 x 630 pixels."""
     picture = Image.new("RGB", (WIDTH, HEIGHT), PAPER)
     draw = ImageDraw.Draw(picture)
     draw.rectangle((0, 0, 16, HEIGHT), fill=SEAL)
-    ground, tone = PALETTE[crc32(card.handle.encode()) % len(PALETTE)]
-    draw.rounded_rectangle((EDGE, EDGE, EDGE + TILE, EDGE + TILE), 32, fill=ground)
-    draw.ellipse((EDGE + 80, EDGE + 8, EDGE + 104, EDGE + 32), fill=tone)
-    name = shown(card.name) or f"@{card.handle}"
+    background, accent = PALETTE[crc32(card.handle.encode()) % len(PALETTE)]
+    draw.rounded_rectangle((EDGE, EDGE, EDGE + TILE, EDGE + TILE), 32, fill=background)
+    draw.ellipse((EDGE + 80, EDGE + 8, EDGE + 104, EDGE + 32), fill=accent)
+    name = renderable(card.name) or f"@{card.handle}"
     middle = (EDGE + TILE // 2, EDGE + TILE // 2)
     draw.text(middle, _GRAPHEME.findall(name)[0].upper(), "#FFFFFF", font_of(56), anchor="mm")
-    beside, room = EDGE + TILE + 28, WIDTH - 2 * EDGE - TILE - 28
-    draw.text((beside, EDGE + 4), _cut(name, font_of(44), room), INK, font_of(44), stroke_width=1)
-    draw.text((beside, EDGE + 68), _cut(f"@{card.handle}", font_of(30), room), PALE, font_of(30))
-    size, lines = _fitted(shown(card.text[:TEXT_CHARACTERS]))
+    left, width = EDGE + TILE + 28, WIDTH - 2 * EDGE - TILE - 28
+    draw.text((left, EDGE + 4), _cut(name, font_of(44), width), INK, font_of(44), stroke_width=1)
+    draw.text((left, EDGE + 68), _cut(f"@{card.handle}", font_of(30), width), PALE, font_of(30))
+    size, lines = _fit(renderable(card.text[:TEXT_CHARACTERS]))
     for number, line in enumerate(lines):
         draw.text((EDGE, 216 + number * round(size * 1.32)), line, INK, font_of(size))
     draw.line((EDGE, HEIGHT - 92, WIDTH - EDGE, HEIGHT - 92), LINE, 2)
-    draw.text((EDGE, HEIGHT - 74), shown(card.site), SEAL, font_of(30), stroke_width=1)
+    draw.text((EDGE, HEIGHT - 74), renderable(card.site), SEAL, font_of(30), stroke_width=1)
     buffer = BytesIO()
     picture.save(buffer, "PNG")
     return buffer.getvalue()
 
 
-def shown(text: str) -> str:
-    """A text without what the font does not have; empty when too little is left to be understood."""
-    letters = [letter for letter in text if not _BLANK.match(letter)]
-    known = sum(map(is_known, letters))
-    if known < MIN_SHARE_SHOWN * len(letters):
+def renderable(text: str) -> str:
+    """The text without characters the font lacks; empty when too few are left."""
+    characters = [character for character in text if not _BLANK.match(character)]
+    renderable_count = sum(map(has_glyph, characters))
+    if renderable_count < MIN_SHARE_SHOWN * len(characters):
         return ""
-    return "".join(letter for letter in text if is_known(letter))
+    return "".join(character for character in text if has_glyph(character))
 
 
 @lru_cache(maxsize=8192)
-def is_known(letter: str) -> bool:
-    """Whether the font has a letter, or it needs none."""
-    if letter.isspace():
+def has_glyph(character: str) -> bool:
+    """Whether the font has a character; white space needs no glyph."""
+    if character.isspace():
         return True
     font = font_of(20)
-    mask, missing = font.getmask(letter), font.getmask("\U0010fffd")
+    mask, missing = font.getmask(character), font.getmask("\U0010fffd")
     return (mask.size, bytes(mask)) != (missing.size, bytes(missing))
 
 
-def _fitted(text: str) -> tuple[int, list[str]]:
-    """The largest size of letters in which all of a text has room, and its lines; in the smallest the end is left out."""
+def _fit(text: str) -> tuple[int, list[str]]:
+    """The largest font size in which a text fits, and its lines; at the smallest the end is cut."""
     size, lines = 0, [""]
     for size, maximum in SIZES:
-        lines = wrapped(text, font_of(size), WIDTH - 2 * EDGE)
+        lines = wrap(text, font_of(size), WIDTH - 2 * EDGE)
         if len(lines) <= maximum:
             return size, lines
     maximum = SIZES[-1][1]
@@ -179,12 +181,14 @@ def _fitted(text: str) -> tuple[int, list[str]]:
     ]
 
 
-def wrapped(text: str, font: Font, width: int) -> list[str]:
-    """The lines of a text: broken at spaces, and anywhere between Chinese and Japanese. Empty ones are left out."""
+def wrap(text: str, font: Font, width: int) -> list[str]:
+    """The lines of a text, broken at spaces, and between any
+    two CJK characters. Empty lines are dropped.
+    """
     lines: list[str] = []
     for paragraph in text.split("\n"):
         line = ""
-        for word in _pieces(paragraph, font, width):
+        for word in _words(paragraph, font, width):
             if line and font.getlength(line + word.rstrip()) > width:
                 lines.append(line.rstrip())
                 line = word.lstrip()
@@ -194,7 +198,7 @@ def wrapped(text: str, font: Font, width: int) -> list[str]:
     return [line for line in lines if line]
 
 
-def _pieces(paragraph: str, font: Font, width: int) -> Iterator[str]:
+def _words(paragraph: str, font: Font, width: int) -> Iterator[str]:
     for word in _WORDS.findall(paragraph):
         if font.getlength(word) <= width:
             yield word
@@ -203,17 +207,17 @@ def _pieces(paragraph: str, font: Font, width: int) -> Iterator[str]:
 
 
 def _cut(text: str, font: Font, width: int) -> str:
-    """A text in one line; the end of a longer one is left out."""
+    """The text in one line, with an ellipsis where it is cut."""
     if font.getlength(text) <= width:
         return text
-    kept = _GRAPHEME.findall(text.removesuffix(" …"))
-    while kept and font.getlength("".join(kept) + "…") > width:
-        kept.pop()
-    return "".join(kept).rstrip() + "…"
+    graphemes = _GRAPHEME.findall(text.removesuffix(" …"))
+    while graphemes and font.getlength("".join(graphemes) + "…") > width:
+        graphemes.pop()
+    return "".join(graphemes).rstrip() + "…"
 
 
 @contextmanager
-def _turn() -> Iterator[None]:
+def _render_lock() -> Iterator[None]:
     if not _drawing.acquire(timeout=WAIT_SECONDS):
         raise Unavailable(_("Too many pictures are drawn just now."))
     try:
@@ -232,14 +236,13 @@ def _names(folder: str) -> list[str]:
 
 @lru_cache(maxsize=8)
 def font_of(size: int) -> Font:
-    """The font in a size, in pixels."""
     path, face = _face()
     return ImageFont.truetype(path, size, face) if path else ImageFont.load_default(size)
 
 
 @cache
 def _face() -> tuple[str, int]:
-    """The file of the font and the face in it: of several that for simplified Chinese. Empty: the one that Pillow brings."""
+    """Path of the font and number of its face, the one for simplified Chinese; empty: Pillow's own."""
     for path in filter(None, (settings.CARD_FONT, *FONTS)):
         if Path(path).is_file():
             return path, _simplified(path)

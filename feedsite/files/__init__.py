@@ -1,1 +1,1 @@
-"""Files that the site serves: uploaded pictures, and the style sheets of its pages."""
+"""Storage and serving of uploaded pictures and static files."""

@@ -1,4 +1,6 @@
-"""Pictures in a bucket, at the same addresses as pictures in a folder. Imported only where django-storages is installed."""
+"""Pictures in an S3 bucket, at the same URLs as in a folder.
+Imported only where django-storages is installed.
+"""
 
 from typing import Any
 
@@ -7,8 +9,7 @@ from storages.backends.s3 import S3Storage
 
 
 class MediaBucket(S3Storage):
-    """Addresses stay those of this site, whose view reads the bucket."""
+    """Its URLs are this site's, whose view reads the bucket."""
 
-    def url(self, name: str, *_more: Any, **_said: Any) -> str:
-        """The address below `MEDIA_URL`."""
+    def url(self, name: str, *_args: Any, **_kwargs: Any) -> str:
         return f"{settings.MEDIA_URL}{name}"

@@ -1,7 +1,8 @@
-"""Where files lie: in a folder of this machine, or in a bucket that speaks S3 (`MEDIA_BUCKET`).
+"""Storages of uploaded files: a folder, or an S3 bucket (`MEDIA_BUCKET`).
 
-A bucket needs the package django-storages with its `s3` part, which only sites with a bucket install. Files are served by
-this site in both cases: so who may see a restricted picture is decided in one place, and pages load nothing from elsewhere.
+A bucket needs the package `django-storages[s3]`, which only sites with a bucket install. This site
+serves the files in both cases: one place decides who may see a restricted picture, and pages load
+nothing from elsewhere.
 """
 
 from importlib.util import find_spec
@@ -21,8 +22,9 @@ MISSING = "MEDIA_BUCKET is set, but there is no S3 storage: pip install 'django-
 def storages_of(*, private: Path, bucket: str, endpoint: str) -> dict[str, Any]:
     """The storages of pictures (`default`) and of archives (`private`).
 
-    Keys and region of a bucket come from the usual variables of S3 clients (AWS_ACCESS_KEY_ID and so on), else from the machine's
-    role. ImproperlyConfigured for what is set by half, and for a bucket without the package.
+    Keys and region of a bucket come from the usual variables of S3 clients (AWS_ACCESS_KEY_ID and
+    so on), else from the machine's role. ImproperlyConfigured for half a configuration, and for a
+    bucket without the package.
     """
     if endpoint and not bucket:
         raise ImproperlyConfigured(HALF)
@@ -39,8 +41,8 @@ def storages_of(*, private: Path, bucket: str, endpoint: str) -> dict[str, Any]:
     options = {
         "bucket_name": bucket,
         "endpoint_url": endpoint or None,
-        "default_acl": None,  # nobody but us reads the bucket
-        "file_overwrite": True,  # names are random and never used twice
+        "default_acl": None,  # only this site reads the bucket
+        "file_overwrite": True,  # names are random and never reused
     }
     return {
         "default": {

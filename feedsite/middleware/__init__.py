@@ -1,1 +1,1 @@
-"""What every request passes on its way in and out, one concern a file; settings.MIDDLEWARE has the order."""
+"""Middleware, one concern per module; settings.MIDDLEWARE has the order."""

@@ -1,4 +1,4 @@
-"""Gives every request a deadline, and names in `X-Feed-Degraded` what is missing from the answer because of it."""
+"""Gives every request a deadline, and lists in `X-Feed-Degraded` the sources it left out."""
 
 from collections.abc import Callable
 
@@ -11,15 +11,14 @@ HEADER = "X-Feed-Degraded"
 
 
 class DeadlineMiddleware:
-    """`settings.REQUEST_BUDGET_SECONDS` from now; sources that take longer are left out (`apps.deadline`)."""
+    """`settings.REQUEST_BUDGET_SECONDS` from now; slower sources are left out (`apps.deadline`)."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         self._get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
-        """Serve the request within its budget."""
-        with budget(settings.REQUEST_BUDGET_SECONDS) as mine:
+        with budget(settings.REQUEST_BUDGET_SECONDS) as current:
             response = self._get_response(request)
-            if mine.missing:
-                response.headers[HEADER] = ", ".join(sorted(mine.missing))
+            if current.missing:
+                response.headers[HEADER] = ", ".join(sorted(current.missing))
             return response

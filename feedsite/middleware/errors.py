@@ -1,4 +1,4 @@
-"""Refusals: what a view raises becomes an answer, and programs may have it under the content type of RFC 9457."""
+"""Turns DomainErrors into responses, for programs also under the content type of RFC 9457."""
 
 from collections.abc import Callable
 
@@ -15,18 +15,16 @@ REFUSED = 400
 
 
 class ErrorTypeMiddleware(MiddlewareMixin):
-    """Turns a refusal that a view let through into its answer."""
-
     def process_exception(
         self, request: HttpRequest, exception: Exception
     ) -> HttpResponseBase | None:
-        """Refusals only; anything else is a failure of ours."""
+        """DomainErrors only; anything else is a failure of the site."""
         return error_response(request, exception) if isinstance(exception, DomainError) else None
 
     def process_response(
         self, request: HttpRequest, response: HttpResponseBase
     ) -> HttpResponseBase:
-        """Django's own 405 has no page."""
+        """Give Django's own 405 a page."""
         if isinstance(response, HttpResponseNotAllowed) and not request.path.startswith(
             FOR_PROGRAMS
         ):
@@ -38,14 +36,13 @@ class ErrorTypeMiddleware(MiddlewareMixin):
 class ProblemTypeMiddleware:
     """`application/problem+json` for clients that name it in `Accept` (decision 0047).
 
-    The body is the same either way: clients of Mastodon look for JSON and would not know the other name.
+    The body is the same: clients of Mastodon expect `application/json`.
     """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         self._get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
-        """Serve the request."""
         response = self._get_response(request)
         if response.status_code < REFUSED or not request.path.startswith(FOR_PROGRAMS):
             return response
@@ -57,5 +54,5 @@ class ProblemTypeMiddleware:
 
 
 def _names_problem(accept: str) -> bool:
-    """Whether a client names the type; a wildcard does not."""
+    """Whether a client names the type; a wildcard does not count."""
     return any(part.partition(";")[0].strip().lower() == PROBLEM for part in accept.split(","))

@@ -1,7 +1,7 @@
-"""ETags of the API, and 304 for what a program has already: the tag is a digest of the body.
+"""ETags of the API, and 304 for what a client has: the tag is a digest of the body.
 
-No version counter would do: a post that is hidden from this viewer since, or a like, changes the answer but no row of the
-post. The work is done either way; what is saved is the way back.
+A version counter would not do: a like, or a post that is now hidden from this viewer, changes the
+response but no row of the post. The response is built either way; only its transfer is saved.
 """
 
 import hashlib
@@ -16,13 +16,12 @@ TAG_CHARACTERS = 32
 
 
 class ETagMiddleware:
-    """Adds `ETag` to answers of the API to GET, and leaves out the body when the client has it."""
+    """For GET requests of the API."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         self._get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
-        """Serve the request."""
         response = self._get_response(request)
         if not _is_taggable(request, response) or not isinstance(response, HttpResponse):
             return response

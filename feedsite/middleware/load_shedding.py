@@ -1,7 +1,9 @@
-"""Load shedding: a process works on as many requests as it can bear and refuses the rest at once (source 003).
+"""Load shedding: a process works on a bounded number of
+requests and refuses the rest at once (source 003).
 
-A few seats, a short queue with a time limit, and beyond that 503 with Retry-After. The server has more threads than
-seats, so that there is always one left to say no: the excess costs microseconds, not pages.
+Up to WEB_CONCURRENCY at once, a short queue with a timeout, and beyond that 503 with Retry-After.
+The server has more threads than that, so that one is always free to refuse: a refusal takes
+microseconds.
 """
 
 import threading
@@ -20,38 +22,36 @@ NEVER_REFUSED = ("/healthz/",)
 
 
 class LoadSheddingMiddleware:
-    """One for each process."""
+    """One per process."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         self._get_response = get_response
-        self._seats = threading.BoundedSemaphore(settings.WEB_CONCURRENCY)
+        self._slots = threading.BoundedSemaphore(settings.WEB_CONCURRENCY)
         self._queue = threading.BoundedSemaphore(settings.WEB_QUEUE)
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
-        """Serve the request, or refuse it at once."""
         if request.path.startswith(NEVER_REFUSED):
             return self._get_response(request)
         if (refusal := error_of(request)) is not None:
             return error_response(request, refusal)
-        if not self._acquire_seat():
+        if not self._acquire_slot():
             return error_response(request, too_busy())
         try:
             return self._get_response(request)
         finally:
-            self._seats.release()
+            self._slots.release()
 
-    def _acquire_seat(self) -> bool:
-        if self._seats.acquire(blocking=False):
+    def _acquire_slot(self) -> bool:
+        if self._slots.acquire(blocking=False):
             return True
         if not self._queue.acquire(blocking=False):
             return False
         try:
-            return self._seats.acquire(timeout=settings.WEB_QUEUE_SECONDS)
+            return self._slots.acquire(timeout=settings.WEB_QUEUE_SECONDS)
         finally:
             self._queue.release()
 
 
 def too_busy() -> Unavailable:
-    """What a request is refused with when there is no room."""
     text = _("Too many people are here just now. Try again in a moment.")
     return Unavailable(str(text), retry_after=RETRY_AFTER_SECONDS)

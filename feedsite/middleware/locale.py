@@ -1,4 +1,4 @@
-"""The language of a page: the user's setting, else the cookie, else what the browser asks for."""
+"""The language of a page: the user's setting, else the cookie, else Accept-Language."""
 
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
@@ -11,10 +11,7 @@ from feedsite.middleware.cache_headers import is_file
 
 
 class UserLocaleMiddleware(LocaleMiddleware):
-    """Django's own choice, with the user's setting before it."""
-
     def process_request(self, request: HttpRequest) -> None:
-        """Activate the language of the request."""
         viewer = viewer_of(request)
         language = viewer.interface_language if viewer else ""
         translation.activate(language or translation.get_language_from_request(request))
@@ -23,9 +20,8 @@ class UserLocaleMiddleware(LocaleMiddleware):
     def process_response(
         self, request: HttpRequest, response: HttpResponseBase
     ) -> HttpResponseBase:
-        """Say which language it became."""
         if not is_file(request, response):
             patch_vary_headers(response, ("Accept-Language",))
             response.headers.setdefault("Content-Language", translation.get_language() or "en")
-        translation.deactivate()  # the thread's next request may fail before it has a language of its own
+        translation.deactivate()  # the thread's next request may fail before it sets its language
         return response

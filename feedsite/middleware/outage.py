@@ -1,7 +1,7 @@
-"""When PostgreSQL does not answer: a public page from a moment ago, else a clear 503 with Retry-After. Never a 500.
+"""While PostgreSQL is down: a recent copy of public pages, else 503 with Retry-After, never 500.
 
-A write is answered in the same way while PostgreSQL is read-only, as a standby or after a failover; reads go on then. A
-breaker keeps requests from waiting one after the other: the first one waits, the others are answered at once.
+Writes get the same 503 while PostgreSQL is read only, as a standby or after a failover; reads
+continue. A circuit breaker keeps requests from waiting for a timeout each.
 """
 
 import hashlib
@@ -32,15 +32,16 @@ from feedcache.redis_servers.breaker import Breaker
 
 logger = logging.getLogger(__name__)
 
-# SQLSTATE classes: no connection, shutting down or starting up. No state at all: nobody was there to give one.
+# SQLSTATE classes: no connection, shutting down or starting up. Without any state there was no
+# server.
 AWAY = ("08", "57P")
 READ_ONLY = "25006"
-UNTOUCHED = ("/healthz/", "/static/")
+EXEMPT = ("/healthz/", "/static/")
 ERROR = "_postgresql_error"  # on the request
 
 
 class OutageMiddleware:
-    """Around everything that asks PostgreSQL, session and user included."""
+    """Around everything that queries PostgreSQL, session and user included."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         self._get_response = get_response
@@ -49,11 +50,10 @@ class OutageMiddleware:
         self._answered_at = time.time()
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
-        """Serve the request, with what there is."""
-        if request.path.startswith(UNTOUCHED):
+        if request.path.startswith(EXEMPT):
             return self._get_response(request)
         if not self._breaker.allows():
-            return self._do_without(request)
+            return self._respond_without(request)
         response = self._get_response(request)
         error = getattr(request, ERROR, None)
         if error is None:
@@ -63,30 +63,32 @@ class OutageMiddleware:
             return response
         if is_away(error) and self._breaker.fail():
             logger.error("PostgreSQL does not answer: %s", error)
-        return self._do_without(request)
+        return self._respond_without(request)
 
     def process_exception(
         self, request: HttpRequest, exception: Exception
     ) -> HttpResponseBase | None:
-        """A view had no answer from PostgreSQL; what the visitor gets is decided above."""
-        if not _is_of_the_server(exception):
+        """Note the error of a view; `__call__` decides on the response."""
+        if not _is_server_error(exception):
             return None
         setattr(request, ERROR, exception)
         return error_response(request, _unavailable())
 
-    def _do_without(self, request: HttpRequest) -> HttpResponseBase:
+    def _respond_without(self, request: HttpRequest) -> HttpResponseBase:
         page = self._stale_pages.find(request, answered_at=self._answered_at)
         return page or error_response(request, _unavailable())
 
 
 def is_away(error: BaseException) -> bool:
-    """Whether PostgreSQL is not there, as opposed to being slow or refusing this very statement."""
+    """Whether PostgreSQL is down, as opposed to slow or refusing this statement."""
     state = _state(error)
     return state is None or state.startswith(AWAY)
 
 
-def _is_of_the_server(error: BaseException) -> bool:
-    """Whether it is about the server, as opposed to the statement. That it is read only comes as an InternalError."""
+def _is_server_error(error: BaseException) -> bool:
+    """Whether the error is about the server rather than the
+    statement. Read only comes as an InternalError.
+    """
     read_only = isinstance(error, InternalError) and _state(error) == READ_ONLY
     return read_only or isinstance(error, OperationalError | InterfaceError)
 
@@ -96,9 +98,9 @@ def _state(error: BaseException) -> str | None:
 
 
 def note_outage(request: HttpRequest | None = None, **_signal: object) -> None:
-    """A middleware had no answer from PostgreSQL: Django made a 500 of it, which the visitor does not get."""
+    """Note the error of a middleware, of which Django has made a 500."""
     error = sys.exception()
-    if request is not None and error is not None and _is_of_the_server(error):
+    if request is not None and error is not None and _is_server_error(error):
         setattr(request, ERROR, error)
 
 
@@ -115,7 +117,7 @@ ROUTES = frozenset({
 })  # fmt: skip
 TTL_SECONDS = 600
 FRESH_SECONDS = 30.0  # a page may be this old when PostgreSQL goes away
-EVERY_SECONDS = 10.0  # of one page, in one process
+INTERVAL_SECONDS = 10.0  # between two copies of a page, per process
 MAX_BYTES = 512 * 1024
 MAX_KEYS = 2000
 SOURCE = "database"
@@ -125,7 +127,7 @@ _MAIN = b'<main id="main" tabindex="-1">'
 
 @dataclass(frozen=True, slots=True)
 class StalePage:
-    """An answer as it was given, and when (seconds since 1970)."""
+    """A response and its time (seconds since 1970)."""
 
     body: bytes
     content_type: str
@@ -134,7 +136,7 @@ class StalePage:
     at: float
 
     def encode(self) -> bytes:
-        """The form that is stored."""
+        """JSON of all but the body in the first line; compressed."""
         head = {name: value for name, value in asdict(self).items() if name != "body"}
         return pack(json.dumps(head).encode() + b"\n" + self.body)
 
@@ -160,17 +162,17 @@ PAGES: ReadThrough[str, StalePage] = ReadThrough(
 
 
 class StalePages:
-    """Stores and serves them; one for each process."""
+    """One per process."""
 
     def __init__(self) -> None:
         self._stored_at: OrderedDict[str, float] = OrderedDict()
 
     def store(self, request: HttpRequest, response: HttpResponseBase) -> None:
-        """Store an answer, if visitors may be served it later and the stored one is not recent."""
+        """Store a response if it is the same for all visitors and the stored one is not recent."""
         if not isinstance(response, HttpResponse) or not _may_be_stored(request, response):
             return
         key, now = _key_of(request), time.time()
-        if now - self._stored_at.get(key, 0.0) < EVERY_SECONDS:
+        if now - self._stored_at.get(key, 0.0) < INTERVAL_SECONDS:
             return
         self._stored_at[key] = now
         self._stored_at.move_to_end(key)
@@ -186,7 +188,11 @@ class StalePages:
         PAGES.set_many({key: page})
 
     def find(self, request: HttpRequest, *, answered_at: float) -> HttpResponse | None:
-        """The stored page for a request, marked; `answered_at`: when PostgreSQL last answered, since 1970."""
+        """The stored page for a request, with a notice; None if older
+        than PostgreSQL's last answer by FRESH_SECONDS.
+
+        `answered_at` is when PostgreSQL last answered (seconds since 1970).
+        """
         if request.method != "GET" or not _is_visitor(request):
             return None
         key = _key_of(request)
@@ -237,7 +243,7 @@ def _key_of(request: HttpRequest) -> str:
 
 
 def _with_notice(page: StalePage, request: HttpRequest) -> bytes:
-    """The page with a line that says what it is; JSON has the headers only."""
+    """The page with a line that it is a copy; JSON has the headers only."""
     with override(page.language or get_language_from_request(request)):
         text = _("This page is a minute old: we cannot reach our database just now.")
     line = format_html('<p class="end-of-list" role="status">{}</p>', text)

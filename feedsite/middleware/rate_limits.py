@@ -1,7 +1,7 @@
-"""How many requests of a program are answered, and `X-RateLimit-*` in every answer of the API.
+"""Rate limits of the API, and `X-RateLimit-*` in each of its responses.
 
-Requests with a good token are counted as their account's, or their application's; all others, those with a bad token
-included, by address. Requests that are refused count too.
+Requests with a good token count against their account or application; all others, also those with a
+bad token, against their IP address. Refused requests count too.
 """
 
 from collections.abc import Callable
@@ -24,29 +24,27 @@ from apps.throttling import rate_limit, require_allowed
 from feedcache.rate_limit import RateLimitResult, count_each
 
 API = "/api/"
-RESULT = (
-    "_rate_limit"  # on the request: the name of the limit it was counted against, and the result
-)
+RESULT = "_rate_limit"  # on the request: name and result of the limit it counted against
 
 
 class ApiThrottle(BaseThrottle):
-    """Counts a request of the API once it is known whose it is."""
+    """Counts a request once it is authenticated."""
 
     def allow_request(self, request: Request, view: Any) -> bool:
-        """True, or TooMany."""
+        """True, or raises TooMany."""
         name, subject = _subject(request)
         require_allowed([_count(request._request, name, subject)])  # noqa: SLF001 -- DRF has no public name for it
         return True
 
 
 class RateLimitMiddleware:
-    """Writes the headers; counts, by address, the requests that ended before the throttle was asked."""
+    """Adds the headers; counts, by address, the requests that ended before the throttle."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         self._get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
-        """Serve the request. What load shedding refuses is not counted: saying no has to be cheap."""
+        """Requests that load shedding refused are not counted: refusing has to be cheap."""
         response = self._get_response(request)
         if not request.path.startswith(API) or response.status_code == Unavailable.status:
             return response
@@ -64,7 +62,7 @@ class RateLimitMiddleware:
 
 
 def _subject(request: Request) -> tuple[str, str]:
-    """The name of the limit, and whom it counts."""
+    """The name of the limit, and the subject it counts."""
     if isinstance(request.user, User):
         return "api", str(request.user.pk)
     if isinstance(request.auth, Bearer):
@@ -73,7 +71,6 @@ def _subject(request: Request) -> tuple[str, str]:
 
 
 def _count(request: HttpRequest, name: str, subject: str) -> RateLimitResult:
-    """Count a request, and note on it what came of it."""
     result = count_each([rate_limit(name, subject)])[0]
     setattr(request, RESULT, (name, result))
     return result

@@ -1,4 +1,4 @@
-"""A request id for every request: in the answer, in the log lines, on the error page."""
+"""A request id for every request: in the response, in the log, on error pages."""
 
 import logging
 import secrets
@@ -10,13 +10,12 @@ from apps.http.request_id import request_id
 
 
 class RequestIdMiddleware:
-    """Gives each request a new id; an id that a client sends is ignored."""
+    """Ids of clients are ignored."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         self._get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
-        """Serve the request under its id."""
         token = request_id.set(secrets.token_hex(8))
         try:
             response = self._get_response(request)
@@ -30,6 +29,5 @@ class RequestIdFilter(logging.Filter):
     """Adds `request_id` to log records."""
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Never drops a record."""
         record.request_id = request_id.get()
         return True

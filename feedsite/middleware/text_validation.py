@@ -1,7 +1,7 @@
-"""Refuses text that is none: NUL bytes, lone surrogates and invalid UTF-8 in addresses, cookies and forms.
+"""Refuses malformed text: NUL bytes, lone surrogates and invalid UTF-8 in URLs, cookies and forms.
 
-PostgreSQL and the drivers raise on them, which would be a 500; here they are a 400 before any view runs. The parsers of the
-API check its bodies with the same `is_malformed`.
+PostgreSQL and the drivers raise on them, which would be a 500; this is a 400 before any view. The
+parsers of the API check its bodies with the same `is_malformed`.
 """
 
 from collections.abc import Callable, Iterable
@@ -17,21 +17,18 @@ MAX_QUERY_CHARACTERS = 8192
 
 
 class TextValidationMiddleware:
-    """Checks path and query of every request, and the fields of every form."""
-
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         self._get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
-        """Answer 400 for malformed text, else go on."""
-        if _address_is_malformed(request) or is_malformed(request.COOKIES.values()):
+        if _url_is_malformed(request) or is_malformed(request.COOKIES.values()):
             return error_response(
                 request, BadRequest("The address contains characters that are not text.")
             )
         return self._get_response(request)
 
     def process_view(self, request: HttpRequest, *_args: object) -> HttpResponseBase | None:
-        """Check the fields of a form once a view is known to take it."""
+        """Check the fields of a form, once it is known that a view takes it."""
         if (
             request.method in {"POST", "PUT", "PATCH"}
             and _is_form(request)
@@ -46,7 +43,7 @@ class TextValidationMiddleware:
         return None
 
 
-def _address_is_malformed(request: HttpRequest) -> bool:
+def _url_is_malformed(request: HttpRequest) -> bool:
     query = request.META.get("QUERY_STRING", "")
     if len(query) > MAX_QUERY_CHARACTERS:
         return True
@@ -54,7 +51,7 @@ def _address_is_malformed(request: HttpRequest) -> bool:
         texts = [unquote_to_bytes(query).decode(), request.path]
     except UnicodeDecodeError:
         return True
-    return is_malformed(texts)  # in the path Django has put %FF for a byte that is not UTF-8
+    return is_malformed(texts)  # in the path Django has replaced bytes that are not UTF-8 by %FF
 
 
 def _is_form(request: HttpRequest) -> bool:
@@ -63,7 +60,7 @@ def _is_form(request: HttpRequest) -> bool:
 
 def _form_texts(request: HttpRequest) -> Iterable[str]:
     if request.content_type == "application/x-www-form-urlencoded":
-        # Django would put replacement characters for what is not UTF-8
+        # Django would put replacement characters for invalid UTF-8
         yield unquote_to_bytes(request.body).decode(errors="surrogateescape")
     for name, values in request.POST.lists():
         yield name

@@ -1,7 +1,9 @@
-"""`Server-Timing`: where the time of a request went, stage by stage, for staff (source 000: the steps of a page).
+"""`Server-Timing`: the time of each stage of a request,
+for staff (source 000: the steps of a page).
 
-Browsers show it beside the request. Milliseconds; stages that waited at the same time each count the whole wait. Others do
-not see it: how long a stage took may tell what was found in it. While DEBUG is on everybody does, to measure.
+Browsers show it beside the request. Milliseconds; stages that wait at the same time each count the
+whole wait. Others do not see it, since a stage's time may reveal what it read. With DEBUG everybody
+does.
 """
 
 from collections.abc import Callable
@@ -16,13 +18,10 @@ from feedcache.timing import traced
 
 
 class ServerTimingMiddleware:
-    """Says what a request cost."""
-
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
-        """Answer, and say how long the stages took and all of it."""
         began = perf_counter()
         with traced() as stages:
             response = self.get_response(request)

@@ -1,6 +1,7 @@
-"""Addresses have no trailing slash; those with one are answered too.
+"""Canonical URLs have no trailing slash; those with one are answered too.
 
-Pages are redirected to the canonical form, the API answers silently: clients turn a redirected POST into a GET.
+Pages are redirected to the canonical URL; API requests are rewritten, since clients turn a
+redirected POST into a GET.
 """
 
 from collections.abc import Callable
@@ -12,13 +13,10 @@ FOR_PROGRAMS = ("/api/", "/oauth/", "/.well-known/", "/nodeinfo/")
 
 
 class TrailingSlashMiddleware:
-    """Strips one trailing slash from the path."""
-
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         self._get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
-        """Redirect pages, rewrite the path of API requests."""
         path = request.path_info
         if path == "/" or not path.endswith("/") or path.startswith(WITH_SLASH):
             return self._get_response(request)

@@ -1,1 +1,1 @@
-"""Between granian and Django: requests are read to their end before they take a thread."""
+"""The adapter between granian and Django: requests are complete before they take a thread."""

@@ -1,7 +1,8 @@
-"""Adapts granian (RSGI) to Django (WSGI): a request takes a thread when it is complete, and its answer gives it back at once.
+"""Adapts granian (RSGI) to Django (WSGI): a request takes a thread
+only once it is complete, and until its response is built.
 
-Whoever sends or reads slowly costs a connection of the event loop, never a thread or a seat: headers have the server's
-time-out, bodies the one of `feedsite.server.bodies`, and files are sent by the server itself.
+Slow clients occupy a connection of the event loop, never a thread: headers have the server's
+timeout, bodies that of `feedsite.server.bodies`, and the server sends files itself.
 """
 
 import asyncio
@@ -24,14 +25,14 @@ Environ = dict[str, Any]
 Headers = list[tuple[str, str]]
 WSGI = Callable[[Environ, Any], Iterable[Any]]
 
-MEMORY_BYTES = 64 * 1024  # larger bodies wait on disk: slow senders hold no memory
-ANSWER_BYTES = 1024 * 1024  # longer answers go through a file: slow readers neither
-OPENED_SECONDS = 60  # by then the server has opened such a file
-UNREAD_ENDS = ("connection", "close")
+MEMORY_BYTES = 64 * 1024  # larger bodies are spooled to disk: slow senders hold no memory
+RESPONSE_BYTES = 1024 * 1024  # larger responses go through a file, for slow readers
+DELETE_AFTER_SECONDS = 60  # by then the server has opened such a file
+CLOSE_HEADER = ("connection", "close")
 
 
 class Scope(Protocol):
-    """What granian knows of a request."""
+    """The attributes of granian's scope that are used."""
 
     http_version: str
     server: str
@@ -44,7 +45,7 @@ class Scope(Protocol):
 
 
 class RSGIAdapter:
-    """The application that the server calls, around a WSGI application and its threads."""
+    """The RSGI application, around a WSGI application and its threads."""
 
     def __init__(self, application: WSGI, *, threads: int) -> None:
         self._application = application
@@ -60,11 +61,10 @@ class RSGIAdapter:
         }
 
     def __rsgi_del__(self, _loop: asyncio.AbstractEventLoop) -> None:
-        """The server has stopped: what is begun is done to its end."""
+        """The server has stopped: finish the requests that have begun."""
         self._threads.shutdown()
 
     async def __rsgi__(self, scope: Scope, proto: Any) -> None:
-        """Serve one request."""
         headers = _joined(scope.headers.items())
         body = announced(headers)
         environ = self._base | _environ(scope, headers)
@@ -73,53 +73,55 @@ class RSGIAdapter:
             if environ.get(REFUSED) == GONE:
                 return
             environ["wsgi.input"] = stream
-            left = await loop.run_in_executor(self._threads, self._answer, environ, proto)
-        if left is not None:
-            loop.call_later(OPENED_SECONDS, _remove, left)
+            file_name = await loop.run_in_executor(self._threads, self._respond, environ, proto)
+        if file_name is not None:
+            loop.call_later(DELETE_AFTER_SECONDS, _remove, file_name)
 
-    def _answer(self, environ: Environ, proto: Any) -> str | None:
-        """Ask the application and hand its answer to the server, which sends it; the name of a file to be removed."""
-        answer = Answer(unread=REFUSED in environ)
+    def _respond(self, environ: Environ, proto: Any) -> str | None:
+        """Run the application and hand its response to the
+        server; the name of a file to delete later.
+        """
+        response = Response(unread=REFUSED in environ)
         try:
-            content = self._application(environ, answer.start)
+            content = self._application(environ, response.start)
             try:
-                return answer.send(content, proto)
+                return response.send(content, proto)
             finally:
                 close = getattr(content, "close", None)
                 if close is not None:
                     close()
         except Exception:
             logger.exception("no answer to %s %s", environ["REQUEST_METHOD"], environ["PATH_INFO"])
-            proto.response_empty(500, [])  # not heard any more if an answer was begun
+            proto.response_empty(500, [])  # ignored if a response was begun
             return None
 
 
 class File:
-    """`wsgi.file_wrapper`: a file as an answer."""
+    """`wsgi.file_wrapper`."""
 
     def __init__(self, file: IO[bytes], _block_size: int = 0) -> None:
         self.file = file
 
     def __iter__(self) -> Iterator[bytes]:
-        return iter(lambda: self.file.read(ANSWER_BYTES), b"")
+        return iter(lambda: self.file.read(RESPONSE_BYTES), b"")
 
     def close(self) -> None:
         self.file.close()
 
     def path(self) -> str | None:
-        """Where the whole of it lies on this machine's disk; None when it does not."""
+        """The path of the file on disk, if all of it is to be sent; else None."""
         name = getattr(self.file, "name", None)
         if not isinstance(name, str) or not Path(name).is_absolute():
             return None
         try:
-            is_it = os.path.samestat(Path(name).stat(), os.fstat(self.file.fileno()))
-            return name if is_it and self.file.tell() == 0 else None
+            is_same = os.path.samestat(Path(name).stat(), os.fstat(self.file.fileno()))
+            return name if is_same and self.file.tell() == 0 else None
         except (OSError, ValueError, AttributeError):
             return None
 
 
-class Answer:
-    """One answer on its way from the application to the server."""
+class Response:
+    """A response on its way from the application to the server."""
 
     def __init__(self, *, unread: bool) -> None:
         self._unread = unread
@@ -127,12 +129,12 @@ class Answer:
         self._headers: Headers = []
 
     def start(self, status: str, headers: Headers, _error: Any = None) -> None:
-        """WSGI's start_response."""
+        """WSGI's `start_response`."""
         self._status = int(status[:3])
-        self._headers = [*headers, UNREAD_ENDS] if self._unread else headers
+        self._headers = [*headers, CLOSE_HEADER] if self._unread else headers
 
     def send(self, content: Iterable[bytes], proto: Any) -> str | None:
-        """Hand it over whole; the name of a file that was made for it."""
+        """Hand the whole response over; the name of a file made for it."""
         if isinstance(content, File):
             path = content.path()
             if path is not None and Path(path).stat().st_size > MEMORY_BYTES:
@@ -142,7 +144,7 @@ class Answer:
         for chunk in chunks:
             parts.append(chunk)
             size += len(chunk)
-            if size > ANSWER_BYTES:
+            if size > RESPONSE_BYTES:
                 return self._send_by_file(parts, chunks, proto)
         proto.response_bytes(self._status, self._headers, b"".join(parts))
         return None
@@ -155,11 +157,11 @@ class Answer:
         return file.name
 
 
-GONE = 0  # the client went away before the body was whole: there is nobody to answer
+GONE = 0  # the client went away before the body was complete: no response
 
 
 async def _read(proto: Any, body: Body, environ: Environ) -> IO[bytes]:
-    """The body, complete; else nothing, and the reason in the environment."""
+    """The complete body; empty when it is refused, with the reason in the environment."""
     if not body.refused:
         stream: IO[bytes] = tempfile.SpooledTemporaryFile(MEMORY_BYTES)  # noqa: SIM115 -- the caller closes it
         reason = await _fill(stream, proto, body)
@@ -175,27 +177,27 @@ async def _read(proto: Any, body: Body, environ: Environ) -> IO[bytes]:
 
 
 async def _fill(stream: IO[bytes], proto: Any, body: Body) -> int | None:
-    """Read all of a body; else the reason why not."""
-    came = 0
+    """Read the whole body; the reason if it fails."""
+    received = 0
     try:
         async with asyncio.timeout(body.seconds):
             async for chunk in proto:
                 stream.write(chunk)
-                came += len(chunk)
+                received += len(chunk)
     except TimeoutError:
         return TOO_SLOW
-    return None if came == body.length else GONE
+    return None if received == body.length else GONE
 
 
 def _joined(headers: Iterable[tuple[str, str]]) -> dict[str, str]:
-    """Headers by name; what came more than once is joined, and names that could pass for others are left out."""
-    joined: dict[str, str] = {}
+    """Headers by name; repeated ones are joined, and names with an underscore are dropped."""
+    by_name: dict[str, str] = {}
     for name, value in headers:
-        if name in joined:
-            joined[name] += ("; " if name == "cookie" else ",") + value
-        elif "_" not in name:  # WSGI writes X-A and X_A alike
-            joined[name] = value
-    return joined
+        if name in by_name:
+            by_name[name] += ("; " if name == "cookie" else ",") + value
+        elif "_" not in name:  # WSGI cannot tell X_A from X-A
+            by_name[name] = value
+    return by_name
 
 
 def _environ(scope: Scope, headers: Mapping[str, str]) -> Environ:

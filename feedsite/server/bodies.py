@@ -1,7 +1,8 @@
-"""What the body of a request may be: how large, and how long it may take to come.
+"""Bounds of request bodies: size, and the time they may take to arrive.
 
-`feedsite.server.adapter` reads it before the request takes a thread or a seat. What it did not read, and why, goes to
-Django as a refusal in the request's environment: the answer has its words, headers and language there, and costs no body.
+`feedsite.server.adapter` reads a body before its request takes a thread. The reason for refusing
+one goes to Django in the request's environment, which answers with its own texts, headers and
+language.
 """
 
 from collections.abc import Mapping
@@ -14,7 +15,7 @@ from django.utils.translation import gettext as _
 
 from apps.errors import DomainError
 
-REFUSED = "feedsite.refused"  # in the environment of a request: the status
+REFUSED = "feedsite.refused"  # key of the environment: the status
 TOO_LARGE, TOO_SLOW, NO_LENGTH = (
     HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
     HTTPStatus.REQUEST_TIMEOUT,
@@ -23,12 +24,14 @@ TOO_LARGE, TOO_SLOW, NO_LENGTH = (
 
 
 class BodyRejected(DomainError):
-    """The body of the request was not read."""
+    pass
 
 
 @dataclass(frozen=True, slots=True)
 class Body:
-    """How many bytes will come, and how many seconds they have; `refused` is 0, or the status for who will not be read."""
+    """A body to come. `length` in bytes, `seconds` it may take;
+    `refused` is the status it is refused with, or 0.
+    """
 
     length: int
     seconds: float = 0
@@ -39,9 +42,9 @@ EMPTY_BODY = Body(0)
 
 
 def announced(headers: Mapping[str, str]) -> Body:
-    """What the headers (names in small letters) say of the body.
+    """The body that the headers (names in lower case) announce.
 
-    One without a length is refused: nobody could tell its end from a broken connection, and half a post is no post.
+    A body without a length is refused: its end could not be told from a broken connection.
     """
     if "transfer-encoding" in headers:
         return Body(0, refused=NO_LENGTH)
@@ -56,15 +59,13 @@ def announced(headers: Mapping[str, str]) -> Body:
     if length > maximum:
         return Body(length, refused=TOO_LARGE)
     seconds = settings.BODY_SECONDS
-    if (
-        is_upload
-    ):  # pictures on a slow line take their time; they hold a connection and a file, no thread
+    if is_upload:  # a slow upload occupies a connection and a file, not a thread
         seconds += length / settings.UPLOAD_BYTES_PER_SECOND
     return Body(length, seconds)
 
 
 def error_of(request: HttpRequest) -> BodyRejected | None:
-    """Why the body was not read; None when it was."""
+    """The reason the body was not read, or None."""
     status = request.META.get(REFUSED)
     if status is None:
         return None

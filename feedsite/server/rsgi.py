@@ -7,7 +7,7 @@ from django.conf import settings
 from feedsite.server.adapter import WSGI, RSGIAdapter
 from feedsite.wsgi import application as django
 
-# More threads than the requests a process works on and lets wait: one is always free to refuse the excess.
+# More threads than running and queued requests: one is always free to refuse.
 application = RSGIAdapter(
     cast("WSGI", django), threads=settings.WEB_CONCURRENCY + settings.WEB_QUEUE + 4
 )

@@ -1,1 +1,1 @@
-"""The servers a site needs, as real programs over Unix sockets: one module each, all with the same shape."""
+"""PostgreSQL, Redis and Memcached for a site, as processes on Unix sockets."""

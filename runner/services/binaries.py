@@ -1,4 +1,4 @@
-"""Finding server programs: on the PATH, or inside a wheel without importing it."""
+"""Finds server programs: on the PATH, or inside a wheel without importing it."""
 
 import importlib.util
 import os
@@ -7,21 +7,21 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from runner.problems import LaunchError
+from runner.terminal import LaunchError
 
-# cron and ordinary users often lack these.
-MORE_PLACES = ("/usr/sbin", "/usr/local/bin", "/opt/homebrew/bin", "/opt/local/bin")
+# Often missing from the PATH of cron and ordinary users.
+MORE_DIRECTORIES = ("/usr/sbin", "/usr/local/bin", "/opt/homebrew/bin", "/opt/local/bin")
 
 
 def on_path(name: str) -> Path | None:
-    """A program of this name, in the PATH's directories or the usual ones after them."""
-    places = os.pathsep.join([os.environ.get("PATH") or os.defpath, *MORE_PLACES])
-    found = shutil.which(name, path=places)
-    return Path(found) if found else None
+    """A program in the directories of PATH or MORE_DIRECTORIES."""
+    path = os.pathsep.join([os.environ.get("PATH") or os.defpath, *MORE_DIRECTORIES])
+    program = shutil.which(name, path=path)
+    return Path(program) if program else None
 
 
 def in_wheel(package: str, pattern: str) -> Path:
-    """The one file of an installed package that fits the pattern. Raises LaunchError when there is none."""
+    """The executable of an installed package that matches the pattern. LaunchError."""
     spec = importlib.util.find_spec(package)
     if spec is not None and spec.origin is not None:
         for file in sorted(Path(spec.origin).parent.glob(pattern)):
@@ -33,10 +33,10 @@ def in_wheel(package: str, pattern: str) -> Path:
 
 
 def version(program: Path, *, library_path: str = "") -> str:
-    """The first version number the program tells, such as 7.0.15; "" when it cannot run. Some tell it and end with a failure."""
+    """The first version number that `--version` prints, such as 7.0.15; "" when it cannot run."""
     environment = {**os.environ, "LD_LIBRARY_PATH": library_path} if library_path else None
     try:
-        answer = subprocess.run(
+        result = subprocess.run(
             [str(program), "--version"],
             env=environment,
             stdin=subprocess.DEVNULL,
@@ -47,5 +47,5 @@ def version(program: Path, *, library_path: str = "") -> str:
         )
     except (OSError, subprocess.TimeoutExpired):
         return ""
-    number = re.search(r"\d+(\.\d+)+", answer.stdout)
-    return number[0] if number else ""
+    match = re.search(r"\d+(\.\d+)+", result.stdout)
+    return match[0] if match else ""

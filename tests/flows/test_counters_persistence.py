@@ -20,7 +20,7 @@ def server(tmp_path, settings):
     """A Redis of this test's own that keeps a log, as the site's does."""
     if running().redis is None:
         pytest.skip("Redis was given from outside; there is no program to start")
-    own = Redis(tmp_path / "redis", tmp_path, tmp_path, keep=redis.KEEP)
+    own = Redis(tmp_path / "redis", tmp_path, tmp_path, persistence=redis.PERSISTENCE)
     own.start()
     settings.REDIS_COUNTERS_URL = own.settings()["REDIS_URL"]
     connections.counters.cache_clear()

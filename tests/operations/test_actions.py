@@ -24,7 +24,7 @@ MAIN_0 = Place(Pool.MAIN, 0)
 def test_without_a_row_the_settings_are_in_force(settled):
     assert topology_in_force() == settled
     assert settled.version == 0
-    assert not actions.make_known()
+    assert not actions.republish()
 
 
 @commits
@@ -148,9 +148,9 @@ def test_a_change_while_redis_is_down_is_published_later(settled):
     with dead_redis():
         actions.flush_class("content", by=STAFF)
     assert topology_listener.published() is None
-    assert actions.make_known()
+    assert actions.republish()
     assert topology_listener.published() == topology_in_force()
-    assert not actions.make_known()
+    assert not actions.republish()
 
 
 @commits

@@ -75,7 +75,7 @@ def test_processes_and_those_that_lag(chief, settled):
     assert topology_listener.own_name() in text
     actions.flush_class("content", by=Author("chief"))
     assert "1 process runs another one." in text_of(chief.get(CONSOLE))
-    actions.make_known()
+    actions.republish()
     one.look(timelines())
     assert "1 process runs it." in text_of(chief.get(CONSOLE))
 

@@ -182,12 +182,12 @@ def test_it_goes_on_where_it_was_killed(alice, bob, carol, monkeypatch):
         like_post(carol, publish(alice, f"post {number}").pk)
     delete_account(alice, password=PASSWORD)
     monkeypatch.setattr(erasure, "BATCH", 1)
-    monkeypatch.setattr(erasure, "TURN_SECONDS", -1.0)  # one kind of one batch in a turn
+    monkeypatch.setattr(erasure, "TASK_SECONDS", -1.0)  # one kind of one batch in a turn
     turns = 0
     while Erasure.objects.filter(state=State.PENDING).exists() and turns < 200:
         Erasure.objects.update(due_at=timezone.now() - timedelta(seconds=1))
         if turns == 5:
-            monkeypatch.setattr(erasure, "TURN_SECONDS", 10.0)
+            monkeypatch.setattr(erasure, "TASK_SECONDS", 10.0)
         erasure.run_due(limit=1)
         turns += 1
     row = Erasure.objects.get()

@@ -25,7 +25,7 @@ def program(path, text):
 
 def test_without_one_it_is_said_and_nothing_fails(home, capsys):
     assert checks.find_python("9.99") is None
-    assert checks._on_python_of_the_image() == []
+    assert checks._tests_on_image_python() == []
     if sys.version_info[:2] != (3, 13):
         assert "its tests are left out" in capsys.readouterr().out
 

@@ -6,7 +6,7 @@ import pytest
 
 from runner import datadir
 from runner.datadir import DataDir, Holder
-from runner.problems import LaunchError
+from runner.terminal import LaunchError
 from tests.runner.onlookers import end, held_by_another_process
 
 

@@ -2,8 +2,8 @@ import pytest
 
 from runner.checkout import ROOT
 from runner.environment import allowed_hosts, joined_environment, site_environment, to_save
-from runner.problems import LaunchError
 from runner.services.redis import redis_settings
+from runner.terminal import LaunchError
 
 SERVERS = {"DATABASE_URL": "postgres://feedsite@/feedsite?host=%2Fd"} | redis_settings(
     ROOT / "redis.sock"

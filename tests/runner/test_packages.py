@@ -7,7 +7,7 @@ import pytest
 
 from runner import packages
 from runner.checkout import ROOT
-from runner.problems import LaunchError
+from runner.terminal import LaunchError
 
 
 @pytest.fixture

@@ -7,8 +7,8 @@ import pytest
 
 from runner import ports
 from runner.datadir import DataDir
-from runner.problems import LaunchError
 from runner.site import STREAMING_OFFSET, ServeOptions, _hold_ports
+from runner.terminal import LaunchError
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ import pytest
 from runner import preparation
 from runner.checkout import ROOT
 from runner.environment import UNCOMPRESSED
-from runner.problems import LaunchError
+from runner.terminal import LaunchError
 
 
 @pytest.fixture

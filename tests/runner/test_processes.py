@@ -8,8 +8,8 @@ import pytest
 
 from runner import identity, processes
 from runner.checkout import ROOT
-from runner.problems import LaunchError
-from runner.signals import StopAskedError
+from runner.signals import StopRequested
+from runner.terminal import LaunchError
 from tests.runner.onlookers import eventually
 
 SLEEP = [sys.executable, "-c", "import time; time.sleep(60)"]
@@ -98,11 +98,11 @@ def test_a_command_that_is_interrupted_leaves_no_children(place):
     def interrupt(_number, _frame):
         if log.exists() and numbers_in(log):
             signal.setitimer(signal.ITIMER_REAL, 0)
-            raise StopAskedError
+            raise StopRequested
 
     before = signal.signal(signal.SIGALRM, interrupt)
     signal.setitimer(signal.ITIMER_REAL, 0.1, 0.1)
-    with pytest.raises(StopAskedError):
+    with pytest.raises(StopRequested):
         processes.run_to_end(FAMILY, environment=os.environ, cwd=place, log=log)
     signal.signal(signal.SIGALRM, before)
     grandchild = grandchild_in(log)

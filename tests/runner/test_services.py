@@ -8,13 +8,13 @@ import pytest
 
 from runner import identity, privileges
 from runner.checkout import ROOT
-from runner.problems import LaunchError
 from runner.services import binaries, group, postgres, redis
 from runner.services.group import plan_services, throwaway_services
 from runner.services.memcached import L1, MAIN, SITE, Memcached, Tiers
 from runner.services.postgres import Postgres
 from runner.services.redis import Redis, ask
-from runner.services.shape import Service, restart
+from runner.services.service import Service, restart
+from runner.terminal import LaunchError
 from tests.runner.onlookers import eventually, processes_naming
 
 
@@ -144,7 +144,7 @@ def test_redis_has_the_options_and_begins_empty(memory):
 
 
 def test_a_redis_that_keeps_a_log_has_what_was_written(place):
-    server = Redis(place / "redis", place, place / "log", keep=redis.KEEP)
+    server = Redis(place / "redis", place, place / "log", persistence=redis.PERSISTENCE)
     server.start()
     ask(server.socket, b"SET kept 42\r\n")
     server.stop()

@@ -4,9 +4,9 @@ import time
 import pytest
 
 from runner import processes, supervisor
-from runner.problems import LaunchError
 from runner.processes import Child
 from runner.supervisor import Supervisor, Unit
+from runner.terminal import LaunchError
 
 
 @pytest.fixture(autouse=True)
@@ -27,9 +27,9 @@ def test_what_ends_is_started_again(place, capsys):
     one.child.popen.kill()
     one.child.popen.wait()
     keeper = Supervisor([one])
-    keeper.look()
+    keeper.check()
     time.sleep(0.02)
-    keeper.look()
+    keeper.check()
     again = one.child.pid
     assert again != first
     assert keeper.stop() == []
@@ -39,7 +39,7 @@ def test_what_ends_is_started_again(place, capsys):
 def test_what_never_stays_is_given_up_with_its_last_words(place, capsys):
     keeper = Supervisor([unit(place, "raise SystemExit('Error: port taken')")])
     with pytest.raises(LaunchError, match="thing ended 5 times .* Last words: Error: port taken"):
-        keeper.watch()
+        keeper.run()
     assert capsys.readouterr().err.count("starting it again") == 4
 
 
@@ -48,13 +48,13 @@ def test_a_start_that_fails_is_tried_again_and_given_up(place, capsys):
         raise LaunchError("no binary")
 
     with pytest.raises(LaunchError, match="no binary"):
-        Supervisor([Unit("thing", start, stop_seconds=1, is_vital=True)]).watch()
+        Supervisor([Unit("thing", start, stop_seconds=1, is_vital=True)]).run()
     assert capsys.readouterr().err.count("no binary; starting it again") == 4
 
 
 def until(condition, keeper):
     while not condition():
-        keeper.look()
+        keeper.check()
         time.sleep(0.01)
 
 
@@ -65,8 +65,8 @@ def test_a_cache_that_never_stays_stops_nothing(place, capsys):
         place, "raise SystemExit('Error: no memory')", name="Memcached l1-0", is_vital=False
     )
     keeper = Supervisor([])
-    keeper.begin(others)
-    keeper.begin(node)
+    keeper.add(others)
+    keeper.add(node)
     until(lambda: node.quick_deaths == supervisor.MAX_QUICK_DEATHS, keeper)
     said = capsys.readouterr().err.splitlines()[-1]
     assert "Memcached l1-0 ended 5 times" in said
@@ -85,10 +85,10 @@ def test_a_site_begins_without_a_cache_that_cannot_be_started(capsys):
         raise LaunchError("no binary")
 
     keeper = Supervisor([])
-    keeper.begin(Unit("Memcached l1-0", start, stop_seconds=1))
+    keeper.add(Unit("Memcached l1-0", start, stop_seconds=1))
     assert "no binary; starting it again" in capsys.readouterr().err
     with pytest.raises(LaunchError, match="no binary"):
-        keeper.begin(Unit("PostgreSQL", start, stop_seconds=1, is_vital=True))
+        keeper.add(Unit("PostgreSQL", start, stop_seconds=1, is_vital=True))
 
 
 def test_all_stop_in_the_opposite_order(place):
@@ -112,7 +112,7 @@ def test_a_long_life_forgives_earlier_deaths(place, monkeypatch, capsys):
     one = unit(place, "")
     keeper = Supervisor([one])
     for _ in range(supervisor.MAX_QUICK_DEATHS + 2):
-        keeper.look()
+        keeper.check()
         if one.child is not None:
             one.child.popen.wait()
         one.due = 0

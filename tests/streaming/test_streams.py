@@ -8,7 +8,7 @@ from apps.errors import NotAllowed
 from apps.scopes import covered_by
 from apps.streaming.connections import Connection, EndedError
 from apps.streaming.queries import News
-from apps.streaming.sockets import change, message
+from apps.streaming.sockets import handle_command, message
 from apps.streaming.streams import Stream, StreamError
 
 
@@ -31,7 +31,7 @@ def test_what_is_no_stream_is_refused(name, arguments):
 
 
 def connection(maximum=3, granted="read"):
-    return Connection(1, "token", covered_by([granted]), maximum=maximum)
+    return Connection(1, "token", covered_by([granted]), max_queue=maximum)
 
 
 def news(event="update", *streams):
@@ -45,12 +45,12 @@ def next_of(one):
 def test_a_client_adds_and_drops_streams_and_hears_them_as_it_wrote_them():
     async def scene():
         one = connection()
-        change(one, '{"type":"subscribe","stream":"hashtag","tag":"River"}')
-        one.tell(news("update", Stream("hashtag", "river"), Stream("user")))
+        handle_command(one, '{"type":"subscribe","stream":"hashtag","tag":"River"}')
+        one.enqueue(news("update", Stream("hashtag", "river"), Stream("user")))
         told = await one.next(seconds=1)
         assert message(told) == {"stream": ["hashtag", "River"], "event": "update", "payload": "{}"}
-        change(one, '{"type":"unsubscribe","stream":"hashtag","tag":"RIVER"}')
-        one.tell(news("update", Stream("hashtag", "river")))
+        handle_command(one, '{"type":"unsubscribe","stream":"hashtag","tag":"RIVER"}')
+        one.enqueue(news("update", Stream("hashtag", "river")))
         assert await one.next(seconds=0.01) is None
 
     asyncio.run(scene())
@@ -65,7 +65,7 @@ def test_a_client_adds_and_drops_streams_and_hears_them_as_it_wrote_them():
 def test_other_messages_are_refused(text):
     one = connection()
     with pytest.raises(StreamError):
-        change(one, text)
+        handle_command(one, text)
     assert one.streams == {}
 
 
@@ -86,9 +86,9 @@ def test_a_token_hears_what_its_scopes_let_it(name):
 def test_one_connection_has_so_many_streams():
     one = connection()
     for number in range(50):
-        change(one, f'{{"type":"subscribe","stream":"hashtag","tag":"t{number}"}}')
+        handle_command(one, f'{{"type":"subscribe","stream":"hashtag","tag":"t{number}"}}')
     with pytest.raises(StreamError):
-        change(one, '{"type":"subscribe","stream":"user"}')
+        handle_command(one, '{"type":"subscribe","stream":"user"}')
 
 
 def test_who_does_not_read_is_cut_off_and_keeps_nothing_in_memory():
@@ -96,7 +96,7 @@ def test_who_does_not_read_is_cut_off_and_keeps_nothing_in_memory():
         one = connection(maximum=3)
         one.add(Stream("user"), ["user"])
         for _ in range(10):
-            one.tell(news())
+            one.enqueue(news())
         with pytest.raises(EndedError, match="too slow"):
             await one.next(seconds=1)
 

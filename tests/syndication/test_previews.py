@@ -13,7 +13,7 @@ from apps.posts.actions.edit import edit_post
 from apps.posts.actions.publish import delete_post
 from apps.privacy.erasure import delete_account
 from apps.syndication import preview_image
-from apps.syndication.preview_image import Card, card_file, drawn, font_of, shown, wrapped
+from apps.syndication.preview_image import Card, card_file, font_of, render, renderable, wrap
 from feedcache.ids import compose
 from tests.factories import PASSWORD, deliver, publish, suspend
 
@@ -50,7 +50,7 @@ class TestPicture:
     def test_it_is_drawn_once_and_not_sent_again(self, alice, kept, monkeypatch):
         address = f"/@alice/{publish(alice).pk}/card.png"
         first = Client().get(address)
-        monkeypatch.setattr(preview_image, "drawn", lambda _card: pytest.fail("drawn again"))
+        monkeypatch.setattr(preview_image, "render", lambda _card: pytest.fail("drawn again"))
         assert Client().get(address).content == first.content
         known = Client().get(address, headers={"If-None-Match": first["ETag"]})
         assert (known.status_code, known.content) == (304, b"")
@@ -101,7 +101,7 @@ class TestPicture:
 
     def test_one_is_drawn_at_a_time(self, alice, monkeypatch):
         monkeypatch.setattr(preview_image, "WAIT_SECONDS", 0.01)
-        with preview_image._turn():
+        with preview_image._render_lock():
             answer = Client().get(f"/@alice/{publish(alice).pk}/card.png")
         assert answer.status_code == 503
         assert Client().get(f"/@alice/{publish(alice).pk}/card.png").status_code == 200
@@ -155,14 +155,14 @@ class TestNothingIsLeft:
         assert self.left(kept) == {posts[2].pk}
 
     def test_of_what_was_deleted_while_it_was_drawn(self, alice, kept, monkeypatch):
-        post, drawing = publish(alice, "One."), preview_image.drawn
+        post, drawing = publish(alice, "One."), preview_image.render
 
         def slow(card):
             delete_post(post.pk, by=alice)
             deliver()
             return drawing(card)
 
-        monkeypatch.setattr(preview_image, "drawn", slow)
+        monkeypatch.setattr(preview_image, "render", slow)
         assert Client().get(f"/@alice/{post.pk}/card.png").status_code == 404
         assert files(kept) == []
 
@@ -175,29 +175,29 @@ class TestDrawing:
     )  # fmt: skip
     @pytest.mark.parametrize("name", ["Alice", "W" * 50, "👩‍👩‍👧", "\u202e"])
     def test_any_text_gives_a_picture(self, text, name):
-        with Image.open(BytesIO(drawn(card_of(text, name=name)))) as picture:
+        with Image.open(BytesIO(render(card_of(text, name=name)))) as picture:
             assert picture.size == (1200, 630)
 
     def test_lines_are_no_wider_than_there_is_room(self):
         font = font_of(36)
-        lines = wrapped("A word and https://example.org/" + "a" * 200 + "\n\nmore", font, 500)
+        lines = wrap("A word and https://example.org/" + "a" * 200 + "\n\nmore", font, 500)
         assert all(font.getlength(line) <= 500 for line in lines)
         assert "".join(lines).replace(" ", "").endswith("more")
 
     def test_a_text_that_the_font_does_not_know_is_left_out(self):
         unknown = "\U00010450"  # a letter of an alphabet that few fonts know
-        assert shown(f"Hello {unknown}there") == "Hello there"
-        assert shown(unknown * 5 + " a") == ""
+        assert renderable(f"Hello {unknown}there") == "Hello there"
+        assert renderable(unknown * 5 + " a") == ""
 
     def test_pillows_own_font_will_do(self, monkeypatch):
-        for kept in (preview_image._face, font_of, preview_image.is_known):
+        for kept in (preview_image._face, font_of, preview_image.has_glyph):
             kept.cache_clear()
         monkeypatch.setattr(preview_image, "FONTS", ())
         try:
-            assert shown("Hello.") == "Hello."
-            assert drawn(card_of())[:4] == b"\x89PNG"
+            assert renderable("Hello.") == "Hello."
+            assert render(card_of())[:4] == b"\x89PNG"
         finally:
-            for kept in (preview_image._face, font_of, preview_image.is_known):
+            for kept in (preview_image._face, font_of, preview_image.has_glyph):
                 kept.cache_clear()
 
 

@@ -5,7 +5,7 @@ import pytest
 
 from apps.accounts.actions import update_profile
 from apps.accounts.queries import user_by_id
-from apps.api.entities.status import VARIANTS, status_json, statuses_as_bytes
+from apps.api.entities.status import MAX_VARIANTS, status_json, statuses_as_bytes
 from apps.engagement.actions import like_post
 from apps.graph.actions import follow_user
 from apps.paging import Cursor
@@ -57,7 +57,7 @@ def test_a_kept_status_is_what_it_would_be_now(alice, bob, carol):
 
 
 def test_each_reader_has_their_own_marks(alice, bob, api_of):
-    readers = [make_user() for _ in range(VARIANTS + 2)]
+    readers = [make_user() for _ in range(MAX_VARIANTS + 2)]
     for reader in readers:
         follow_user(reader, alice)
     post = publish(alice, "For all.")

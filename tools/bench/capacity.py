@@ -32,7 +32,7 @@ LOADS = "cores at"  # the lines of real loads begin so
 
 
 class MissingError(Exception):
-    """Nothing was measured yet."""
+    pass
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,6 @@ class Population:
 
     @property
     def readers(self) -> float:
-        """Those who come on a day."""
         return self.users * self.active
 
     @property
@@ -78,8 +77,6 @@ class Costs:
 
 @dataclass(frozen=True, slots=True)
 class Need:
-    """One line of the answer."""
-
     what: str
     amount: float
     unit: str
@@ -111,7 +108,6 @@ def costs(place: Path = MEASURED) -> Costs:
 
 
 def checks(place: Path = MEASURED) -> list[Check]:
-    """The real loads that were measured."""
     return [
         Check(what.removesuffix(", foretold"), one["foretold cores"], one["measured cores"])
         for what, one in _figures(place, LOADS)
@@ -119,7 +115,6 @@ def checks(place: Path = MEASURED) -> list[Check]:
 
 
 def _figures(place: Path, name: str) -> list[tuple[str, dict[str, float]]]:
-    """The figures of the lines whose names begin so."""
     if not place.exists():
         return []
     lines = json.loads(place.read_text())["lines"]
@@ -131,7 +126,6 @@ def _figures(place: Path, name: str) -> list[tuple[str, dict[str, float]]]:
 
 
 def needs(people: Population, cost: Costs) -> Iterator[Need]:
-    """Everything that a population needs."""
     yield from _rates(people)
     yield from _cores(people, cost)
     yield from _memory(people)

@@ -20,19 +20,16 @@ class Spread:
 
     @classmethod
     def of(cls, values: Sequence[float]) -> "Spread":
-        """The spread of at least one value."""
         ordered = sorted(values)
         tenth = len(ordered) // 10
         return cls(statistics.median(ordered), ordered[tenth], ordered[-1 - tenth])
 
     @classmethod
     def exact(cls, value: float) -> "Spread":
-        """Something counted, not timed."""
         return cls(value, value, value)
 
 
 def compare(ways: Mapping[str, Callable[[], object]], *, rounds: int = ROUNDS) -> dict[str, Spread]:
-    """Microseconds per call of each way."""
     calls = {name: _calls_per_round(way) for name, way in ways.items()}
     taken: dict[str, list[float]] = {name: [] for name in ways}
     for _round in range(rounds):

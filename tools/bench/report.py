@@ -85,7 +85,6 @@ def write(directory: Path, suite: str, lines: Sequence[Line], servers: str) -> l
 
 
 def _markdown(suite: str, lines: Sequence[Line], servers: str) -> str:
-    """The same as tables."""
     rows = [
         f"| {line.what} | {_figure(line.ours)} {line.unit} | {_others(line)} | {line.bar} | {verdict(line)} | {line.note} |"
         for line in lines

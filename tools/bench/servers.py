@@ -79,6 +79,5 @@ def memcached_nodes(directory: Path, labels: list[str]) -> Iterator[list[Memcach
 
 
 def memcached_addresses() -> list[str]:
-    """All nodes of the site's, whatever their layer."""
     groups = [settings.MEMCACHED_URLS, settings.MEMCACHED_BACKUP_URLS, *settings.MEMCACHED_L1_URLS]
     return [address for group in groups for address in group]

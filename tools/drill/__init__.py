@@ -1,1 +1,1 @@
-"""`./run drill`: a site of its own under load and faults; what it did is compared with what it should have done."""
+"""`./run drill`: puts load and faults on a site of its own, and checks what it did."""

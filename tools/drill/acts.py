@@ -54,7 +54,6 @@ class Acts:
         self._send_post(person, visibility, named=named.id if named else None, circle=circle)
 
     def answer(self, person: Person) -> None:
-        """A reply to a public post."""
         parent = self._known.any_open(self._chance)
         if parent is not None:
             self._send_post(person, "public", reply_to=parent.id)
@@ -89,7 +88,6 @@ class Acts:
         return answer
 
     def edit(self, person: Person) -> None:
-        """Another text for an open post of one's own."""
         post = self._known.own_open(person.id, self._chance)
         if post is None:
             return
@@ -108,7 +106,6 @@ class Acts:
             self.home(person)
 
     def repost(self, person: Person) -> None:
-        """Share an open post."""
         post = self._known.any_open(self._chance)
         if post is None:
             return
@@ -119,7 +116,6 @@ class Acts:
         self._finish(operation, answer, found=made)
 
     def mark(self, person: Person, verb: str) -> None:
-        """Like or bookmark a post, or take it back."""
         post = self._known.any_open(self._chance)
         if post is not None:
             path = f"/api/v1/statuses/{post.id}/{verb}"
@@ -143,11 +139,9 @@ class Acts:
     # --- reading -------------------------------------------------------------------------------
 
     def home(self, person: Person) -> None:
-        """The newest page of one's home, by the API."""
         self._page(person, "home", "/api/v1/timelines/home?limit=20")
 
     def home_html(self, person: Person) -> None:
-        """The same as a browser sees it."""
         operation = self._history.invoke(person.id, "home_html")
         answer = self._got(operation, "/", {"Cookie": f"sessionid={person.session}"})
         if answer is not None and answer.status == 200:
@@ -156,17 +150,14 @@ class Acts:
             self._history.complete(operation, OK, status=200, found=found)
 
     def profile(self, person: Person) -> None:
-        """Somebody's posts."""
         other = self._somebody(person)
         path = f"/api/v1/accounts/{other.id}/statuses?limit=20"
         self._page(person, "profile", path, other=other.id)
 
     def public(self, person: Person) -> None:
-        """What everybody says."""
         self._page(person, "public", "/api/v1/timelines/public?limit=20")
 
     def show(self, person: Person, post_id: int) -> None:
-        """One post."""
         operation = self._history.invoke(person.id, "show", post=post_id)
         answer = self._got(operation, f"/api/v1/statuses/{post_id}", bearer(person))
         if answer is not None:
@@ -175,7 +166,6 @@ class Acts:
             self._history.complete(operation, OK, status=answer.status, found=found)
 
     def walk(self, person: Person) -> None:
-        """Home, page by page."""
         walk = self._history.invoke(person.id, "walk").number
         cursor: int | None = None
         for _page in range(self._chance.randint(2, WALK_PAGES)):
@@ -283,7 +273,6 @@ def repertoire(acts: Acts) -> list[tuple[Callable[[Person], None], int, bool]]:
 
 
 def bearer(person: Person) -> dict[str, str]:
-    """The header that says who asks."""
     return {"Authorization": f"Bearer {person.token}"}
 
 

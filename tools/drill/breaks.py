@@ -18,7 +18,7 @@ from types import ModuleType
 from typing import Any
 
 from runner.checkout import ROOT
-from runner.problems import LaunchError
+from runner.terminal import LaunchError
 
 SWITCH = "FEEDSITE_DRILL_BREAK"
 ENTRY = Path(__file__).resolve().parent / "entry"

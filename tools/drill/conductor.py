@@ -10,7 +10,7 @@ import django
 from django.core.management import call_command
 from rich.console import Console
 
-from runner.problems import LaunchError
+from runner.terminal import LaunchError
 from tools.drill.breaks import switched_on
 from tools.drill.history import History
 from tools.drill.options import Options

@@ -23,8 +23,6 @@ class _Write:
 
 @dataclass(slots=True)
 class Register:
-    """Something that is true or false."""
-
     initial: bool
     writes: list[_Write] = field(default_factory=list)
 
@@ -34,7 +32,6 @@ class Register:
         self.writes.append(_Write(operation.begin, operation.settled, value, is_certain))
 
     def possible(self, begin: float, end: float) -> set[bool]:
-        """The values it may have had between two moments."""
         return {
             write.value
             for write in (_Write(-EVER, -EVER, self.initial, is_certain=True), *self.writes)
@@ -54,8 +51,6 @@ class Register:
 
 
 class Facts:
-    """The registers of a history."""
-
     def __init__(self, operations: Iterable[Operation], world: World) -> None:
         self.follows: dict[tuple[int, int], Register] = {}
         self.blocks: dict[tuple[int, int], Register] = {}

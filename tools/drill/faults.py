@@ -7,8 +7,6 @@ from enum import StrEnum
 
 
 class Kind(StrEnum):
-    """What is done to a target."""
-
     KILL = "kill -9"
     KILL_CHILD = "kill -9 a child"
     FREEZE = "freeze"  # SIGSTOP, and SIGCONT at the end

@@ -17,8 +17,6 @@ UNKNOWN_SECONDS = 30.0  # after so long a request without an answer has been don
 
 @dataclass(slots=True)
 class Operation:
-    """One operation of one actor."""
-
     number: int
     actor: int
     name: str
@@ -31,13 +29,10 @@ class Operation:
 
     @property
     def settled(self) -> float:
-        """From when on its effect, if any, is there."""
         return self.end if self.outcome == OK else self.begin + UNKNOWN_SECONDS
 
 
 class History:
-    """An append-only file, and the operations in memory."""
-
     def __init__(self, path: Path) -> None:
         self.path = path
         self.operations: list[Operation] = []
@@ -45,7 +40,6 @@ class History:
         self._file = path.open("w", encoding="utf-8")
 
     def invoke(self, actor: int, name: str, **args: Any) -> Operation:
-        """Note that an operation begins."""
         with self._lock:
             operation = Operation(len(self.operations), actor, name, time.time(), args)
             self.operations.append(operation)
@@ -57,14 +51,12 @@ class History:
     def complete(
         self, operation: Operation, outcome: str, *, status: int = 0, found: Any = None
     ) -> None:
-        """Note how it ended."""
         with self._lock:
             operation.end, operation.outcome = time.time(), outcome
             operation.status, operation.found = status, found
             self._write(t=operation.end, n=operation.number, do=outcome, status=status, found=found)
 
     def note(self, **line: Any) -> None:
-        """Something that was done to the servers."""
         with self._lock:
             self._write(t=time.time(), **line)
 

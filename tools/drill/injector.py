@@ -10,8 +10,8 @@ from functools import partial
 from itertools import count
 from typing import Any
 
-from runner.problems import LaunchError
 from runner.services.redis import ask
+from runner.terminal import LaunchError
 from tools.drill.faults import BEAT, BROKER, POSTGRES, TIMELINES, WORKER, Fault, Kind
 from tools.drill.history import History
 from tools.drill.processes import Processes
@@ -112,7 +112,6 @@ class Injector:
             self._later(time.monotonic() + fault.seconds, Healing(self, fault, undo))
 
     def healed(self, fault: Fault) -> None:
-        """Note that a fault is over."""
         self.last_heal = time.monotonic()
         self._history.note(event="heal", kind=fault.kind, target=fault.target)
 

@@ -20,15 +20,12 @@ class Published:
 
 
 class KnownPosts:
-    """The newest posts of all, and of each author."""
-
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._open: deque[Published] = deque(maxlen=KEPT)
         self._of: dict[int, deque[Published]] = defaultdict(lambda: deque(maxlen=KEPT_OF_ONE))
 
     def add(self, post: Published) -> None:
-        """A post was acknowledged."""
         with self._lock:
             self._of[post.author].append(post)
             if post.visibility in OPEN:
@@ -40,7 +37,6 @@ class KnownPosts:
             return chance.choice(self._open) if self._open else None
 
     def own_open(self, author: int, chance: random.Random) -> Published | None:
-        """One of an author's open posts."""
         with self._lock:
             mine = [post for post in self._of[author] if post.visibility in OPEN]
             return chance.choice(mine) if mine else None

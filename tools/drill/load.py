@@ -44,7 +44,6 @@ class Load:
         self._pause = THREADS / per_second  # between two acts of a thread
 
     def start(self) -> None:
-        """Begin to act."""
         for thread in self._threads:
             thread.start()
 
@@ -56,7 +55,6 @@ class Load:
             self._may_act.set()
 
     def stop(self) -> None:
-        """Let every thread finish what it is doing."""
         self._stop.set()
         self._may_act.set()
         for thread in self._threads:

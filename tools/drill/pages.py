@@ -57,7 +57,6 @@ class Pages:
             self._by_author[posts[post_id]["author_id"]].append(post_id)
 
     def judge(self, operations: Iterable[Operation]) -> None:
-        """All checks of all reads."""
         reads = [one for one in operations if one.name in READS]
         self._answered([one for one in reads if one.name in HOME], reads)
         for one in sorted(reads, key=lambda read: read.begin):

@@ -57,7 +57,6 @@ class Process:
                 os.killpg(self.child.pid, number)
 
     def stop(self) -> None:
-        """End it for good."""
         if self.child is not None:
             self.send(signal.SIGCONT)
             self.child.stop(STOP_SECONDS)
@@ -83,11 +82,9 @@ class Processes:
 
     @property
     def web(self) -> list[str]:
-        """The names of the web servers."""
         return [link.name for link in self.links]
 
     def start(self) -> None:
-        """Start all."""
         for process in self.by_name.values():
             process.start()
 
@@ -98,7 +95,6 @@ class Processes:
 
 
 def free_port() -> int:
-    """A loopback port that nobody listens on now."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         found: int = probe.getsockname()[1]
@@ -106,7 +102,6 @@ def free_port() -> int:
 
 
 def children_of(pid: int) -> list[int]:
-    """The processes that a process has started."""
     command = ["ps", "-A", "-o", "pid=,ppid="]
     listed = subprocess.run(command, capture_output=True, text=True, check=True).stdout  # noqa: S603 -- constant
     pairs = (line.split() for line in listed.splitlines())

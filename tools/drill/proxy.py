@@ -69,7 +69,6 @@ class Proxy:
         return answer
 
     def stop(self) -> None:
-        """Close every link and end the relay."""
         if self._orders is not None:
             self._orders.close()
             self._orders = None
@@ -83,8 +82,6 @@ class Proxy:
 
 
 class Link:
-    """One address in front of one server."""
-
     def __init__(self, proxy: Proxy, name: str, port: int) -> None:
         self.name = name
         self.port = port

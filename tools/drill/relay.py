@@ -18,8 +18,6 @@ RESET = struct.pack("ii", 1, 0)  # of SO_LINGER: closing sends RST instead of FI
 
 
 class Mode(StrEnum):
-    """What a link does with what it is given."""
-
     PASS = "pass"  # noqa: S105 -- no password
     DELAY = "delay"  # everything arrives, later
     HOLE = "hole"  # nothing arrives, and nobody is told
@@ -28,8 +26,6 @@ class Mode(StrEnum):
 
 
 class Route:
-    """One address in front of one server."""
-
     def __init__(self, target: str) -> None:
         self.target = target
         self.mode = Mode.PASS
@@ -47,7 +43,6 @@ class Route:
         self._server, self.port = made, made.sockets[0].getsockname()[1]
 
     async def close(self) -> None:
-        """Stop listening and break all connections."""
         if self._server is not None:
             self._server.close()
             self._server = None
@@ -100,7 +95,6 @@ class Line:
         self._waiting: dict[bool, deque[tuple[float, bytes]]] = {True: deque(), False: deque()}
 
     def begin(self, client: "_Side") -> None:
-        """A client has come."""
         self.client = client
         self.route.lines.add(self)
         self._task = asyncio.ensure_future(self._reach())
@@ -153,7 +147,6 @@ class Line:
             other.close()
 
     def cut(self) -> None:
-        """Reset both sides."""
         self.route.lines.discard(self)
         for waiting in self._waiting.values():
             waiting.clear()
@@ -163,8 +156,6 @@ class Line:
 
 
 class _Side(asyncio.Protocol):
-    """One end of a connection."""
-
     def __init__(self, line: Line, *, is_client: bool) -> None:
         self._line = line
         self._is_client = is_client
@@ -228,8 +219,6 @@ Order = Open | Behave | Reset
 
 
 class _Relay:
-    """All routes, and how orders change them."""
-
     def __init__(self) -> None:
         self._routes: dict[str, Route] = {}
 
@@ -280,6 +269,5 @@ async def _serve(orders: Connection) -> None:
 
 
 def main(descriptor: int) -> None:
-    """Carry until whoever gives the orders is gone."""
     with Connection(descriptor) as orders:
         asyncio.run(_serve(orders))

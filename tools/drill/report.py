@@ -18,8 +18,6 @@ SHOWN = 8  # violations of each invariant on the screen; the JSON has more
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """The figures of a run."""
-
     seed: int
     minutes: float
     posts: int  # acknowledged
@@ -41,7 +39,6 @@ def figures(
     deaths: list[str],
     given_up: list[str],
 ) -> Run:
-    """Sum up a history."""
     outcomes = Counter(one.outcome for one in operations)
     posts = sum(one.name in ("publish", "repost") and one.outcome == OK for one in operations)
     return Run(
@@ -51,7 +48,6 @@ def figures(
 
 
 def line(verdict: Verdict, run: Run) -> str:
-    """One invariant, for programs and people."""
     return (
         f"invariant={verdict.name} seed={run.seed} ops={verdict.checked} faults={run.faults}"
         f" violations={verdict.violations} lost={verdict.lost} p99={_seconds(verdict.p99)}"
@@ -63,7 +59,6 @@ def line(verdict: Verdict, run: Run) -> str:
 def show(
     console: Console, run: Run, verdicts: Verdicts, counts: Mapping[tuple[str, str], int]
 ) -> None:
-    """Print everything."""
     table = Table(title="Faults", title_justify="left")
     for column in ("kind", "times", "targets"):
         table.add_column(column, justify="right" if column == "times" else "left")
@@ -87,7 +82,6 @@ def show(
 
 
 def write(place: Path, run: Run, verdicts: Verdicts, counts: Mapping[tuple[str, str], int]) -> None:
-    """The same as JSON, with more of the violations."""
     data: dict[str, Any] = {
         **asdict(run),
         "by_fault": [

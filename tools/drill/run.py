@@ -8,8 +8,8 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
 from apps.audit.oracle import Oracle
-from runner.problems import LaunchError
-from runner.processes import telling_line
+from runner.processes import error_line
+from runner.terminal import LaunchError
 from tools.drill import faults, homes, report, work
 from tools.drill.facts import Facts
 from tools.drill.history import History
@@ -34,8 +34,6 @@ LOOK_SECONDS = 1.0
 
 
 class Drill:
-    """One run."""
-
     def __init__(
         self,
         options: Options,
@@ -74,7 +72,7 @@ class Drill:
             waiting = [one for one in waiting if not _is_alive(one)]
             if time.monotonic() > deadline:
                 log = self._servers.data.log / "web0.log"
-                raise LaunchError(f"the web servers do not answer: {telling_line(log)}")
+                raise LaunchError(f"the web servers do not answer: {error_line(log)}")
 
     def _play(self, world: World, progress: Progress) -> None:
         options, seconds = self._options, self._options.minutes * 60

@@ -12,7 +12,7 @@ from runner.services.debian import find_memcached
 from runner.services.memcached import BACKUP, L1, MAIN, Memcached, Tiers
 from runner.services.postgres import Postgres
 from runner.services.redis import Redis
-from runner.services.shape import Service
+from runner.services.service import Service
 from tools.drill.faults import BROKER, POSTGRES, TIMELINES
 from tools.drill.proxy import Link, Proxy
 
@@ -47,8 +47,8 @@ class Servers:
             self.data.postgres, self._place("pg"), self.data.log, options=SURVIVES_KILL
         )
         self.redis = {
-            TIMELINES: self._redis(TIMELINES, redis.NOTHING_KEPT),
-            BROKER: self._redis(BROKER, redis.KEEP),
+            TIMELINES: self._redis(TIMELINES, redis.NO_PERSISTENCE),
+            BROKER: self._redis(BROKER, redis.PERSISTENCE),
         }
         self.tiers = self._tiers()
         self.links: dict[str, Link] = {}
@@ -60,7 +60,6 @@ class Servers:
         return list(self._nodes())
 
     def start(self) -> None:
-        """Start all, and open their links."""
         for name, service in self.by_name.items():
             service.start()
             self.links[name] = self.proxy.link(name, self._target(name))
@@ -99,9 +98,9 @@ class Servers:
         # the addresses last: this process has those of the servers themselves in its own environment
         return {**site_environment(self.data, services), **SETTINGS, **services}
 
-    def _redis(self, name: str, keep: tuple[str, ...]) -> Redis:
+    def _redis(self, name: str, persistence: tuple[str, ...]) -> Redis:
         place = self._place(name)
-        return Redis(place / "data", place, place, keep=keep)
+        return Redis(place / "data", place, place, persistence=persistence)
 
     def _place(self, name: str) -> Path:
         place = self.data.path / "sockets" / name

@@ -35,7 +35,6 @@ class Verdict:
     found: list[str] = field(default_factory=list)
 
     def violate(self, what: str, *, lost: int = 0) -> None:
-        """Count a violation."""
         self.violations += 1
         self.lost += lost
         if len(self.found) < KEPT:

@@ -31,13 +31,10 @@ class Answer:
     seconds: float
 
     def json(self) -> Any:
-        """The body as JSON."""
         return json.loads(self.body)
 
 
 class Wire:
-    """Kept-alive connections of one thread to several equal servers."""
-
     def __init__(self, addresses: Sequence[str], *, first: int = 0) -> None:
         self._addresses = addresses
         self._turn = first
@@ -100,7 +97,6 @@ class Wire:
         return Answer(response.status, told, text, time.monotonic() - started)
 
     def close(self) -> None:
-        """Close all connections."""
         for address in list(self._open):
             self._drop(address)
 

@@ -66,7 +66,6 @@ def canary(verdicts: Verdicts, world: World, reader: Reader, history: History) -
 
 
 def pending() -> int:
-    """Rows of work that are owed."""
     return sum(_rows(model).filter(state=State.PENDING).count() for model in WORK)
 
 

@@ -21,8 +21,6 @@ CIRCLE_MEMBERS = 8
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """An account that acts."""
-
     id: int
     handle: str
     token: str
@@ -42,7 +40,6 @@ class World:
 
 
 def make_world(seed: int, *, people: int, crowd: int) -> World:
-    """Make accounts, graph and circles in an empty database."""
     chance = random.Random(f"{seed}/world")  # noqa: S311 -- a history that can be repeated
     handles = [f"p{number:04d}" for number in range(people)]
     silent = [f"c{number:05d}" for number in range(crowd)]

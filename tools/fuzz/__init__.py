@@ -1,1 +1,1 @@
-"""Requests that nobody thought of, to every endpoint and every form of a site of its own: `./run fuzz`."""
+"""`./run fuzz`: random requests to every endpoint and form of a site of its own."""

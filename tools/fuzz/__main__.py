@@ -5,7 +5,7 @@ import sys
 
 from rich.console import Console
 
-from runner.problems import LaunchError
+from runner.terminal import LaunchError
 
 EXAMPLES = """\
 examples:

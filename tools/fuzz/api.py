@@ -84,7 +84,6 @@ def _is_an_end(operation: Any) -> bool:
 
 
 def _plain(label: str, case: Any) -> Case:
-    """A case of schemathesis as bytes."""
     prepared = requests.Request(**case.as_transport_kwargs(base_url=ORIGIN)).prepare()
     address = urlsplit(prepared.url or "")
     path = address.path + (f"?{address.query}" if address.query else "")

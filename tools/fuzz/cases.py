@@ -34,7 +34,6 @@ class Case:
         return Case(self.label, self.method, self.path, (*rest, *headers), self.body)
 
     def curl(self, origin: str) -> str:
-        """A command that sends it again."""
         parts = ["curl", "-i", "-X", self.method]
         for name, value in self.headers:
             parts += ["-H", f"{name}: {value}"]

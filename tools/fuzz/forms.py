@@ -31,8 +31,6 @@ Fetch = Callable[[Case], bytes]
 
 @dataclass
 class Form:
-    """A form as it stands on a page."""
-
     page: str
     action: str
     method: str = "GET"
@@ -116,8 +114,6 @@ def _walk(patterns: Sequence[URLPattern | URLResolver], before: str) -> Iterator
 
 
 class FormCases:
-    """The pages and forms of a round."""
-
     def __init__(self, seed: int) -> None:
         self._seed = seed
         self._routes = page_routes()
@@ -239,7 +235,6 @@ def _sent(form: Form, people: Population, chance: random.Random) -> Case:
 
 
 def _usual(name: str, kind: str, value: str, people: Population, chance: random.Random) -> str:
-    """What somebody would send."""
     if value or kind in {"hidden", "checkbox", "radio", "submit", "option"}:
         return value
     if kind == "password":

@@ -45,13 +45,11 @@ class Population:
     known: dict[str, list[Any]] = field(default_factory=dict)
 
     def good(self, name: str, chance: random.Random) -> str | None:
-        """A value that names something that is there."""
         values = self.known.get(name)
         return str(chance.choice(values)) if values else None
 
 
 def populate(number: int) -> Population:
-    """The people of one round."""
     alice, bob, *fans = (
         _person(f"r{number}{name}") for name in ("alice", "bob", "fan1", "fan2", "fan3")
     )
@@ -67,7 +65,6 @@ def populate(number: int) -> Population:
 
 
 def settle() -> None:
-    """All work that is due."""
     while events.run_due(limit=100) or dispatch.run_due(limit=100):
         pass
 
@@ -134,7 +131,6 @@ def _picture(owner: User) -> int:
 
 
 def picture() -> bytes:
-    """A small picture."""
     buffer = BytesIO()
     Image.new("RGB", (60, 40), (200, 30, 30)).save(buffer, "PNG")
     return buffer.getvalue()

@@ -35,7 +35,6 @@ THREADS = 6
 
 
 def _document() -> dict[str, Any]:
-    """The OpenAPI document, as programs read it."""
     schema = SchemaGenerator().get_schema(request=None, public=True)  # type: ignore[no-untyped-call]  # of the library
     found: dict[str, Any] = json.loads(OpenApiJsonRenderer().render(schema))
     return found
@@ -43,16 +42,12 @@ def _document() -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Options:
-    """What is asked for on the command line."""
-
     requests: int
     seed: int
     processes: int
 
 
 class Fuzz:
-    """One run."""
-
     def __init__(self, options: Options, site: Site, console: Console) -> None:
         self._options, self._site, self._console = options, site, console
         self._senders = Senders(site.ports, THREADS)

@@ -16,8 +16,6 @@ EXAMPLES = 3  # of each failing operation are shown
 
 @dataclass
 class Results:
-    """What was answered."""
-
     statuses: Counter[int] = field(default_factory=Counter)
     unavailable: int = 0  # 503 with Retry-After: an answer as good as any
     failures: dict[tuple[str, int], list[Case]] = field(default_factory=dict)
@@ -25,11 +23,9 @@ class Results:
 
     @property
     def total(self) -> int:
-        """How many requests were sent."""
         return self.statuses.total()
 
     def note(self, case: Case, status: int, *, says_when: bool) -> None:
-        """One answer."""
         self.statuses[status] += 1
         if status == UNAVAILABLE and says_when:
             self.unavailable += 1
@@ -108,8 +104,6 @@ class Sender:
 
 
 class Senders:
-    """Threads that empty one iterator of cases."""
-
     def __init__(self, ports: Sequence[int], threads: int) -> None:
         self._senders = [Sender(ports, first=number) for number in range(threads)]
         self._lock = threading.Lock()

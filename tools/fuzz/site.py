@@ -45,8 +45,6 @@ SETTINGS = {
 
 @dataclass
 class Site:
-    """What runs, and where its web processes listen."""
-
     ports: list[int]
     children: list[Child]
     log: Path

@@ -11,8 +11,6 @@ DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 
 @dataclass(frozen=True, slots=True)
 class Lines:
-    """Numbers of lines by kind."""
-
     code: int = 0
     imports: int = 0
     docstrings: int = 0
@@ -21,7 +19,6 @@ class Lines:
 
     @property
     def total(self) -> int:
-        """All of them."""
         return sum(astuple(self))
 
     def __add__(self, other: "Lines") -> "Lines":
@@ -41,7 +38,6 @@ def count_lines(source: str) -> Lines:
 
 
 def count_files(paths: Iterable[Path]) -> Lines:
-    """The lines of several files together."""
     return sum((count_lines(path.read_text("utf-8")) for path in paths), Lines())
 
 

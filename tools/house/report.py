@@ -36,7 +36,6 @@ class Bar:
 
     @property
     def verdict(self) -> str:
-        """The bar in words."""
         if self.maximum is None:
             return ""
         return f"{'ok' if self.is_met else 'too much'}: at most {self.maximum:,}"
@@ -53,7 +52,6 @@ class House:
     underscores: list[str]
 
     def as_json(self) -> dict[str, Any]:
-        """The same for programs."""
         return {
             "apps": {
                 name: {**asdict(lines), "total": lines.total} for name, lines in self.apps.items()
@@ -114,7 +112,6 @@ def _trace_bars(traces: Mapping[str, Trace]) -> Iterator[Bar]:
 
 
 def show(house: House, console: Console) -> None:
-    """Print the tables."""
     console.print(_lines_table(house.apps))
     console.print(_folders_table(house.folders))
     console.print(_ad_hoc_table(house.ad_hoc))

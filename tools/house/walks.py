@@ -17,7 +17,6 @@ OWN = ("apps", "feedsite", "feedcache")
 
 
 def home_and_publish() -> dict[str, Trace]:
-    """Both traces, by the name of the function."""
     seed(size="small", seed_number=1, advance=lambda _what, _number: None)
     found = {}
     for _warm in range(WARM):  # the last ones count

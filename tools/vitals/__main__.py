@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from runner.checkout import ROOT
-from runner.problems import LaunchError
+from runner.terminal import LaunchError
 from tools.vitals import report, warm
 from tools.vitals.browser import MISSING, PROGRAM, version
 from tools.vitals.budgets import Line, line_of_presses, line_of_warmth, lines_of, lines_of_times

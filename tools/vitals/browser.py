@@ -63,7 +63,6 @@ def window(
 
 
 def log_in(page: Page, handle: str, password: str) -> None:
-    """Through the form, in any language."""
     page.goto("/login")
     page.locator("#id_username").fill(handle)
     page.locator("#id_password").fill(password)

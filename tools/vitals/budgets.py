@@ -30,7 +30,6 @@ class Line:
 
 
 def lines_of(looks: Sequence[Look]) -> list[Line]:
-    """The budgets that a survey shows."""
     return [
         _total("axe-core violations, all rules", looks, lambda look: list(map(str, look.violations))),
         _total("pages that scroll sideways, at 320 px too", looks, lambda look: look.wide),

@@ -44,8 +44,6 @@ Sizes = dict[str, int]  # address of a script or style sheet -> bytes after gzip
 
 @dataclass(frozen=True, slots=True)
 class Violation:
-    """A rule of axe-core that some elements break."""
-
     rule: str
     theme: str
     targets: tuple[str, ...]
@@ -75,7 +73,6 @@ class Look:
 
     @property
     def where(self) -> str:
-        """The page and how it was looked at."""
         return f"{self.page.name} {self.language} {self.width}"
 
 
@@ -155,7 +152,6 @@ def _size(response: Response, kind: str, sizes: Sizes) -> int:
 
 
 def _press(tab: Tab, page: Page) -> None:
-    """Do what the page is to be seen after."""
     if page.press:
         tab.locator(page.press).first.click(timeout=PRESS_MS)
     if page.keys:

@@ -26,7 +26,6 @@ class Newcomer:
     friend: str = field(default="", init=False)  # the first one followed
 
     def signs_up(self) -> None:
-        """An account from the start page."""
         self.tab.goto("/")
         self._main.get_by_role("link", name="Create an account").first.click()
         self.tab.get_by_label("Handle").fill(self.handle)
@@ -44,7 +43,6 @@ class Newcomer:
         expect(self.tab.locator(".profile").get_by_role("button", name="Following")).to_be_visible()
 
     def posts_a_picture(self) -> None:
-        """With a description for people who cannot see it."""
         self.tab.goto("/compose")
         self.tab.get_by_label("What is happening?").fill("Look at this.")
         add = self.tab.locator(".add-pictures summary")
@@ -60,7 +58,6 @@ class Newcomer:
         expect(self.tab.get_by_role("img", name=ALT)).to_be_visible()
 
     def edits(self) -> None:
-        """The post just written, which keeps its picture."""
         focused = self.tab.locator("article.focused")
         focused.get_by_role("button", name="More").click()
         focused.get_by_role("link", name="Edit").click()
@@ -70,7 +67,6 @@ class Newcomer:
         expect(self.tab.get_by_role("img", name=ALT)).to_be_visible()
 
     def replies(self) -> None:
-        """To the friend's newest post."""
         self.tab.goto(self.friend)
         self._posts.first.locator(".when").click()
         self.tab.locator("article.focused").get_by_role("link", name="Reply").click()
@@ -80,14 +76,12 @@ class Newcomer:
         expect(self.tab.get_by_text("I was there too.", exact=True).first).to_be_visible()
 
     def reposts(self) -> None:
-        """What the friend wrote."""
         self.tab.goto(self.friend)
         post = self._posts.first
         post.get_by_role("button", name="Repost").click()
         expect(post.locator("button[formaction$='/unrepost']")).to_be_visible()
 
     def quotes(self) -> None:
-        """It, with words in Chinese."""
         self.tab.goto(self.friend)
         post = self._posts.first
         post.get_by_role("button", name="More").click()
@@ -98,12 +92,10 @@ class Newcomer:
         expect(self.tab.locator("article.focused .quote")).to_be_visible()
 
     def searches(self) -> None:
-        """In both languages."""
         for word, text in SPOKEN.items():
             self._until(f"/search?q={word}", self._main.locator("article", has_text=text).first)
 
     def filters_a_word(self) -> None:
-        """Which is then listed."""
         self.tab.goto("/settings/filters")
         self.tab.get_by_label("Title").fill("Endings")
         self.tab.get_by_label("Words and phrases").fill("spoiler\n结局")
@@ -114,7 +106,6 @@ class Newcomer:
         expect(self._main.get_by_role("link", name="Edit Endings")).to_be_visible()
 
     def makes_a_list(self) -> None:
-        """With the friend on it."""
         self.tab.goto("/lists")
         self.tab.get_by_label("Title").fill("Close by")
         self._press("Make a list")
@@ -126,7 +117,6 @@ class Newcomer:
         expect(self._main.get_by_role("button", name=f"Remove @{handle}")).to_be_visible()
 
     def makes_a_circle(self) -> None:
-        """For followers, of whom a newcomer has none yet."""
         self.tab.goto("/settings/circles")
         self.tab.get_by_label("Name").fill("Choir")
         self._press("Make a circle")
@@ -134,7 +124,6 @@ class Newcomer:
         expect(self._main.get_by_role("link", name="Edit Choir")).to_be_visible()
 
     def takes_the_data_along(self) -> None:
-        """An archive that a worker makes."""
         self.tab.goto("/settings/export")
         self._press("Make an archive")
         ready = self._main.get_by_role("link", name="Download")
@@ -145,7 +134,6 @@ class Newcomer:
             raise AssertionError("the archive is no ZIP file")
 
     def deletes_the_account(self) -> None:
-        """After which nobody is there."""
         self.tab.goto("/settings/delete")
         self.tab.get_by_label("Your password").fill(PASSWORD)
         self._main.get_by_role("checkbox").first.check()
@@ -170,7 +158,6 @@ class Newcomer:
         self._main.get_by_role("button", name=name, exact=True).last.click()
 
     def _until(self, address: str, wanted: Locator) -> None:
-        """Look again until it is there."""
         for _try in range(TRIES):
             self.tab.goto(address)
             if wanted.count():

@@ -22,7 +22,6 @@ class Notes:
         self._lock = Lock()
 
     def add(self, look: Look) -> None:
-        """Keep what was seen."""
         row = {**asdict(look), "page": look.page.name}
         with self._lock, self._place.open("a") as file:
             file.write(json.dumps(row) + "\n")
@@ -42,7 +41,6 @@ class Notes:
         return list(looks.values())
 
     def clear(self) -> None:
-        """Forget everything."""
         self._place.unlink(missing_ok=True)
 
 

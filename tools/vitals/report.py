@@ -20,7 +20,6 @@ BAR, ROW, MARGIN = 14, 26, 16
 
 
 def show(console: Console, lines: Sequence[Line]) -> None:
-    """Print the table of budgets."""
     table = Table()
     for heading in ("what", "found", "budget", "", "where"):
         table.add_column(heading, overflow="fold")
@@ -30,7 +29,6 @@ def show(console: Console, lines: Sequence[Line]) -> None:
 
 
 def show_findings(console: Console, looks: Sequence[Look]) -> None:
-    """Print what is wrong with which page."""
     found = [f"{look.where}: {one}" for look in looks for one in findings(look)]
     for one in found[:SHOWN]:
         console.print(one, markup=False, highlight=False, soft_wrap=True)
@@ -46,7 +44,6 @@ def findings(look: Look) -> list[str]:
 
 
 def verdict(line: Line) -> str:
-    """In the words of the benchmarks."""
     return "pass" if line.kept else "falls short"
 
 

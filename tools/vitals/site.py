@@ -12,7 +12,7 @@ from pathlib import Path
 
 from runner.checkout import ROOT
 from runner.ports import answers, free_port
-from runner.problems import LaunchError
+from runner.terminal import LaunchError
 from tools.vitals.stage import Cast
 
 CAST = Cast("alice", "rill-demo", author="theo", tag="hybridfeeds", word="timeline")

@@ -42,7 +42,6 @@ class Scene:
     names: dict[str, str]
 
     def address(self, page: Page) -> str:
-        """Where a page is."""
         return page.address.format_map(self.names)
 
     @contextmanager
@@ -54,7 +53,6 @@ class Scene:
         width: int = 1280,
         language: str = "en",
     ) -> Iterator[dict[str, BrowserContext]]:
-        """A window for each of those who look."""
         people = {
             one: window(browser, self.site, width=width, language=language) for one in set(who)
         }
@@ -158,8 +156,6 @@ def _token(context: BrowserContext) -> str:
 
 
 class _Api:
-    """The API, asked with a token."""
-
     def __init__(self, context: BrowserContext, token: str) -> None:
         self._ask = context.request
         self._headers = {"Authorization": f"Bearer {token}"}

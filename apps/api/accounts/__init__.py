@@ -1,1 +1,1 @@
-"""Accounts."""
+"""Accounts, relationships, filters, reports."""

@@ -1,4 +1,4 @@
-"""The API's account endpoints that need nothing but accounts."""
+"""Accounts by id and handle, preferences, confirmation of the e-mail address."""
 
 from django.utils.translation import gettext as _
 from drf_spectacular.types import OpenApiTypes
@@ -9,43 +9,12 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from apps.accounts.mail.confirmation import send_confirmation
-from apps.accounts.models import User
 from apps.accounts.queries import user_by_handle, user_by_id
-from apps.accounts.staff import is_permitted
+from apps.api.authentication import viewer_of
 from apps.api.entities.account import AccountJson, PreferencesJson, account_json, preferences_json
 from apps.api.openapi import EMPTY_OBJECT, Entity, problems
-from apps.errors import BadRequest, NotAllowed
-from apps.http import requests
-from apps.http.verification import may_act_as_staff
+from apps.errors import BadRequest
 from apps.scopes import scopes
-from feedcache.ids import parse_id
-
-
-def viewer_of(request: Request) -> User:
-    """The account of an authenticated request."""
-    viewer = requests.viewer_of(request)
-    if viewer is None:
-        raise TypeError("this endpoint is for authenticated requests only")
-    return viewer
-
-
-def staff_of(request: Request, permission: str) -> User:
-    """The account of a request of staff's, who have a permission such as "timeline.change_sitepolicy"; else NotAllowed."""
-    viewer = viewer_of(request)
-    if not is_permitted(viewer, permission):
-        raise NotAllowed(_("This is for staff who may do it."))
-    if not may_act_as_staff(request):
-        raise NotAllowed(_("Staff need a second factor for this."))
-    return viewer
-
-
-def asked_ids(request: Request, *, maximum: int) -> list[int]:
-    """The numbers under `id[]`, or `id`, in the order asked; BadRequest when one is none."""
-    texts = request.query_params.getlist("id[]") or request.query_params.getlist("id")
-    try:
-        return [parse_id(text) for text in texts[:maximum]]
-    except ValueError:
-        raise BadRequest(_("An id is a number.")) from None
 
 
 @scopes(GET="read:accounts")

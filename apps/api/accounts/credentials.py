@@ -1,4 +1,4 @@
-"""One's own account, shown to programs and changed by them; here, for it tells how many ask to follow."""
+"""The account of the token, with what its owner can edit."""
 
 from drf_spectacular.utils import extend_schema
 from rest_framework.decorators import api_view
@@ -7,10 +7,11 @@ from rest_framework.response import Response
 
 from apps.accounts.actions import set_locked, update_profile
 from apps.accounts.models import User
-from apps.api.accounts.accounts import viewer_of
+from apps.api.authentication import viewer_of
 from apps.api.entities.account import CredentialAccountJson, credential_json
 from apps.api.inputs.account import ProfileInput
 from apps.api.openapi import Entity, problems
+from apps.api.params import validated
 from apps.graph.relationships import requests_count
 from apps.scopes import scopes
 
@@ -40,9 +41,8 @@ def verify_credentials(request: Request) -> Response:
 @api_view(["PATCH"])
 def update_credentials(request: Request) -> Response:
     """Change what others see of the viewer, and the defaults of new posts."""
-    said = ProfileInput(data=request.data)
-    said.is_valid(raise_exception=True)
-    fields, viewer = said.validated_data, viewer_of(request)
+    fields = validated(ProfileInput(data=request.data))
+    viewer = viewer_of(request)
     locked = fields.pop("is_locked", None)
     update_profile(viewer, **fields)
     if locked is not None:

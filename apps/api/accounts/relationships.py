@@ -1,4 +1,6 @@
-"""The API's changes of relations, and one's own lists of people: follow, block, mute, note, follow requests."""
+"""Changes of relationships (follow, block, mute, note, follow
+requests), and the viewer's lists of people.
+"""
 
 from collections.abc import Callable
 from typing import Any, TypeVar
@@ -11,8 +13,7 @@ from rest_framework.serializers import Serializer
 
 from apps.accounts.models import User
 from apps.accounts.queries import user_by_id
-from apps.api.accounts.accounts import viewer_of
-from apps.api.accounts.follows import CURSOR_PARAMETERS, MAX_PEOPLE, PEOPLE_DEFAULT, paged
+from apps.api.authentication import viewer_of
 from apps.api.entities.account import AccountJson, account_json
 from apps.api.entities.relationship import (
     MutedAccountJson,
@@ -22,6 +23,8 @@ from apps.api.entities.relationship import (
 )
 from apps.api.inputs.relationship import FollowInput, MuteInput, NoteInput
 from apps.api.openapi import Entity, problems
+from apps.api.pagination import CURSOR_PARAMETERS, paged, people_cursor
+from apps.api.params import validated
 from apps.graph import actions, request_actions
 from apps.graph.relationships import (
     blocked_page,
@@ -44,12 +47,13 @@ def _change(
     act: Callable[..., None],
     *,
     scope: str,
-    said: type[Serializer[Any]] | None = None,
-    about: str = "",
+    form: type[Serializer[Any]] | None = None,
+    description: str = "",
 ) -> Endpoint:
-    """An endpoint that changes how the viewer stands to an account, and answers how that is now.
+    """An endpoint that changes the viewer's relationship to
+    an account and responds with the new one.
 
-    `act` gets the viewer, the account, and what was `said`, under the names of its own arguments.
+    `act` is called with the viewer, the account, and the fields of `form` as keyword arguments.
     """
 
     @scopes(POST=scope)
@@ -57,31 +61,25 @@ def _change(
         operation_id=f"{name}_account",
         tags=["accounts"],
         summary=summary,
-        description=about or None,
-        request=said,
+        description=description or None,
+        request=form,
         responses=CHANGED,
     )
     @api_view(["POST"])
     def endpoint(request: Request, account_id: int) -> Response:
         viewer, other = viewer_of(request), user_by_id(account_id)
-        act(viewer, other, **(_said(request, said) if said else {}))
+        act(viewer, other, **(validated(form(data=request.data)) if form else {}))
         return Response(relationship_json(relationships(viewer.pk, [other.pk])[0]))
 
     return endpoint
-
-
-def _said(request: Request, form: type[Serializer[Any]]) -> dict[str, Any]:
-    said = form(data=request.data)
-    said.is_valid(raise_exception=True)
-    return dict(said.validated_data)
 
 
 follow = _change(
     "follow",
     "Follow an account",
     actions.follow_user,
-    said=FollowInput,
-    about="A locked account is asked. Of an account that is followed already, or asked, what is said changes.",
+    form=FollowInput,
+    description="A locked account is asked. Of an account that is followed already, or asked, what is said changes.",
     scope="write:follows",
 )
 unfollow = _change(
@@ -112,8 +110,8 @@ mute = _change(
     "mute",
     "Mute an account",
     actions.mute_user,
-    said=MuteInput,
-    about="Muting again changes the terms. A mute with a duration ends within seconds of its time.",
+    form=MuteInput,
+    description="Muting again changes the terms. A mute with a duration ends within seconds of its time.",
     scope="write:mutes",
 )
 unmute = _change(
@@ -126,7 +124,7 @@ endorse = _change(
     "endorse",
     "Recommend an account on your profile",
     actions.endorse_user,
-    about="One that you follow; it ends when you stop.",
+    description="One that you follow; it ends when you stop.",
     scope="write:accounts",
 )
 unendorse = _change(
@@ -151,8 +149,8 @@ note = _change(
     "note",
     "Note something about an account, for yourself",
     actions.note_about,
-    said=NoteInput,
-    about="An empty comment takes the note away.",
+    form=NoteInput,
+    description="An empty comment takes the note away.",
     scope="write:accounts",
 )
 authorize = _change(
@@ -173,12 +171,12 @@ def _own_list(
     name: str,
     summary: str,
     query: Callable[[User, Cursor], Page[T]],
-    shown: Callable[[T], AccountJson],
+    to_json: Callable[[T], AccountJson],
     *,
     scope: str,
     entity: type[AccountJson] = AccountJson,
 ) -> Endpoint:
-    """An endpoint with a list of people that is the viewer's own, the newest first."""
+    """An endpoint for one of the viewer's own lists of people, newest first."""
 
     @scopes(GET=scope)
     @extend_schema(
@@ -191,9 +189,9 @@ def _own_list(
     )
     @api_view(["GET"])
     def endpoint(request: Request) -> Response:
-        cursor = Cursor.from_query(request.query_params, default=PEOPLE_DEFAULT, maximum=MAX_PEOPLE)
+        cursor = people_cursor(request)
         page = query(viewer_of(request), cursor)
-        return paged(request, page, [shown(item) for item in page.items])
+        return paged(request, page, [to_json(item) for item in page.items])
 
     return endpoint
 

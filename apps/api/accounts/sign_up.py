@@ -14,11 +14,11 @@ from rest_framework.response import Response
 from apps.accounts.actions import register
 from apps.accounts.models import User
 from apps.accounts.queries import users_by_id
-from apps.api.accounts.accounts import asked_ids
 from apps.api.entities.account import AccountJson, account_json
 from apps.api.entities.oauth import SignUpErrorJson, SignUpFieldErrorJson, TokenJson, token_json
 from apps.api.inputs.oauth import JoinInput
 from apps.api.openapi import Entity, problems
+from apps.api.params import id_params
 from apps.errors import Invalid
 from apps.http.requests import client_address
 from apps.oauth.actions import issue_access
@@ -27,7 +27,7 @@ from apps.scopes import scopes
 from apps.throttling import check_sign_up
 
 MAX_ACCOUNTS = 100  # shown at once
-# Our names for what is wrong, and Mastodon's.
+# Our field names and error codes, and Mastodon's.
 _NAMES = {"handle": "username"}
 _CODES = {
     "required": "ERR_BLANK", "null": "ERR_BLANK", "blank": "ERR_BLANK", "max_length": "ERR_TOO_LONG",
@@ -65,25 +65,27 @@ def accounts(request: Request) -> Response:
     """Show accounts in the order asked, without those that are not there; or make one."""
     if request.method == "POST":
         return _join(request)
-    ids = asked_ids(request, maximum=MAX_ACCOUNTS)
+    ids = id_params(request, maximum=MAX_ACCOUNTS)
     users = users_by_id(ids)
-    found = [users[user_id] for user_id in dict.fromkeys(ids) if user_id in users]
-    return Response([account_json(user) for user in found])
+    existing = [users[user_id] for user_id in dict.fromkeys(ids) if user_id in users]
+    return Response([account_json(user) for user in existing])
 
 
 def _join(request: Request) -> Response:
     bearer = request.auth
     if not isinstance(bearer, Bearer) or bearer.application is None:
         raise NotAuthenticated
-    said = JoinInput(data=request.data)
-    if not said.is_valid():
-        return _refused(said.errors)
+    form = JoinInput(data=request.data)
+    if not form.is_valid():
+        return _refused(form.errors)
     check_sign_up(client_address(request))
     try:
-        user = _new_account(said.validated_data)
+        user = _new_account(form.validated_data)
     except Invalid as refusal:
-        found = {field: [ErrorDetail(text, refusal.code)] for field, text in refusal.errors.items()}
-        return _refused(found)
+        errors = {
+            field: [ErrorDetail(text, refusal.code)] for field, text in refusal.errors.items()
+        }
+        return _refused(errors)
     token, issued = issue_access(user, bearer.application, scopes=bearer.application.scopes.split())
     return Response(token_json(token, issued))
 
@@ -96,13 +98,12 @@ def _new_account(fields: dict[str, Any]) -> User:
 
 
 def _refused(errors: Mapping[str, Sequence[ErrorDetail]]) -> Response:
-    """Which field is wrong and why, as clients show it beside the field."""
     details: dict[str, list[SignUpFieldErrorJson]] = {
         _NAMES.get(field, field): [
-            {"error": _CODES.get(found.code or "", "ERR_INVALID"), "description": str(found)}
-            for found in texts
+            {"error": _CODES.get(error.code or "", "ERR_INVALID"), "description": str(error)}
+            for error in texts
         ]
         for field, texts in errors.items()
     }
-    message = " ".join(one["description"] for texts in details.values() for one in texts)
+    message = " ".join(error["description"] for texts in details.values() for error in texts)
     return Response(SignUpErrorJson(error=message, details=details), status=Invalid.status)

@@ -1,1 +1,1 @@
-"""Entities."""
+"""JSON entities, each with the function that builds it."""

@@ -51,14 +51,16 @@ class AccountJson(TypedDict):
 
 
 def account_json(user: User) -> AccountJson:
-    """An account as others see it; the user's counts must be loaded. What a card says is written once a card."""
+    """The user's counts must be loaded. The part that does not
+    change with the counts is cached with the user.
+    """
     if user.derived is None:
         return _account_json(user)
     key = "json", settings.SITE_URL
-    known: AccountJson = user.derived.get(key) or user.derived.setdefault(key, _account_json(user))
+    cached: AccountJson = user.derived.get(key) or user.derived.setdefault(key, _account_json(user))
     counts = user.counts
     return {
-        **known,
+        **cached,
         "followers_count": counts.followers,
         "following_count": counts.following,
         "statuses_count": counts.posts,
@@ -133,7 +135,7 @@ class CredentialAccountJson(AccountJson):
 
 
 def credential_json(user: User, *, requests: int) -> CredentialAccountJson:
-    """One's own account, with what can be edited and how many ask to follow."""
+    """`requests` is the number of pending follow requests."""
     source: SourceJson = {
         "privacy": PRIVACY[user.post_visibility],
         "sensitive": user.post_sensitive,
@@ -181,5 +183,4 @@ def _linked(text: str) -> str:
 
 
 def _day_of(post_id: int | None) -> Date | None:
-    """The day on which a post was published."""
     return datetime.fromtimestamp(second_of(post_id), UTC).date().isoformat() if post_id else None

@@ -34,8 +34,8 @@ class AnnouncementJson(TypedDict):
     reactions: list[ReactionJson]
 
 
-def announcement_json(shown: VisibleAnnouncement) -> AnnouncementJson:
-    row = shown.announcement
+def announcement_json(announcement: VisibleAnnouncement) -> AnnouncementJson:
+    row = announcement.announcement
     return {
         "id": str(row.pk),
         "content": linebreaks(urlize(row.text, nofollow=True, autoescape=True)),
@@ -44,12 +44,13 @@ def announcement_json(shown: VisibleAnnouncement) -> AnnouncementJson:
         "all_day": row.is_all_day,
         "published_at": timestamp(row.published_at),
         "updated_at": timestamp(row.updated_at),
-        "read": shown.is_read,
+        "read": announcement.is_read,
         "mentions": [],
         "statuses": [],
         "tags": [],
         "emojis": [],
         "reactions": [
-            {"name": one.emoji, "count": one.count, "me": one.mine} for one in shown.reactions
+            {"name": reaction.emoji, "count": reaction.count, "me": reaction.mine}
+            for reaction in announcement.reactions
         ],
     }

@@ -16,10 +16,10 @@ class ConversationJson(TypedDict):
     last_status: StatusJson
 
 
-def conversation_json(talk: ConversationItem) -> ConversationJson:
+def conversation_json(conversation: ConversationItem) -> ConversationJson:
     return {
-        "id": str(talk.id),
-        "unread": talk.is_unread,
-        "accounts": [account_json(person) for person in talk.people],
-        "last_status": status_json(talk.item),
+        "id": str(conversation.id),
+        "unread": conversation.is_unread,
+        "accounts": [account_json(person) for person in conversation.people],
+        "last_status": status_json(conversation.item),
     }

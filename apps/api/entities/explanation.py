@@ -25,17 +25,17 @@ class ExplanationJson(TypedDict):
     delivery: DeliveryJson | None
 
 
-def explanation_json(found: Explanation) -> ExplanationJson:
+def explanation_json(explanation: Explanation) -> ExplanationJson:
     delivery: DeliveryJson = {
-        "policy": found.policy,
-        "chunk": str(found.chunk),
-        "attempts": found.attempts,
+        "policy": explanation.policy,
+        "chunk": str(explanation.chunk),
+        "attempts": explanation.attempts,
     }
     return {
-        "id": str(found.item.id),
-        "on_home": found.on_home,
-        "reason": found.way.value,
-        "text": found.text,
-        "at": optional_timestamp(found.when),
-        "delivery": delivery if found.chunk is not None else None,
+        "id": str(explanation.item.id),
+        "on_home": explanation.on_home,
+        "reason": explanation.way.value,
+        "text": explanation.text,
+        "at": optional_timestamp(explanation.when),
+        "delivery": delivery if explanation.chunk is not None else None,
     }

@@ -55,8 +55,8 @@ def filter_json(row: Filter) -> FilterJson:
         "context": row.places,
         "expires_at": optional_timestamp(row.expires_at),
         "filter_action": row.act,
-        "keywords": [keyword_json(one) for one in row.keywords.all()],
-        "statuses": [filter_post_json(one) for one in row.posts.all()],
+        "keywords": [keyword_json(keyword) for keyword in row.keywords.all()],
+        "statuses": [filter_post_json(post) for post in row.posts.all()],
     }
 
 
@@ -90,20 +90,20 @@ class FilterResultJson(TypedDict):
     status_matches: list[str] | None
 
 
-def filter_results_json(found: Iterable[FilterMatch], post_id: int) -> list[FilterResultJson]:
-    return [_result(one, post_id) for one in found]
+def filter_results_json(matches: Iterable[FilterMatch], post_id: int) -> list[FilterResultJson]:
+    return [_result(match, post_id) for match in matches]
 
 
-def _result(one: FilterMatch, post_id: int) -> FilterResultJson:
-    sieve = one.sieve
+def _result(match: FilterMatch, post_id: int) -> FilterResultJson:
+    active_filter = match.sieve
     return {
         "filter": {
-            "id": str(sieve.id),
-            "title": sieve.title,
-            "context": [place for place in FilterContext.values if place in sieve.places],
-            "expires_at": optional_timestamp(sieve.expires_at),
-            "filter_action": (Act.HIDE if sieve.hides else Act.WARN).value,
+            "id": str(active_filter.id),
+            "title": active_filter.title,
+            "context": [place for place in FilterContext.values if place in active_filter.places],
+            "expires_at": optional_timestamp(active_filter.expires_at),
+            "filter_action": (Act.HIDE if active_filter.hides else Act.WARN).value,
         },
-        "keyword_matches": list(one.keywords) or None,
-        "status_matches": [str(post_id)] if one.names_post else None,
+        "keyword_matches": list(match.keywords) or None,
+        "status_matches": [str(post_id)] if match.names_post else None,
     }

@@ -1,4 +1,4 @@
-"""What the site says of itself to programs, as JSON: in the Mastodon shape, and as nodeinfo."""
+"""The site as JSON: in the Mastodon shape, and as nodeinfo."""
 
 from typing import TypedDict
 
@@ -18,7 +18,7 @@ from apps.posts.actions.drafts import (
 )
 from apps.posts.content.text import URL_CHARACTERS
 
-MASTODON_VERSION = "4.3.0"  # whose API this one follows; clients read what they may use from it
+MASTODON_VERSION = "4.3.0"  # clients derive features from it
 API_VERSION = 2  # as that version counts it
 SOURCE = "https://github.com/feedsite/feedsite"
 PICTURE_TYPES = ["image/jpeg", "image/png", "image/webp", "image/gif"]
@@ -232,7 +232,7 @@ class NodeinfoJson(TypedDict):
 
 
 def instance_json(people: int) -> InstanceJson:
-    """The site, as newer clients want it; `people` is how many accounts there are."""
+    """The site for newer clients; `people` is the number of accounts."""
     return {
         "domain": _host(),
         "title": settings.SITE_NAME,
@@ -272,7 +272,7 @@ def instance_json(people: int) -> InstanceJson:
 
 
 def instance_v1_json(people: int, posts: int) -> InstanceV1Json:
-    """The site, as older clients want it."""
+    """The site for older clients."""
     return {
         "uri": _host(),
         "title": settings.SITE_NAME,
@@ -314,7 +314,7 @@ def nodeinfo_links_json() -> NodeinfoLinksJson:
 
 
 def _limits() -> LimitsJson:
-    """The limits, where both versions say them alike."""
+    """The limits that both versions share."""
     return {
         "accounts": {"max_featured_tags": 10, "max_pinned_statuses": settings.PINNED_POSTS_MAX},
         "statuses": {
@@ -357,5 +357,5 @@ def _languages() -> list[str]:
 
 
 def _streaming() -> str:
-    """Where clients listen; they turn the scheme into that of the transport they use."""
+    """Clients replace the scheme by that of their transport."""
     return f"ws{settings.STREAMING_URL.removeprefix('http')}"

@@ -22,7 +22,7 @@ NotificationType = Literal[
     "status",
     "update",
 ]
-# Mastodon's words for what happened; it has one word for reply and mention.
+# Mastodon's types of our kinds; a reply is a mention.
 TYPES: dict[str, NotificationType] = {
     "follow": "follow",
     "like": "favourite",
@@ -48,7 +48,7 @@ class NotificationJson(TypedDict):
 
 
 def notification_json(notification: NotificationItem) -> NotificationJson:
-    """One notification; a follow has no status."""
+    """A follow has no status."""
     body: NotificationJson = {
         "id": str(notification.id),
         "type": TYPES[notification.kind],
@@ -73,15 +73,15 @@ class PartialAccountJson(TypedDict):
 
 
 def partial_account_json(person: User) -> PartialAccountJson:
-    whole = account_json(person)
+    account = account_json(person)
     return {
-        "id": whole["id"],
-        "acct": whole["acct"],
-        "url": whole["url"],
-        "avatar": whole["avatar"],
-        "avatar_static": whole["avatar_static"],
-        "locked": whole["locked"],
-        "bot": whole["bot"],
+        "id": account["id"],
+        "acct": account["acct"],
+        "url": account["url"],
+        "avatar": account["avatar"],
+        "avatar_static": account["avatar_static"],
+        "locked": account["locked"],
+        "bot": account["bot"],
     }
 
 
@@ -102,7 +102,7 @@ class NotificationGroupJson(TypedDict):
 
 
 def group_json(group: Group) -> NotificationGroupJson:
-    """One group; a follow has no status."""
+    """A follow has no status."""
     body: NotificationGroupJson = {
         "group_key": group.key,
         "notifications_count": len(group.items),
@@ -130,19 +130,20 @@ class GroupedNotificationsJson(TypedDict):
 def groups_json(groups: Sequence[Group], *, partial: bool = False) -> GroupedNotificationsJson:
     """Groups of notifications, with each account and each status once.
 
-    `partial` gives only the first account of each group whole, of the others what a picture needs.
+    With `partial` only the first account of each group is complete, the others have what an avatar
+    needs.
     """
     first = {group.newest.actor.pk: group.newest.actor for group in groups}
     people = {person.pk: person for group in groups for person in group.actors}
     statuses = {group.item.id: group.item for group in groups if group.item}
     body: GroupedNotificationsJson = {
-        "accounts": [account_json(one) for one in (first if partial else people).values()],
+        "accounts": [account_json(person) for person in (first if partial else people).values()],
         "statuses": [status_json(item) for item in statuses.values()],
         "notification_groups": [group_json(group) for group in groups],
     }
     if partial:
-        others = [one for pk, one in people.items() if pk not in first]
-        body["partial_accounts"] = [partial_account_json(one) for one in others]
+        others = [person for pk, person in people.items() if pk not in first]
+        body["partial_accounts"] = [partial_account_json(person) for person in others]
     return body
 
 
@@ -175,7 +176,7 @@ def policy_json(
         "for_limited_accounts": "accept",
         "summary": {
             "pending_requests_count": len(held),
-            "pending_notifications_count": sum(len(one.items) for one in held),
+            "pending_notifications_count": sum(len(entry.items) for entry in held),
         },
     }
 

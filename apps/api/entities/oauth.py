@@ -1,4 +1,4 @@
-"""Applications and tokens as JSON: applications in the Mastodon shape, the rest as OAuth 2 has it."""
+"""Applications and tokens as JSON: applications in the Mastodon shape, the rest as in OAuth 2."""
 
 from typing import Annotated, NotRequired, TypedDict
 
@@ -48,7 +48,7 @@ class CredentialApplicationJson(ApplicationJson):
 
 
 def registration_json(application: Application, secret: str) -> CredentialApplicationJson:
-    """A new application with its secret, the only time that it is told."""
+    """A new application with its secret, which is shown only here."""
     return {
         **application_json(application),
         "client_id": application.client_id,
@@ -69,15 +69,14 @@ class TokenJson(TypedDict):
 
 
 def token_json(token: str, issued: AccessToken) -> TokenJson:
-    """A token that was just issued, the only time that it is told."""
-    body: TokenJson = {
+    """A token that was just issued, which is shown only here."""
+    return {
         "access_token": token,
         "token_type": "Bearer",
         "scope": issued.scope,
         "created_at": int(issued.created.timestamp()),
         "expires_in": settings.OAUTH2_PROVIDER["ACCESS_TOKEN_EXPIRE_SECONDS"],
     }
-    return body
 
 
 class GrantErrorJson(TypedDict):

@@ -29,19 +29,19 @@ class ReasonJson(TypedDict):
 
 
 def reason_json(scored: Scored, preset: Preset, handle: str) -> ReasonJson:
-    """Why a status stands where it stands; `handle` is its author's."""
+    """`handle` is the author's."""
     return {
         "code": reason(scored, preset).value,
         "text": reason_text(scored, preset, handle),
         "score": round(scored.score, 3),
         "factors": [
             {
-                "name": one.factor.value,
-                "value": round(one.value, 3),
-                "weight": one.weight,
-                "adds": round(one.adds, 3),
+                "name": part.factor.value,
+                "value": round(part.value, 3),
+                "weight": part.weight,
+                "adds": round(part.adds, 3),
             }
-            for one in contributions(scored, preset)
+            for part in contributions(scored, preset)
         ],
         "same_author_above": scored.above,
     }

@@ -32,25 +32,25 @@ class RelationshipJson(TypedDict):
     note: str
 
 
-def relationship_json(one: Relationship) -> RelationshipJson:
-    """How a viewer stands to an account. Domains do not exist here."""
+def relationship_json(relationship: Relationship) -> RelationshipJson:
+    """The site has no remote domains."""
     return {
-        "id": str(one.id),
-        "following": one.following,
-        "showing_reblogs": one.shows_reposts,
-        "notifying": one.notifies,
-        "languages": list(one.languages) or None,
-        "followed_by": one.followed_by,
-        "blocking": one.blocking,
-        "blocked_by": one.blocked_by,
-        "muting": one.muting,
-        "muting_notifications": one.mutes_notifications,
-        "muting_expires_at": optional_timestamp(one.mute_ends_at),
-        "requested": one.requested,
-        "requested_by": one.requested_by,
+        "id": str(relationship.id),
+        "following": relationship.following,
+        "showing_reblogs": relationship.shows_reposts,
+        "notifying": relationship.notifies,
+        "languages": list(relationship.languages) or None,
+        "followed_by": relationship.followed_by,
+        "blocking": relationship.blocking,
+        "blocked_by": relationship.blocked_by,
+        "muting": relationship.muting,
+        "muting_notifications": relationship.mutes_notifications,
+        "muting_expires_at": optional_timestamp(relationship.mute_ends_at),
+        "requested": relationship.requested,
+        "requested_by": relationship.requested_by,
         "domain_blocking": False,
-        "endorsed": one.endorsed,
-        "note": one.note,
+        "endorsed": relationship.endorsed,
+        "note": relationship.note,
     }
 
 

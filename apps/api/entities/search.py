@@ -26,7 +26,6 @@ class SuggestionJson(TypedDict):
 
 
 def suggestion_json(user: User) -> SuggestionJson:
-    """Somebody whom many follow."""
     return {"source": "global", "sources": ["most_followed"], "account": account_json(user)}
 
 

@@ -1,4 +1,4 @@
-"""Feed items as JSON, in the Mastodon shape. Presenting asks no server."""
+"""Feed items as JSON, in the Mastodon shape. Building them does no I/O."""
 
 from collections.abc import Hashable, Sequence
 from itertools import zip_longest
@@ -20,11 +20,11 @@ from apps.tags.names import tag_address
 from apps.timeline.models import AuthorPolicy, Mode, Policy, SitePolicy
 from apps.timeline.pipeline.items import FeedItem
 
-VARIANTS = 8  # of a status that are kept as bytes
+MAX_VARIANTS = 8  # of a status that are cached as bytes
 
 StatusVisibility = Literal["public", "unlisted", "private", "direct"]
-# Mastodon's words for our visibilities. Clients know no circles: what they must not pass on is private to them; which circle
-# it is, `feedsite` says.
+# Mastodon's names of our visibilities. Clients have no circles: they treat such posts as private,
+# and `feedsite` names the circle.
 VISIBILITY_NAMES: dict[str, StatusVisibility] = {
     "public": "public",
     "unlisted": "unlisted",
@@ -120,14 +120,14 @@ class PollJson(TypedDict):
 
 
 def poll_json(item: FeedItem) -> PollJson:
-    """The poll of a post that has one."""
+    """TypeError for a post without a poll."""
     poll, result = item.post.poll, item.poll
     if poll is None:
         raise TypeError("this post has no poll")
     result = result or PollResult()
-    # an edit may have changed the options a moment after the content was read
-    fits = item.shows_votes and len(result.votes) == len(poll.options)
-    votes = result.votes if fits else ()
+    # an edit may have changed the options after the content was read
+    has_votes = item.shows_votes and len(result.votes) == len(poll.options)
+    votes = result.votes if has_votes else ()
     return {
         "id": str(item.id),
         "expires_at": timestamp(poll.expires_at),
@@ -240,9 +240,9 @@ class StatusJson(TypedDict):
 
 
 def status_json(item: FeedItem) -> StatusJson:
-    """A post as a status; a repost wraps the status it shares."""
-    post, shown = item.post, item.shown
-    content, flags, counts = shown.post, shown.flags, shown.counts
+    """A repost wraps the status it shares."""
+    post, original = item.post, item.shown
+    content, flags, counts = original.post, original.flags, original.counts
     address = f"{settings.SITE_URL}{item.url}"
     return {
         "id": str(post.id),
@@ -263,7 +263,7 @@ def status_json(item: FeedItem) -> StatusJson:
         "quote_approval": {
             "automatic": _may_quote(content),
             "manual": [],
-            "current_user": "automatic" if shown.can_quote else "denied",
+            "current_user": "automatic" if original.can_quote else "denied",
         },
         "media_attachments": [media_json(picture) for picture in content.pictures],
         "mentions": [_mention(handle, user_id) for handle, user_id in content.mentions.items()],
@@ -272,7 +272,7 @@ def status_json(item: FeedItem) -> StatusJson:
         ],
         "emojis": [],
         "card": None,
-        "poll": poll_json(shown) if content.poll else None,
+        "poll": poll_json(original) if content.poll else None,
         "application": _application(content.application),
         "replies_count": counts.replies,
         "reblogs_count": counts.reposts,
@@ -283,7 +283,7 @@ def status_json(item: FeedItem) -> StatusJson:
         "bookmarked": flags.bookmarked,
         "muted": flags.muted,
         "pinned": content.pinned and flags.own,
-        "filtered": filter_results_json(shown.filtered, shown.id),
+        "filtered": filter_results_json(original.filtered, original.id),
         "feedsite": {
             "visibility": post.visibility,
             "circle": _circle(item),
@@ -322,10 +322,11 @@ def _circle(item: FeedItem) -> StatusCircleJson | None:
 
 
 def statuses_as_bytes(items: Sequence[FeedItem]) -> list[StatusJson | orjson.Fragment]:
-    """The same of many for an answer that is written at once, as bytes where these are kept beside the content.
+    """Statuses for a JSON response, as bytes where they are cached with the content.
 
-    Kept are the most frequent, the posts that share and ask nothing, are seen by all, and are caught by no filter: under all
-    that they depend on besides their content, which is the author as JSON, the counts, and what the viewer did and may do.
+    Only open posts are cached that share and ask nothing and match no filter. The key is all they
+    depend on besides their content: the author as JSON, the counts, and what the viewer did and may
+    do.
     """
     authors: dict[int, bytes] = {}  # a page has several posts of one author
     statuses: list[StatusJson | orjson.Fragment] = []
@@ -342,7 +343,7 @@ def statuses_as_bytes(items: Sequence[FeedItem]) -> list[StatusJson | orjson.Fra
 
 
 def _status_as_bytes(item: FeedItem, author: bytes) -> orjson.Fragment:
-    kept = item.post.statuses
+    cached = item.post.statuses
     key: tuple[Hashable, ...] = (
         settings.SITE_URL,
         author,
@@ -351,11 +352,11 @@ def _status_as_bytes(item: FeedItem, author: bytes) -> orjson.Fragment:
         item.can_quote,
         item.reply_to_id,
     )
-    status = kept.get(key)
+    status = cached.get(key)
     if status is None:
-        if len(kept) >= VARIANTS:
-            kept.clear()
-        status = kept[key] = orjson.Fragment(orjson.dumps(status_json(item)))
+        if len(cached) >= MAX_VARIANTS:
+            cached.clear()
+        status = cached[key] = orjson.Fragment(orjson.dumps(status_json(item)))
     return status
 
 
@@ -460,18 +461,20 @@ def scheduled_json(row: ScheduledPost) -> ScheduledStatusJson:
         "sensitive": draft.sensitive,
         "language": draft.language or None,
         "scheduled_at": None,
-        "media_ids": [str(number) for number in draft.media_ids] or None,
+        "media_ids": [str(media_id) for media_id in draft.media_ids] or None,
         "quote_approval_policy": draft.quote_policy,
         "allowed_mentions": None
         if draft.allowed_mentions is None
-        else [str(number) for number in draft.allowed_mentions],
+        else [str(user_id) for user_id in draft.allowed_mentions],
         "poll": _scheduled_poll(draft.poll) if draft.poll else None,
     }
     return {
         "id": str(row.pk),
         "scheduled_at": timestamp(row.scheduled_at),
         "params": params,
-        "media_attachments": [media_json(Picture.of(one)) for one in row.attachments.all()],
+        "media_attachments": [
+            media_json(Picture.of(attachment)) for attachment in row.attachments.all()
+        ],
     }
 
 

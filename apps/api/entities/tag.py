@@ -27,23 +27,23 @@ class TagJson(TypedDict):
     featuring: bool
 
 
-def tag_json(known: TagUsage) -> TagJson:
+def tag_json(usage: TagUsage) -> TagJson:
     return {
-        "id": str(known.tag.pk) if known.is_in_use else None,
-        "name": known.tag.name,
-        "url": absolute(known.tag.url),
-        "history": [_day_json(one) for one in known.history],
-        "following": known.is_followed,
+        "id": str(usage.tag.pk) if usage.is_in_use else None,
+        "name": usage.tag.name,
+        "url": absolute(usage.tag.url),
+        "history": [_day_json(day) for day in usage.history],
+        "following": usage.is_followed,
         "featuring": False,
     }
 
 
-def _day_json(one: Day) -> TagDayJson:
-    midnight = datetime.combine(one.day, time(), UTC)
+def _day_json(day: Day) -> TagDayJson:
+    midnight = datetime.combine(day.day, time(), UTC)
     return {
         "day": str(int(midnight.timestamp())),
-        "uses": str(one.uses),
-        "accounts": str(one.accounts),
+        "uses": str(day.uses),
+        "accounts": str(day.accounts),
     }
 
 

@@ -1,1 +1,1 @@
-"""Inputs."""
+"""Serializers of request bodies."""

@@ -1,4 +1,4 @@
-"""What the API takes for accounts."""
+"""Request bodies for accounts."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from rest_framework import serializers
 
 from apps.accounts.models import PRIVACY
 
-LANGUAGE = r"\A[a-zA-Z]{2,3}(-[a-zA-Z]{2,4})?\Z"  # of a post: zh, pt-BR
+LANGUAGE = r"\A[a-zA-Z]{2,3}(-[a-zA-Z]{2,4})?\Z"  # as in zh, pt-BR
 
 
 class LineInput(serializers.Serializer[Any]):
@@ -23,14 +23,12 @@ class LinesField(serializers.Field[Any, Any, Any, Any]):
     """Lines as a list, or as an object with numbers for names."""
 
     def to_internal_value(self, data: Any) -> list[tuple[str, str]]:
-        """Pairs of a name and a value."""
         rows = LineInput(data=list(data.values()) if isinstance(data, dict) else data, many=True)
         if not rows.is_valid():
             raise serializers.ValidationError(_("A line has a name and a value."))
         return [(row["name"], row["value"]) for row in rows.validated_data]
 
     def to_representation(self, value: Any) -> Any:
-        """As they are."""
         return value
 
 
@@ -42,7 +40,6 @@ class OnlyField(serializers.ChoiceField):
         self.only = only
 
     def to_internal_value(self, data: Any) -> Any:
-        """The one value."""
         if str(data).lower() != str(self.only).lower():
             raise serializers.ValidationError(_("This site has no such setting."))
         return self.only
@@ -75,7 +72,6 @@ class ProfileInput(serializers.Serializer[Any]):
     source = PostingInput(required=False)  # type: ignore[assignment]  # the entity's own name for it
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
-        """The defaults of posts under names of our own."""
         attrs.pop("hide_collections", None)
         posting = attrs.pop("source", {})
         if "privacy" in posting:

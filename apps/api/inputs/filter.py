@@ -1,4 +1,4 @@
-"""What the API takes for filters."""
+"""Request bodies for filters."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What the API takes for lists."""
+"""Request bodies for lists."""
 
 from typing import Any
 

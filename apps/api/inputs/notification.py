@@ -1,4 +1,4 @@
-"""What the API takes for notifications and read markers."""
+"""Request bodies for notifications and read markers."""
 
 from typing import Any
 

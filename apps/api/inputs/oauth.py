@@ -1,4 +1,4 @@
-"""What OAuth takes."""
+"""Request bodies of OAuth."""
 
 from typing import Any
 
@@ -17,15 +17,13 @@ class AddressesField(serializers.Field[list[str], Any, Any, Any]):
     """Several addresses: a list, or a text with one in a line."""
 
     def to_internal_value(self, data: Any) -> list[str]:
-        """The addresses."""
         if isinstance(data, str):
             return data.split()
-        if isinstance(data, list) and all(isinstance(one, str) for one in data):
+        if isinstance(data, list) and all(isinstance(item, str) for item in data):
             return data
         raise serializers.ValidationError("Addresses are texts.")
 
     def to_representation(self, value: Any) -> Any:
-        """As they are."""
         return value
 
 
@@ -38,7 +36,6 @@ class ApplicationInput(serializers.Serializer[Any]):
     website = serializers.CharField(default="", allow_blank=True, allow_null=True)
 
     def validate_website(self, value: str | None) -> str:
-        """Null is nothing said."""
         return value or ""
 
 

@@ -1,4 +1,4 @@
-"""What the API takes for the ranked timeline."""
+"""Request bodies for the ranked timeline."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What the API takes for relations."""
+"""Request bodies for relationships."""
 
 from typing import Any
 
@@ -24,7 +24,7 @@ class FollowInput(serializers.Serializer[Any]):
     )
 
     def validate_languages(self, value: list[str] | None) -> list[str] | None:
-        """Forms say an empty list as a list with an empty text."""
+        """A form writes an empty list as a list with an empty text."""
         return None if value is None else [language for language in value if language]
 
 
@@ -42,7 +42,6 @@ class MuteInput(serializers.Serializer[Any]):
     )
 
     def validate_notifications(self, value: bool | None) -> bool:  # noqa: FBT001 -- DRF's own signature
-        """Yes, unless no was said."""
         return value is not False
 
 

@@ -1,4 +1,4 @@
-"""What the API takes for reports."""
+"""Request bodies for reports."""
 
 from typing import Any
 

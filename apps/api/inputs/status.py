@@ -1,4 +1,4 @@
-"""What the API takes for posts, pictures and polls. The rules of the content itself are those of the actions."""
+"""Request bodies for statuses, media and polls. The actions check the content itself."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ from apps.timeline.models import Policy
 ID = r"\A[1-9][0-9]{0,18}\Z"
 MAX_NAMED = 20  # pictures or options in one request; the actions allow fewer
 MAX_ALLOWED = 100  # accounts in `allowed_mentions`
-# Mastodon's words for our visibilities; `circle` is a word of our own.
+# Mastodon's names of our visibilities; `circle` is an extension.
 VISIBILITIES = {
     "public": "public",
     "unlisted": "unlisted",
@@ -28,7 +28,6 @@ class FocusField(serializers.CharField):
     """`x,y`: what must stay in sight when a picture is cropped."""
 
     def to_internal_value(self, data: Any) -> Any:
-        """Two numbers."""
         parts = super().to_internal_value(data).split(",")
         try:
             x, y = (float(part) for part in parts)
@@ -63,7 +62,6 @@ class MediaAttribute(MediaChange):
 
     @staticmethod
     def change(fields: dict[str, Any]) -> PictureChange:
-        """As the action takes it."""
         return PictureChange(int(fields["id"]), fields.get("description"), fields.get("focus"))
 
 
@@ -79,7 +77,6 @@ class PollInput(serializers.Serializer[Any]):
 
     @staticmethod
     def draft(fields: dict[str, Any] | None) -> PollDraft | None:
-        """As the action takes it; None for none."""
         if fields is None:
             return None
         return PollDraft(
@@ -96,7 +93,6 @@ class VoteInput(serializers.Serializer[Any]):
 
 
 def media_ids_field(**options: Any) -> serializers.ListField:
-    """Pictures that were uploaded before, in the order they are shown."""
     return serializers.ListField(child=serializers.RegexField(ID), max_length=MAX_NAMED, **options)
 
 

@@ -7,9 +7,10 @@ from rest_framework.response import Response
 
 from apps.announcements.actions import dismiss_announcement, react, take_back
 from apps.announcements.queries import announcements_for, current_announcement
-from apps.api.accounts.accounts import viewer_of
+from apps.api.authentication import viewer_of
 from apps.api.entities.announcement import AnnouncementJson, announcement_json
 from apps.api.openapi import EMPTY_OBJECT, Entity, problems
+from apps.api.params import is_true
 from apps.scopes import scopes
 
 
@@ -26,9 +27,9 @@ from apps.scopes import scopes
 @api_view(["GET"])
 def announcements(request: Request) -> Response:
     """What holds now, the oldest first; at most 20."""
-    with_read = request.query_params.get("with_dismissed", "").lower() in {"1", "true", "on"}
-    found = announcements_for(viewer_of(request), with_read=with_read)
-    return Response([announcement_json(shown) for shown in found])
+    with_read = is_true(request.query_params.get("with_dismissed"))
+    visible = announcements_for(viewer_of(request), with_read=with_read)
+    return Response([announcement_json(announcement) for announcement in visible])
 
 
 @scopes(POST="write:accounts")

@@ -7,18 +7,18 @@ from rest_framework.decorators import api_view
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from apps.api.accounts.accounts import viewer_of
-from apps.api.accounts.follows import CURSOR_PARAMETERS, paged
+from apps.api.authentication import viewer_of
 from apps.api.entities.account import AccountJson, account_json
 from apps.api.entities.notification import GroupedNotificationsJson, UnreadCountJson, groups_json
 from apps.api.notifications.notifications import CHOICE_PARAMETERS, actor_of, kinds_of
 from apps.api.openapi import EMPTY_OBJECT, Entity, problems
+from apps.api.pagination import CURSOR_PARAMETERS, paged
 from apps.notifications.actions import dismiss_group
 from apps.notifications.groups import GROUPED, group_of, groups_page, unread_groups
 from apps.paging import Cursor
 from apps.scopes import scopes
 
-GROUPS_DEFAULT, GROUPS_MOST = 40, 80
+GROUPS_DEFAULT, MAX_GROUPS = 40, 80
 UNREAD_DEFAULT, MAX_UNREAD = 100, 1000
 EXPANSIONS = ("full", "partial_avatars")
 MAX_PEOPLE = 80
@@ -44,7 +44,7 @@ GROUPED_PARAMETER = OpenApiParameter(
 @api_view(["GET"])
 def groups(request: Request) -> Response:
     """The viewer's notifications in groups, the newest first. Reading them here does not mark them as read."""
-    cursor = Cursor.from_query(request.query_params, default=GROUPS_DEFAULT, maximum=GROUPS_MOST)
+    cursor = Cursor.from_query(request.query_params, default=GROUPS_DEFAULT, maximum=MAX_GROUPS)
     page = groups_page(
         viewer_of(request),
         cursor,
@@ -80,7 +80,7 @@ def group(request: Request, group_key: str) -> Response:
 def group_accounts(request: Request, group_key: str) -> Response:
     """Those who did it, the last first; at most 80."""
     items = group_of(viewer_of(request), group_key).items
-    people = {one.actor.pk: one.actor for one in items}
+    people = {item.actor.pk: item.actor for item in items}
     return Response([account_json(person) for person in list(people.values())[:MAX_PEOPLE]])
 
 
@@ -117,18 +117,18 @@ def unread(request: Request) -> Response:
     maximum = Cursor.from_query(
         request.query_params, default=UNREAD_DEFAULT, maximum=MAX_UNREAD
     ).limit
-    number = unread_groups(
+    count = unread_groups(
         viewer_of(request),
         maximum=maximum,
         kinds=kinds_of(request),
         actor_id=actor_of(request),
         grouped=_grouped(request),
     )
-    return Response(UnreadCountJson(count=number))
+    return Response(UnreadCountJson(count=count))
 
 
 def _grouped(request: Request) -> Collection[str]:
-    words = request.query_params.getlist("grouped_types[]")
-    if not words:
+    types = request.query_params.getlist("grouped_types[]")
+    if not types:
         return frozenset(GROUPED)
-    return {kind for kind, word in GROUPED.items() if word in words}
+    return {kind for kind, word in GROUPED.items() if word in types}

@@ -6,8 +6,7 @@ from rest_framework.decorators import api_view
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from apps.api.accounts.accounts import viewer_of
-from apps.api.accounts.follows import CURSOR_PARAMETERS, paged
+from apps.api.authentication import viewer_of
 from apps.api.entities.notification import (
     TYPES,
     MarkersJson,
@@ -18,7 +17,9 @@ from apps.api.entities.notification import (
 )
 from apps.api.inputs.notification import MarksInput
 from apps.api.openapi import EMPTY_OBJECT, Entity, problems
-from apps.errors import BadRequest, Invalid
+from apps.api.pagination import CURSOR_PARAMETERS, paged
+from apps.api.params import id_in_body, is_true, validated
+from apps.errors import BadRequest
 from apps.notifications.actions import clear, dismiss, mark_read
 from apps.notifications.models import ReadMarker
 from apps.notifications.queries import (
@@ -60,7 +61,7 @@ def notifications(request: Request) -> Response:
         cursor,
         kinds=kinds_of(request),
         actor_id=actor_of(request),
-        held=request.query_params.get("include_filtered", "").lower() in {"1", "true", "on"},
+        held=is_true(request.query_params.get("include_filtered")),
     )
     return paged(request, page, [notification_json(notification) for notification in page.items])
 
@@ -147,37 +148,34 @@ def clear_all(request: Request) -> Response:
 def markers(request: Request) -> Response:
     """The viewer's read markers, of home and of the notifications."""
     viewer = viewer_of(request)
-    wanted = request.query_params.getlist("timeline[]") or ReadMarker.Timeline.values
+    timelines = request.query_params.getlist("timeline[]") or ReadMarker.Timeline.values
     if request.method == "POST":
-        said = MarksInput(data=request.data)
-        said.is_valid(raise_exception=True)
-        wanted = list(said.validated_data)
-        for timeline, mark in said.validated_data.items():
-            up_to = _id_in(mark["last_read_id"])
-            mark_read(viewer, up_to, timeline=ReadMarker.Timeline(timeline))
-    found = markers_of(viewer)
-    return Response({name: marker_json(found[name]) for name in wanted if name in found})
-
-
-def _id_in(text: str) -> int:
-    """The id in a request body; Invalid when it is too large to be one."""
-    try:
-        return parse_id(text)
-    except ValueError:
-        raise Invalid(_("This is no id."), errors={"last_read_id": _("This is no id.")}) from None
+        fields = validated(MarksInput(data=request.data))
+        timelines = list(fields)
+        for timeline, marker in fields.items():
+            last_read_id = id_in_body(marker["last_read_id"], "last_read_id")
+            mark_read(viewer, last_read_id, timeline=ReadMarker.Timeline(timeline))
+    markers_by_timeline = markers_of(viewer)
+    return Response(
+        {
+            name: marker_json(markers_by_timeline[name])
+            for name in timelines
+            if name in markers_by_timeline
+        }
+    )
 
 
 def kinds_of(request: Request) -> list[str] | None:
-    """The kinds that are asked for, None for all; words that are no types are nothing."""
-    wanted = set(request.query_params.getlist("types[]")) or set(TYPES.values())
-    wanted -= set(request.query_params.getlist("exclude_types[]"))
-    if wanted >= set(TYPES.values()):
+    """The requested kinds, None for all; unknown types are ignored."""
+    types = set(request.query_params.getlist("types[]")) or set(TYPES.values())
+    types -= set(request.query_params.getlist("exclude_types[]"))
+    if types >= set(TYPES.values()):
         return None
-    return [kind for kind, name in TYPES.items() if name in wanted]
+    return [kind for kind, name in TYPES.items() if name in types]
 
 
 def actor_of(request: Request) -> int | None:
-    """The account whose doings are asked for; BadRequest when it is no id."""
+    """The requested `account_id`; BadRequest."""
     text = request.query_params.get("account_id")
     if not text:
         return None

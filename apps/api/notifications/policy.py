@@ -10,8 +10,7 @@ from rest_framework.response import Response
 
 from apps.accounts.models import User
 from apps.accounts.queries import user_by_id, users_by_id
-from apps.api.accounts.accounts import viewer_of
-from apps.api.accounts.follows import MAX_PEOPLE, PEOPLE_DEFAULT
+from apps.api.authentication import viewer_of
 from apps.api.entities.notification import (
     NotificationPolicyJson,
     NotificationRequestJson,
@@ -21,6 +20,8 @@ from apps.api.entities.notification import (
 )
 from apps.api.inputs.notification import AccountIdsInput, PolicyInput
 from apps.api.openapi import EMPTY_OBJECT, Entity, problems
+from apps.api.pagination import MAX_PEOPLE, PEOPLE_DEFAULT
+from apps.api.params import validated
 from apps.errors import NotFound
 from apps.notifications.actions import accept_from, change_policy, dismiss_from
 from apps.notifications.queries import held_back, policy_of
@@ -53,9 +54,8 @@ def policy(request: Request) -> Response:
     """The viewer's policy, with how much it holds back."""
     viewer = viewer_of(request)
     if request.method == "PATCH":
-        said = PolicyInput(data=request.data)
-        said.is_valid(raise_exception=True)
-        change_policy(viewer, **said.validated_data)
+        fields = validated(PolicyInput(data=request.data))
+        change_policy(viewer, **fields)
     return Response(policy_json(policy_of(viewer), held_back(viewer)))
 
 
@@ -73,7 +73,7 @@ def requests(request: Request) -> Response:
     limit = Cursor.from_query(
         request.query_params, default=PEOPLE_DEFAULT, maximum=MAX_PEOPLE
     ).limit
-    return Response([held_back_json(one) for one in held_back(viewer_of(request))[:limit]])
+    return Response([held_back_json(entry) for entry in held_back(viewer_of(request))[:limit]])
 
 
 @scopes(GET="read:notifications")
@@ -133,9 +133,8 @@ def _for_several(name: str, summary: str, act: Act) -> Endpoint:
     )
     @api_view(["POST"])
     def endpoint(request: Request) -> Response:
-        said = AccountIdsInput(data=request.data)
-        said.is_valid(raise_exception=True)
-        accounts = users_by_id([int(number) for number in said.validated_data["id"]])
+        fields = validated(AccountIdsInput(data=request.data))
+        accounts = users_by_id([int(account_id) for account_id in fields["id"]])
         act(viewer_of(request), list(accounts))
         return Response({})
 

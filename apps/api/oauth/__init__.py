@@ -1,1 +1,1 @@
-"""Oauth."""
+"""OAuth 2 endpoints."""

@@ -27,6 +27,7 @@ from apps.api.entities.oauth import (
 )
 from apps.api.inputs.oauth import ApplicationInput, RevocationInput, TokenInput
 from apps.api.openapi import EMPTY_OBJECT, Entity, problems
+from apps.api.params import validated
 from apps.errors import NotFound
 from apps.http.requests import client_address
 from apps.oauth.actions import announce_end, register_application
@@ -50,14 +51,12 @@ from apps.throttling import Origin, begin_guess, check_rate_limit
 def applications(request: Request) -> Response:
     """A program registers itself; nobody has to be logged in. The answer is the only one with the secret."""
     check_rate_limit("register_application", client_address(request))
-    said = ApplicationInput(data=request.data)
-    said.is_valid(raise_exception=True)
-    data = said.validated_data
+    fields = validated(ApplicationInput(data=request.data))
     registration = register_application(
-        name=data["client_name"],
-        redirect_uris=data["redirect_uris"],
-        scopes=data["scopes"],
-        website=data["website"],
+        name=fields["client_name"],
+        redirect_uris=fields["redirect_uris"],
+        scopes=fields["scopes"],
+        website=fields["website"],
     )
     return Response(registration_json(registration.application, registration.secret))
 
@@ -76,8 +75,8 @@ def verify_credentials(request: Request) -> Response:
     bearer = request.auth
     if not isinstance(bearer, Bearer):
         raise NotAuthenticated
-    own = Application(name=bearer.name, scopes=" ".join(sorted(bearer.scopes)))
-    return Response(application_json(bearer.application or own))
+    personal = Application(name=bearer.name, scopes=" ".join(sorted(bearer.scopes)))
+    return Response(application_json(bearer.application or personal))
 
 
 @extend_schema(
@@ -98,15 +97,15 @@ def verify_credentials(request: Request) -> Response:
 @permission_classes([AllowAny])
 def token(request: Request) -> Response:
     """A bearer token. Guesses of a password count as failed logins. A code is good once; a second use ends the token."""
-    said: Any = request.data
-    guessing = said.get("grant_type") == "password"
-    name = str(said.get("username", "")).strip().removeprefix("@").lower()
-    guess = begin_guess(name, Origin(client_address(request))) if guessing else None
+    params: Any = request.data
+    is_password = params.get("grant_type") == "password"
+    name = str(params.get("username", "")).strip().removeprefix("@").lower()
+    guess = begin_guess(name, Origin(client_address(request))) if is_password else None
     with transaction.atomic():
         _uri, headers, body, status = get_oauthlib_core().create_token_response(request)
     if guess is not None and status == HTTPStatus.OK:
         guess.give_back()
-    return Response(json.loads(body), status=status, headers=_kept(headers))
+    return Response(json.loads(body), status=status, headers=_without_content_type(headers))
 
 
 @extend_schema(
@@ -121,16 +120,17 @@ def token(request: Request) -> Response:
 @permission_classes([AllowAny])
 def revoke(request: Request) -> Response:
     """End a token of the application that asks, and what renews it; one that is not known is ended already."""
-    said: Any = request.data
-    bearer = bearer_of(str(said.get("token", "")))
+    params: Any = request.data
+    bearer = bearer_of(str(params.get("token", "")))
     _uri, headers, body, status = get_oauthlib_core().create_revocation_response(request)
     if bearer and bearer.user:
         announce_end(bearer.user.pk)
-    return Response(json.loads(body) if body else {}, status=status, headers=_kept(headers))
+    return Response(
+        json.loads(body) if body else {}, status=status, headers=_without_content_type(headers)
+    )
 
 
-def _kept(headers: dict[str, str]) -> dict[str, str]:
-    """The headers of an answer that are not about its form."""
+def _without_content_type(headers: dict[str, str]) -> dict[str, str]:
     return {name: value for name, value in headers.items() if name != "Content-Type"}
 
 

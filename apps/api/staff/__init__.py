@@ -1,1 +1,1 @@
-"""Staff."""
+"""Endpoints for staff."""

@@ -1,6 +1,5 @@
-"""The cache topology, for programs of staff: what is in force, how each node is, and which process runs what.
-
-It is changed in the admin only: every change wants to be looked at before.
+"""The cache topology for staff's programs: nodes, hit rates,
+processes. It is changed in the admin only.
 """
 
 from typing import Annotated, TypedDict
@@ -10,7 +9,7 @@ from rest_framework.decorators import api_view
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from apps.api.accounts.accounts import staff_of
+from apps.api.authentication import staff_of
 from apps.api.openapi import Entity, problems
 from apps.operations.queries import NodeStatus, Rate, fleet, node_statuses, rates, topology_in_force
 from apps.scopes import scopes
@@ -62,10 +61,10 @@ class CacheTopologyJson(TypedDict):
     processes: list[ProcessJson] | None
 
 
-def cache_node_json(one: NodeStatus) -> CacheNodeJson:
-    node, health = one.node, one.health
+def cache_node_json(status: NodeStatus) -> CacheNodeJson:
+    node, health = status.node, status.health
     return {
-        "place": str(one.place),
+        "place": str(status.place),
         "name": node.name,
         "url": node.url,
         "state": node.state.value,
@@ -82,12 +81,12 @@ def cache_node_json(one: NodeStatus) -> CacheNodeJson:
     }
 
 
-def process_json(one: Report) -> ProcessJson:
-    return {"name": one.name, "role": one.role, "version": one.version}
+def process_json(process: Report) -> ProcessJson:
+    return {"name": process.name, "role": process.role, "version": process.version}
 
 
-def hit_rate_json(one: Rate) -> HitRateJson:
-    return {"name": one.name, "answered": one.answered, "asked": one.asked}
+def hit_rate_json(rate: Rate) -> HitRateJson:
+    return {"name": rate.name, "answered": rate.answered, "asked": rate.asked}
 
 
 @scopes(GET="read")
@@ -101,14 +100,16 @@ def hit_rate_json(one: Rate) -> HitRateJson:
 def topology(request: Request) -> Response:
     """What the console in the admin shows."""
     staff_of(request, "topology.view_topologyversion")
-    now = topology_in_force()
+    current = topology_in_force()
     classes, tiers = rates()
-    processes = fleet(now).processes
+    processes = fleet(current).processes
     body: CacheTopologyJson = {
-        "version": now.version,
-        "nodes": [cache_node_json(one) for one in node_statuses(now)],
-        "classes": [hit_rate_json(one) for one in classes],
-        "tiers": [hit_rate_json(one) for one in tiers],
-        "processes": None if processes is None else [process_json(one) for one in processes],
+        "version": current.version,
+        "nodes": [cache_node_json(status) for status in node_statuses(current)],
+        "classes": [hit_rate_json(rate) for rate in classes],
+        "tiers": [hit_rate_json(rate) for rate in tiers],
+        "processes": None
+        if processes is None
+        else [process_json(process) for process in processes],
     }
     return Response(body)

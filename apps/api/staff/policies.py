@@ -10,8 +10,7 @@ from rest_framework.response import Response
 
 from apps.accounts.queries import user_by_id
 from apps.accounts.staff import log_action
-from apps.api.accounts.accounts import staff_of
-from apps.api.accounts.follows import paged
+from apps.api.authentication import staff_of
 from apps.api.entities.status import (
     AuthorPolicyJson,
     SitePolicyJson,
@@ -20,14 +19,16 @@ from apps.api.entities.status import (
 )
 from apps.api.inputs.status import PolicyInput
 from apps.api.openapi import Entity, problems
+from apps.api.pagination import paged
+from apps.api.params import validated
 from apps.errors import Invalid
 from apps.paging import Cursor, page_of_rows
 from apps.scopes import scopes
 from apps.timeline.fanout import switch
 from apps.timeline.models import AuthorPolicy, Policy, SitePolicy
 
-SEE, CHOOSE = "timeline.view_{}", "timeline.change_{}"
-OF_AUTHORS, OF_THE_SITE = "authorpolicy", "sitepolicy"
+VIEW, CHANGE = "timeline.view_{}", "timeline.change_{}"
+AUTHOR_POLICY, SITE_POLICY = "authorpolicy", "sitepolicy"
 
 
 @scopes(GET="read")
@@ -44,7 +45,7 @@ OF_AUTHORS, OF_THE_SITE = "authorpolicy", "sitepolicy"
 @api_view(["GET"])
 def of_authors(request: Request) -> Response:
     """A page of them, the youngest account first."""
-    staff_of(request, SEE.format(OF_AUTHORS))
+    staff_of(request, VIEW.format(AUTHOR_POLICY))
     page = page_of_rows(AuthorPolicy.objects.all(), Cursor.from_query(request.query_params))
     return paged(request, page, [author_policy_json(row) for row in page.items])
 
@@ -69,15 +70,15 @@ def of_authors(request: Request) -> Response:
 def of_author(request: Request, account_id: int) -> Response:
     """The author's own policy, or that there is none."""
     if request.method == "PUT":
-        staff = staff_of(request, CHOOSE.format(OF_AUTHORS))
-        author, wanted = user_by_id(account_id), _wanted(request)
-        row = switch.set_author_policy(author, by=staff.handle, **wanted)
-        log_action(staff, row, f"{wanted['policy']}: {wanted['reason']}")
+        staff = staff_of(request, CHANGE.format(AUTHOR_POLICY))
+        author, fields = user_by_id(account_id), _policy_fields(request)
+        row = switch.set_author_policy(author, by=staff.handle, **fields)
+        log_action(staff, row, f"{fields['policy']}: {fields['reason']}")
         return Response(author_policy_json(row))
-    staff_of(request, SEE.format(OF_AUTHORS))
+    staff_of(request, VIEW.format(AUTHOR_POLICY))
     author = user_by_id(account_id)
-    found = AuthorPolicy.objects.filter(pk=author.pk).first()
-    return Response(author_policy_json(found or AuthorPolicy(author=author)))
+    own = AuthorPolicy.objects.filter(pk=author.pk).first()
+    return Response(author_policy_json(own or AuthorPolicy(author=author)))
 
 
 @scopes(GET="read", PUT="write")
@@ -100,21 +101,20 @@ def of_author(request: Request, account_id: int) -> Response:
 def of_site(request: Request) -> Response:
     """The policy of the site."""
     if request.method == "PUT":
-        staff, wanted = staff_of(request, CHOOSE.format(OF_THE_SITE)), _wanted(request)
-        if wanted["policy"] == Policy.SITE:
+        staff, fields = staff_of(request, CHANGE.format(SITE_POLICY)), _policy_fields(request)
+        if fields["policy"] == Policy.SITE:
             message = _("The site has no site above it.")
             raise Invalid(message, errors={"policy": message})
-        row = switch.set_site_policy(by=staff.handle, **wanted)
-        log_action(staff, row, f"{wanted['policy']}: {wanted['reason']}")
+        row = switch.set_site_policy(by=staff.handle, **fields)
+        log_action(staff, row, f"{fields['policy']}: {fields['reason']}")
         return Response(site_policy_json(row))
-    staff_of(request, SEE.format(OF_THE_SITE))
+    staff_of(request, VIEW.format(SITE_POLICY))
     return Response(site_policy_json(SitePolicy.objects.filter(pk=1).first() or SitePolicy()))
 
 
-def _wanted(request: Request) -> dict[str, Any]:
-    said = PolicyInput(data=request.data)
-    said.is_valid(raise_exception=True)
+def _policy_fields(request: Request) -> dict[str, Any]:
+    fields = validated(PolicyInput(data=request.data))
     return {
-        "policy": Policy(said.validated_data["policy"]),
-        "reason": said.validated_data["reason"],
+        "policy": Policy(fields["policy"]),
+        "reason": fields["reason"],
     }

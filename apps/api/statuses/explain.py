@@ -1,14 +1,14 @@
-"""The API's explanations: why a status is on the viewer's home page, or why not."""
+"""Explanations: why a status is on the viewer's home timeline, or why not."""
 
 from drf_spectacular.utils import extend_schema
 from rest_framework.decorators import api_view
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from apps.api.accounts.accounts import viewer_of
-from apps.api.accounts.follows import CURSOR_PARAMETERS, paged
+from apps.api.authentication import viewer_of
 from apps.api.entities.explanation import ExplanationJson, explanation_json
 from apps.api.openapi import Entity, problems
+from apps.api.pagination import CURSOR_PARAMETERS, paged
 from apps.audit.explain.reasons import explain, explain_home
 from apps.paging import Cursor
 from apps.scopes import scopes
@@ -39,4 +39,4 @@ def status(request: Request, status_id: int) -> Response:
 def home(request: Request) -> Response:
     """A page of the home timeline, explained."""
     page = explain_home(viewer_of(request), Cursor.from_query(request.query_params))
-    return paged(request, page, [explanation_json(found) for found in page.items])
+    return paged(request, page, [explanation_json(explanation) for explanation in page.items])

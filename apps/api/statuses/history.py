@@ -1,4 +1,4 @@
-"""The API's versions of a post: what it said before, and its text as it was written."""
+"""Earlier versions of a status, and its source text."""
 
 from drf_spectacular.utils import extend_schema
 from rest_framework.decorators import api_view, permission_classes
@@ -6,7 +6,7 @@ from rest_framework.permissions import AllowAny
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from apps.api.accounts.accounts import viewer_of
+from apps.api.authentication import viewer_of
 from apps.api.entities.status import StatusEditJson, StatusSourceJson, version_json
 from apps.api.openapi import Entity, problems
 from apps.http.requests import viewer_id_of
@@ -26,8 +26,8 @@ from apps.timeline.thread import one_item
 @permission_classes([AllowAny])
 def history(request: Request, status_id: int) -> Response:
     """The first version, each edit, and what it says now; at most the newest 100."""
-    shown = one_item(viewer_id_of(request), status_id).shown
-    return Response([version_json(one, shown.author) for one in versions_of(shown.post)])
+    status = one_item(viewer_id_of(request), status_id).shown
+    return Response([version_json(version, status.author) for version in versions_of(status.post)])
 
 
 @scopes(GET="read:statuses")

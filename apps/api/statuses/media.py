@@ -1,4 +1,4 @@
-"""The API's pictures: uploaded first, then named by the post that shows them."""
+"""Media attachments: uploaded first, then named by the status that has them."""
 
 from typing import Any
 
@@ -9,10 +9,11 @@ from rest_framework.decorators import api_view
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from apps.api.accounts.accounts import viewer_of
+from apps.api.authentication import viewer_of
 from apps.api.entities.status import MediaAttachmentJson, media_json
 from apps.api.inputs.status import MediaChange, MediaInput
 from apps.api.openapi import EMPTY_OBJECT, Entity, problems
+from apps.api.params import validated
 from apps.media.sandbox import unfit
 from apps.posts.content.post import Picture
 from apps.posts.models import Attachment
@@ -41,16 +42,14 @@ def _upload(version: str, summary: str) -> Any:
     def endpoint(request: Request) -> Response:
         viewer = viewer_of(request)
         _require_small(request)
-        said = MediaInput(data=request.data)
-        said.is_valid(raise_exception=True)
-        fields = said.validated_data
-        made = upload_picture(
+        fields = validated(MediaInput(data=request.data))
+        attachment = upload_picture(
             viewer,
             fields["file"],
             alt=fields["description"] or "",
             focus=fields.get("focus", (0.0, 0.0)),
         )
-        return _media(made)
+        return _media(attachment)
 
     return endpoint
 
@@ -91,17 +90,15 @@ def one(request: Request, media_id: int) -> Response:
     if request.method == "DELETE":
         withdraw_picture(viewer, media_id)
         return Response({})
-    said = MediaChange(data=request.data)
-    said.is_valid(raise_exception=True)
-    fields = said.validated_data
-    changed = describe_picture(
+    fields = validated(MediaChange(data=request.data))
+    attachment = describe_picture(
         viewer, media_id, alt=fields.get("description"), focus=fields.get("focus")
     )
-    return _media(changed)
+    return _media(attachment)
 
 
 def _require_small(request: Request) -> None:
-    """Before the body is read: it would be written to a disk first."""
+    """Check the size before the body is read, which would write it to disk."""
     length = request.META.get("CONTENT_LENGTH") or "0"
     if not length.isdecimal() or int(length) > settings.PICTURE_MAX_BYTES + FORM_BYTES:
         maximum = {"count": settings.PICTURE_MAX_BYTES // 1024**2}

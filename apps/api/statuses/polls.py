@@ -1,4 +1,4 @@
-"""The API's polls. A poll has the id of its post."""
+"""Polls. A poll has the id of its status."""
 
 from drf_spectacular.utils import extend_schema
 from rest_framework.decorators import api_view, permission_classes
@@ -6,10 +6,11 @@ from rest_framework.permissions import AllowAny
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from apps.api.accounts.accounts import viewer_of
+from apps.api.authentication import viewer_of
 from apps.api.entities.status import PollJson, poll_json
 from apps.api.inputs.status import VoteInput
 from apps.api.openapi import Entity, problems
+from apps.api.params import validated
 from apps.engagement.voting import vote
 from apps.http.requests import viewer_id_of
 from apps.scopes import scopes
@@ -42,8 +43,7 @@ def one(request: Request, poll_id: int) -> Response:
 def votes(request: Request, poll_id: int) -> Response:
     """Vote once; the answer is the poll with the vote."""
     viewer = viewer_of(request)
-    poll_item(viewer.pk, poll_id)  # first of all: whether there is one
-    said = VoteInput(data=request.data)
-    said.is_valid(raise_exception=True)
-    vote(viewer, poll_id, said.validated_data["choices"])
+    poll_item(viewer.pk, poll_id)  # NotFound before anything else
+    fields = validated(VoteInput(data=request.data))
+    vote(viewer, poll_id, fields["choices"])
     return Response(poll_json(poll_item(viewer.pk, poll_id)))

@@ -1,4 +1,4 @@
-"""The API's lists around a post: who likes it, who reposted it, what quotes it."""
+"""Who liked, reposted or quoted a status."""
 
 from collections.abc import Callable
 
@@ -9,10 +9,10 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from apps.accounts.models import User
-from apps.api.accounts.follows import CURSOR_PARAMETERS, MAX_PEOPLE, PEOPLE_DEFAULT, paged
 from apps.api.entities.account import AccountJson, account_json
 from apps.api.entities.status import StatusJson
 from apps.api.openapi import Entity, problems
+from apps.api.pagination import CURSOR_PARAMETERS, paged, people_cursor
 from apps.api.timelines.timelines import statuses
 from apps.http.requests import viewer_id_of
 from apps.paging import Cursor, Page
@@ -20,7 +20,7 @@ from apps.scopes import scopes
 from apps.timeline.reactions import likers, quotes_timeline, reposters
 
 
-def _people(
+def _people_endpoint(
     name: str, summary: str, query: Callable[[int | None, int, Cursor], Page[User]]
 ) -> Callable[..., Response]:
     @scopes(GET="read:accounts")
@@ -35,15 +35,15 @@ def _people(
     @api_view(["GET"])
     @permission_classes([AllowAny])
     def endpoint(request: Request, status_id: int) -> Response:
-        cursor = Cursor.from_query(request.query_params, default=PEOPLE_DEFAULT, maximum=MAX_PEOPLE)
+        cursor = people_cursor(request)
         page = query(viewer_id_of(request), status_id, cursor)
         return paged(request, page, [account_json(user) for user in page.items])
 
     return endpoint
 
 
-favourited_by = _people("favourited_by", "Who likes a post", likers)
-reblogged_by = _people("reblogged_by", "Who reposted a post", reposters)
+favourited_by = _people_endpoint("favourited_by", "Who likes a post", likers)
+reblogged_by = _people_endpoint("reblogged_by", "Who reposted a post", reposters)
 
 
 @scopes(GET="read:statuses")

@@ -1,15 +1,16 @@
-"""The API's posts that wait for their time."""
+"""Scheduled statuses."""
 
 from drf_spectacular.utils import extend_schema
 from rest_framework.decorators import api_view
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from apps.api.accounts.accounts import viewer_of
-from apps.api.accounts.follows import CURSOR_PARAMETERS, paged
+from apps.api.authentication import viewer_of
 from apps.api.entities.status import ScheduledStatusJson, scheduled_json
 from apps.api.inputs.status import ScheduleInput
 from apps.api.openapi import EMPTY_OBJECT, Entity, problems
+from apps.api.pagination import CURSOR_PARAMETERS, paged
+from apps.api.params import validated
 from apps.paging import Cursor
 from apps.posts.actions.schedule import cancel, reschedule, scheduled_post, scheduled_posts
 from apps.scopes import scopes
@@ -62,6 +63,5 @@ def one(request: Request, number: int) -> Response:
         return Response({})
     if request.method == "GET":
         return Response(scheduled_json(scheduled_post(viewer, number)))
-    said = ScheduleInput(data=request.data)
-    said.is_valid(raise_exception=True)
-    return Response(scheduled_json(reschedule(viewer, number, said.validated_data["scheduled_at"])))
+    fields = validated(ScheduleInput(data=request.data))
+    return Response(scheduled_json(reschedule(viewer, number, fields["scheduled_at"])))

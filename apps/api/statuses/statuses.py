@@ -1,4 +1,4 @@
-"""The API's single posts: create, show, edit, delete, and what a viewer does with them."""
+"""Statuses: create, show, edit, delete, and the viewer's actions on them."""
 
 from collections.abc import Callable
 from typing import Any
@@ -13,7 +13,7 @@ from rest_framework.response import Response
 
 from apps.accounts.models import User
 from apps.accounts.queries import users_by_id
-from apps.api.accounts.accounts import asked_ids, viewer_of
+from apps.api.authentication import viewer_of
 from apps.api.entities.account import account_json
 from apps.api.entities.status import (
     ContextJson,
@@ -33,7 +33,7 @@ from apps.api.inputs.status import (
     StatusInput,
 )
 from apps.api.openapi import Entity, problems
-from apps.api.timelines.timelines import is_true
+from apps.api.params import id_params, is_true, validated
 from apps.engagement import actions as engagement
 from apps.errors import NotFound
 from apps.filters.models import FilterContext
@@ -55,9 +55,8 @@ from apps.timeline.thread import one_item, own_item, thread
 
 ACTION_ERRORS = problems(400, 401, 403, 404, 422, 429)
 MAX_STATUSES = 100  # shown at once
-_NEW_STATUS = (
-    StatusInput()
-)  # one for all: each copies its fields, which takes longer than what they check
+# shared: an instance copies its fields, which takes longer than the validation
+_NEW_STATUS = StatusInput()
 
 
 @scopes(GET="read:statuses", POST="write:statuses")
@@ -88,17 +87,17 @@ _NEW_STATUS = (
 def several(request: Request) -> Response:
     """Show posts, or publish one. The same Idempotency-Key gives the same post, however often it is sent."""
     if request.method == "GET":
-        items = hydrate(viewer_id_of(request), asked_ids(request, maximum=MAX_STATUSES)).items
-        found = apply_filters(requests.viewer_of(request), None, items)
-        return Response([status_json(item) for item in found])
+        items = hydrate(viewer_id_of(request), id_params(request, maximum=MAX_STATUSES)).items
+        filtered = apply_filters(requests.viewer_of(request), None, items)
+        return Response([status_json(item) for item in filtered])
     if not isinstance(request.user, User):
         raise NotAuthenticated
     try:
         return _publish(request)
-    except UnexpectedMentions as refusal:  # clients show whom the text would reach besides
+    except UnexpectedMentions as refusal:  # clients show whom the text would reach
         users = users_by_id(refusal.user_ids)
         refusal.extensions["unexpected_accounts"] = [
-            account_json(users[one]) for one in refusal.user_ids if one in users
+            account_json(users[user_id]) for user_id in refusal.user_ids if user_id in users
         ]
         raise
 
@@ -106,8 +105,8 @@ def several(request: Request) -> Response:
 def _publish(request: Request) -> Response:
     fields: dict[str, Any] = _NEW_STATUS.run_validation(request.data)
     viewer = viewer_of(request)
-    # what people call their personal tokens is nobody's business; applications have registered
-    program = getattr(request.auth, "application", None)
+    # registered applications only: the name of a personal token is private
+    application = getattr(request.auth, "application", None)
     draft = Draft(
         body=fields["status"],
         visibility=VISIBILITIES.get(fields["visibility"], viewer.post_visibility),
@@ -121,22 +120,24 @@ def _publish(request: Request) -> Response:
         poll=PollInput.draft(fields["poll"]),
         quote_policy=fields["quote_approval_policy"] or QuotePolicy.PUBLIC,
         allowed_mentions=_ids(fields["allowed_mentions"]),
-        application=getattr(program, "name", ""),
-        website=getattr(program, "website", ""),
+        application=getattr(application, "name", ""),
+        website=getattr(application, "website", ""),
     )
     if fields["scheduled_at"] is not None:
-        waits = schedule_post(viewer, draft, fields["scheduled_at"], idempotency_key=_key(request))
-        return Response(scheduled_json(waits))
+        scheduled = schedule_post(
+            viewer, draft, fields["scheduled_at"], idempotency_key=_key(request)
+        )
+        return Response(scheduled_json(scheduled))
     post = publishing.publish(viewer, draft, idempotency_key=_key(request))
     item = own_item(viewer, post)
-    answer = Response(status_json(marked(viewer, FilterContext.THREAD, item)))
+    response = Response(status_json(marked(viewer, FilterContext.THREAD, item)))
     if post.is_repeated:
-        answer.headers["Idempotency-Replayed"] = "true"
-    return answer
+        response.headers["Idempotency-Replayed"] = "true"
+    return response
 
 
 def _key(request: Request) -> str:
-    """The client's key, apart from those that the site gives its own requests."""
+    """The client's key, prefixed apart from the site's own keys."""
     key = request.headers.get("Idempotency-Key", "")
     return f"client:{key}" if key else ""
 
@@ -186,7 +187,7 @@ def _show(request: Request, status_id: int) -> Response:
 
 def _edit(request: Request, status_id: int) -> Response:
     viewer = viewer_of(request)
-    fields = _valid(StatusEditInput(data=request.data))
+    fields = validated(StatusEditInput(data=request.data))
     media_ids = fields.get("media_ids")
     publishing.edit(
         viewer,
@@ -196,7 +197,9 @@ def _edit(request: Request, status_id: int) -> Response:
         sensitive=fields.get("sensitive"),
         language=fields.get("language"),
         media_ids=None if media_ids is None else [int(number) for number in media_ids],
-        pictures=[MediaAttribute.change(one) for one in fields.get("media_attributes", ())],
+        pictures=[
+            MediaAttribute.change(attributes) for attributes in fields.get("media_attributes", ())
+        ],
         poll=PollInput.draft(fields.get("poll")),
         quote_policy=fields.get("quote_approval_policy"),
     )
@@ -210,11 +213,11 @@ def _delete(request: Request, status_id: int) -> Response:
         raise NotFound(_("This post isn't here."))
     before = status_json(item)
     deleted = publishing.delete(status_id, by=viewer, keep_pictures=not _drops_pictures(request))
-    # those that wait for another post have other addresses now, for their owner alone
-    waiting = uploaded_pictures(viewer, [picture.id for picture in item.post.pictures])
-    media = [media_json(Picture.of(one)) for one in waiting]
-    answer: DeletedStatusJson = {**before, "text": deleted.body, "media_attachments": media}
-    return Response(answer)
+    # pictures free for another post have new URLs, for their owner only
+    uploads = uploaded_pictures(viewer, [picture.id for picture in item.post.pictures])
+    media = [media_json(Picture.of(picture)) for picture in uploads]
+    body: DeletedStatusJson = {**before, "text": deleted.body, "media_attachments": media}
+    return Response(body)
 
 
 def _drops_pictures(request: Request) -> bool:
@@ -234,7 +237,7 @@ def _drops_pictures(request: Request) -> bool:
 def interaction_policy(request: Request, status_id: int) -> Response:
     """Quotes that are there stay."""
     viewer = viewer_of(request)
-    fields = _valid(InteractionPolicyInput(data=request.data))
+    fields = validated(InteractionPolicyInput(data=request.data))
     publishing.set_quote_policy(viewer, status_id, fields["quote_approval_policy"])
     return _status(viewer, status_id)
 
@@ -250,15 +253,15 @@ def interaction_policy(request: Request, status_id: int) -> Response:
 @permission_classes([AllowAny])
 def context(request: Request, status_id: int) -> Response:
     """The thread around a post."""
-    found = apply_filters_to_thread(
+    filtered = apply_filters_to_thread(
         requests.viewer_of(request), thread(viewer_id_of(request), status_id)
     )
-    ancestors = [status_json(item) for item in found.ancestors if item is not None]
-    descendants = [status_json(item) for item in found.descendants]
+    ancestors = [status_json(item) for item in filtered.ancestors if item is not None]
+    descendants = [status_json(item) for item in filtered.descendants]
     return Response(ContextJson(ancestors=ancestors, descendants=descendants))
 
 
-def _act(
+def _action(
     name: str, summary: str, act: Callable[[User, int], object], *, scope: str
 ) -> Callable[..., Response]:
     @scopes(POST=scope)
@@ -278,26 +281,26 @@ def _act(
     return endpoint
 
 
-favourite = _act("favourite", "Like a post", engagement.like_post, scope="write:favourites")
-unfavourite = _act(
+favourite = _action("favourite", "Like a post", engagement.like_post, scope="write:favourites")
+unfavourite = _action(
     "unfavourite", "Take back a like", engagement.unlike_post, scope="write:favourites"
 )
-bookmark = _act(
+bookmark = _action(
     "bookmark", "Keep a post for later", engagement.bookmark_post, scope="write:bookmarks"
 )
-unbookmark = _act(
+unbookmark = _action(
     "unbookmark", "Drop a bookmark", engagement.unbookmark_post, scope="write:bookmarks"
 )
-unreblog = _act(
+unreblog = _action(
     "unreblog",
     "Take back a repost, named by the post it shares",
     publishing.undo_repost,
     scope="write:statuses",
 )
-pin = _act("pin", "Put your post at the top of your profile", pin_post, scope="write:accounts")
-unpin = _act("unpin", "Take it from there", unpin_post, scope="write:accounts")
-mute = _act("mute", "Hear nothing more of a post's thread", mute_thread, scope="write:mutes")
-unmute = _act("unmute", "Hear of it again", unmute_thread, scope="write:mutes")
+pin = _action("pin", "Put your post at the top of your profile", pin_post, scope="write:accounts")
+unpin = _action("unpin", "Take it from there", unpin_post, scope="write:accounts")
+mute = _action("mute", "Hear nothing more of a post's thread", mute_thread, scope="write:mutes")
+unmute = _action("unmute", "Hear of it again", unmute_thread, scope="write:mutes")
 
 
 @scopes(POST="write:statuses")
@@ -312,18 +315,12 @@ unmute = _act("unmute", "Hear of it again", unmute_thread, scope="write:mutes")
 def reblog(request: Request, status_id: int) -> Response:
     """Share a post: the answer is the new status that wraps it; twice is once."""
     viewer = viewer_of(request)
-    made = publishing.repost(viewer, status_id)
-    return _status(viewer, made.pk)
+    repost = publishing.repost(viewer, status_id)
+    return _status(viewer, repost.pk)
 
 
 def _status(viewer: User, post_id: int) -> Response:
     return Response(status_json(marked(viewer, FilterContext.THREAD, one_item(viewer.pk, post_id))))
-
-
-def _valid(fields: Any) -> dict[str, Any]:
-    fields.is_valid(raise_exception=True)
-    values: dict[str, Any] = fields.validated_data
-    return values
 
 
 def _ids(texts: list[str] | None) -> list[int] | None:

@@ -1,14 +1,14 @@
-"""The API's conversations."""
+"""Conversations."""
 
 from drf_spectacular.utils import extend_schema
 from rest_framework.decorators import api_view
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from apps.api.accounts.accounts import viewer_of
-from apps.api.accounts.follows import CURSOR_PARAMETERS, paged
+from apps.api.authentication import viewer_of
 from apps.api.entities.conversation import ConversationJson, conversation_json
 from apps.api.openapi import EMPTY_OBJECT, Entity, problems
+from apps.api.pagination import CURSOR_PARAMETERS, paged
 from apps.conversations.actions import mark_read, remove_conversation
 from apps.conversations.queries import conversations_page, one_conversation
 from apps.paging import Cursor
@@ -28,7 +28,7 @@ from apps.scopes import scopes
 def conversations(request: Request) -> Response:
     """The viewer's conversations, the newest said first."""
     page = conversations_page(viewer_of(request), Cursor.from_query(request.query_params))
-    return paged(request, page, [conversation_json(talk) for talk in page.items])
+    return paged(request, page, [conversation_json(conversation) for conversation in page.items])
 
 
 @scopes(DELETE="write:conversations")

@@ -1,4 +1,4 @@
-"""The API's lists, and who is in them."""
+"""Lists and their members."""
 
 from dataclasses import replace
 from typing import Any
@@ -10,12 +10,13 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from apps.accounts.queries import user_by_id
-from apps.api.accounts.accounts import viewer_of
-from apps.api.accounts.follows import CURSOR_PARAMETERS, MAX_PEOPLE, PEOPLE_DEFAULT, paged
+from apps.api.authentication import viewer_of
 from apps.api.entities.account import AccountJson, account_json
 from apps.api.entities.list import ListJson, list_json
 from apps.api.inputs.list import ListChange, ListInput, PeopleInput
 from apps.api.openapi import EMPTY_OBJECT, Entity, problems
+from apps.api.pagination import CURSOR_PARAMETERS, MAX_PEOPLE, PEOPLE_DEFAULT, paged
+from apps.api.params import validated
 from apps.errors import BadRequest
 from apps.lists import actions
 from apps.lists.queries import lists_of, lists_with, members_page, own_list
@@ -45,9 +46,9 @@ def lists(request: Request) -> Response:
     """One's lists, at most 50; or a new one."""
     viewer = viewer_of(request)
     if request.method == "GET":
-        return Response([list_json(one) for one in lists_of(viewer)])
-    fields = _valid(ListInput(data=request.data))
-    return Response(list_json(actions.create_list(viewer, **_named(fields))))
+        return Response([list_json(user_list) for user_list in lists_of(viewer)])
+    fields = validated(ListInput(data=request.data))
+    return Response(list_json(actions.create_list(viewer, **_action_params(fields))))
 
 
 @scopes(GET="read:lists", PUT="write:lists", DELETE="write:lists")
@@ -82,8 +83,8 @@ def one(request: Request, list_id: int) -> Response:
     if request.method == "DELETE":
         actions.delete_list(viewer, list_id)
         return Response({})
-    fields = _valid(ListChange(data=request.data))
-    return Response(list_json(actions.change_list(viewer, list_id, **_named(fields))))
+    fields = validated(ListChange(data=request.data))
+    return Response(list_json(actions.change_list(viewer, list_id, **_action_params(fields))))
 
 
 @scopes(GET="read:lists", POST="write:lists", DELETE="write:lists")
@@ -124,11 +125,11 @@ def members(request: Request, list_id: int) -> Response:
 
 
 def _people(request: Request, list_id: int) -> Response:
-    found, query = own_list(viewer_of(request), list_id), request.query_params
+    user_list, query = own_list(viewer_of(request), list_id), request.query_params
     cursor = Cursor.from_query(query, default=PEOPLE_DEFAULT, maximum=MAX_PEOPLE)
     if query.get("limit") == "0":  # Mastodon's way to ask for everybody
         cursor = replace(cursor, limit=actions.MAX_MEMBERS)
-    page = members_page(found, cursor)
+    page = members_page(user_list, cursor)
     return paged(request, page, [account_json(user) for user in page.items])
 
 
@@ -143,13 +144,13 @@ def _people(request: Request, list_id: int) -> Response:
 def with_account(request: Request, account_id: int) -> Response:
     """Those of one's lists that somebody is in."""
     viewer, other = viewer_of(request), user_by_id(account_id)
-    return Response([list_json(one) for one in lists_with(viewer, other.pk)])
+    return Response([list_json(user_list) for user_list in lists_with(viewer, other.pk)])
 
 
 def _account_ids(request: Request) -> list[int]:
-    """From a body, or from the address: programs differ in where a DELETE names people."""
+    """From the body or the query: clients differ in where a DELETE names accounts."""
     texts = _texts(request.data) or _texts(request.query_params)
-    _valid(PeopleInput(data={"account_ids": texts}))
+    validated(PeopleInput(data={"account_ids": texts}))
     try:
         return [parse_id(text) for text in texts]
     except ValueError:
@@ -157,19 +158,15 @@ def _account_ids(request: Request) -> list[int]:
 
 
 def _texts(fields: Any) -> list[str]:
-    found: list[Any] = []
+    texts: list[Any] = []
     for name in ("account_ids[]", "account_ids"):
         value = fields.getlist(name) if hasattr(fields, "getlist") else fields.get(name)
-        found += value if isinstance(value, list) else [] if value is None else [value]
-    return [str(one) for one in found]
+        texts += value if isinstance(value, list) else [] if value is None else [value]
+    return [str(text) for text in texts]
 
 
-def _named(fields: dict[str, Any]) -> dict[str, Any]:
-    """The fields under the names that the actions have for them."""
-    return {"is_exclusive" if name == "exclusive" else name: one for name, one in fields.items()}
-
-
-def _valid(fields: Any) -> dict[str, Any]:
-    fields.is_valid(raise_exception=True)
-    values: dict[str, Any] = fields.validated_data
-    return values
+def _action_params(fields: dict[str, Any]) -> dict[str, Any]:
+    """The fields under the parameter names of the actions."""
+    return {
+        "is_exclusive" if name == "exclusive" else name: value for name, value in fields.items()
+    }

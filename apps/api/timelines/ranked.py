@@ -1,4 +1,4 @@
-"""The ranked timeline for programs."""
+"""The ranked timeline."""
 
 from urllib.parse import urlencode
 
@@ -8,11 +8,12 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from apps.addresses import absolute
-from apps.api.accounts.accounts import viewer_of
+from apps.api.authentication import viewer_of
 from apps.api.entities.ranked import PresetJson, RankedStatusJson, reason_json
 from apps.api.entities.status import status_json
 from apps.api.inputs.ranked import PresetInput
 from apps.api.openapi import Entity, problems
+from apps.api.params import validated
 from apps.filters.models import FilterContext
 from apps.scopes import scopes
 from apps.timeline.pipeline.filters import apply_filters
@@ -80,9 +81,6 @@ def preset(request: Request) -> Response:
     """The preset of the viewer's choice."""
     viewer = viewer_of(request)
     if request.method == "PUT":
-        wanted = PresetInput(data=request.data)
-        wanted.is_valid(raise_exception=True)
-        return Response(
-            PresetJson(preset=choose_preset(viewer, wanted.validated_data["preset"]).value)
-        )
+        fields = validated(PresetInput(data=request.data))
+        return Response(PresetJson(preset=choose_preset(viewer, fields["preset"]).value))
     return Response(PresetJson(preset=preset_of(viewer).value))

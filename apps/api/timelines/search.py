@@ -1,4 +1,4 @@
-"""The API's search, trends and suggestions."""
+"""Search, trends and suggestions."""
 
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework.decorators import api_view, permission_classes
@@ -7,13 +7,14 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from apps.accounts.models import User
-from apps.api.accounts.accounts import viewer_of
+from apps.api.authentication import viewer_of
 from apps.api.entities.account import AccountJson, account_json
 from apps.api.entities.search import SearchJson, SuggestionJson, TrendsLinkJson, suggestion_json
 from apps.api.entities.status import StatusJson, status_json
 from apps.api.entities.tag import tag_json
 from apps.api.openapi import EMPTY_OBJECT, Entity, problems
-from apps.api.timelines.tags import offset_of
+from apps.api.pagination import MAX_PEOPLE, PEOPLE_DEFAULT, people_cursor
+from apps.api.params import is_true, offset_of
 from apps.errors import BadRequest
 from apps.filters.models import FilterContext
 from apps.http.requests import client_address
@@ -31,7 +32,6 @@ from apps.timeline.pipeline.items import FeedItem
 from feedcache.ids import parse_id
 
 KINDS = ("accounts", "statuses", "hashtags")
-PEOPLE_DEFAULT, MAX_PEOPLE = 40, 80
 LIMIT = OpenApiParameter("limit", int, description="How many of each kind at most; clamped.")
 OFFSET = OpenApiParameter("offset", int, description="How many to pass over, at most 150.")
 
@@ -62,7 +62,7 @@ OFFSET = OpenApiParameter("offset", int, description="How many to pass over, at 
 @permission_classes([AllowAny])
 def search(request: Request) -> Response:
     """What fits, in up to three groups."""
-    _count(request)
+    _limit_rate(request)
     query, viewer = request.query_params, anybody_of(request)
     kind, text, offset = (
         query.get("type") or "",
@@ -72,28 +72,32 @@ def search(request: Request) -> Response:
     if kind and kind not in KINDS:
         raise BadRequest("type is one of accounts, statuses, hashtags.")
     cursor = Cursor.from_query(query)
-    found: SearchJson = {"accounts": [], "statuses": [], "hashtags": []}
+    results: SearchJson = {"accounts": [], "statuses": [], "hashtags": []}
     if kind in {"", "accounts"}:
         people = people_found(
-            viewer, text, limit=cursor.limit, offset=offset, only_followed=_is_on(request)
+            viewer,
+            text,
+            limit=cursor.limit,
+            offset=offset,
+            only_followed=is_true(query.get("following")),
         )
-        found["accounts"] = [account_json(user) for user in people]
+        results["accounts"] = [account_json(user) for user in people]
     if kind in {"", "statuses"}:
         items = _posts(request, viewer, text, cursor, offset)
-        found["statuses"] = [status_json(item) for item in apply_filters(viewer, None, items)]
+        results["statuses"] = [status_json(item) for item in apply_filters(viewer, None, items)]
     if kind in {"", "hashtags"}:
         tags = tags_beginning(text.strip(), maximum=offset + cursor.limit)[offset:]
-        found["hashtags"] = [tag_json(one) for one in known(tags, viewer, are_in_use=True)]
-    return Response(found)
+        results["hashtags"] = [tag_json(usage) for usage in known(tags, viewer, are_in_use=True)]
+    return Response(results)
 
 
 def _posts(
     request: Request, viewer: User | None, text: str, cursor: Cursor, offset: int
 ) -> list[FeedItem]:
-    if (pasted := post_at(viewer, text)) is not None:
-        return [pasted]
-    wide = Cursor(max_id=cursor.max_id, min_id=cursor.min_id, limit=offset + cursor.limit)
-    page = posts_found(viewer, parse_query(text), wide, author_id=_account_id(request))
+    if (post := post_at(viewer, text)) is not None:
+        return [post]
+    cursor = Cursor(max_id=cursor.max_id, min_id=cursor.min_id, limit=offset + cursor.limit)
+    page = posts_found(viewer, parse_query(text), cursor, author_id=_account_id(request))
     return page.items[offset:]
 
 
@@ -114,7 +118,7 @@ def _posts(
 @api_view(["GET"])
 def accounts(request: Request) -> Response:
     """Accounts by a part of the name or the beginning of the handle; the one of exactly this handle first."""
-    _count(request)
+    _limit_rate(request)
     query, viewer = request.query_params, viewer_of(request)
     limit = Cursor.from_query(query, default=PEOPLE_DEFAULT, maximum=MAX_PEOPLE).limit
     people = people_found(
@@ -122,7 +126,7 @@ def accounts(request: Request) -> Response:
         query.get("q", ""),
         limit=limit,
         offset=offset_of(request.query_params),
-        only_followed=_is_on(request),
+        only_followed=is_true(query.get("following")),
     )
     return Response([account_json(user) for user in people])
 
@@ -206,17 +210,13 @@ def dismissed(request: Request, account_id: int) -> Response:
 
 
 def _suggested(request: Request) -> list[User]:
-    cursor = Cursor.from_query(request.query_params, default=PEOPLE_DEFAULT, maximum=MAX_PEOPLE)
+    cursor = people_cursor(request)
     return suggested(viewer_of(request), limit=cursor.limit)
 
 
-def _count(request: Request) -> None:
+def _limit_rate(request: Request) -> None:
     viewer = anybody_of(request)
     check_rate_limit("search", str(viewer.pk) if viewer else client_address(request._request))  # noqa: SLF001 -- DRF has no public name for it
-
-
-def _is_on(request: Request) -> bool:
-    return request.query_params.get("following", "").lower() in {"1", "true", "on"}
 
 
 def _account_id(request: Request) -> int | None:

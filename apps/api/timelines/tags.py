@@ -1,6 +1,6 @@
-"""The API's tags: one, those that are followed, those that are used most."""
+"""Tags: shown, followed, trending."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework.decorators import api_view, permission_classes
@@ -10,11 +10,11 @@ from rest_framework.response import Response
 
 from apps.accounts.models import User
 from apps.accounts.queries import user_by_id
-from apps.api.accounts.accounts import viewer_of
-from apps.api.accounts.follows import CURSOR_PARAMETERS, paged
+from apps.api.authentication import viewer_of
 from apps.api.entities.tag import FeaturedTagJson, TagJson, tag_json
 from apps.api.openapi import Entity, problems
-from apps.errors import BadRequest
+from apps.api.pagination import CURSOR_PARAMETERS, paged
+from apps.api.params import offset_of
 from apps.http import requests
 from apps.paging import Cursor
 from apps.scopes import ANY_TOKEN, scopes
@@ -22,9 +22,8 @@ from apps.tags import actions
 from apps.tags.models import Tag
 from apps.tags.queries import followed_page, known, tag_named, trending
 
-FOLLOWED_DEFAULT, FOLLOWED_MOST = 100, 200
-TRENDING_DEFAULT, TRENDING_MOST = 10, 20
-MAX_OFFSET = 150  # with the longest page of posts within one hydration
+FOLLOWED_DEFAULT, MAX_FOLLOWED = 100, 200
+TRENDING_DEFAULT, MAX_TRENDING = 10, 20
 
 
 @scopes(GET=ANY_TOKEN)
@@ -78,9 +77,9 @@ def _tag(tag: Tag, viewer: User | None) -> Response:
 def followed(request: Request) -> Response:
     """The tags that the viewer follows, the latest first; follow the `Link` header."""
     viewer, query = viewer_of(request), request.query_params
-    cursor = Cursor.from_query(query, default=FOLLOWED_DEFAULT, maximum=FOLLOWED_MOST)
+    cursor = Cursor.from_query(query, default=FOLLOWED_DEFAULT, maximum=MAX_FOLLOWED)
     page = followed_page(viewer, cursor)
-    return paged(request, page, [tag_json(one) for one in known(page.items, viewer)])
+    return paged(request, page, [tag_json(usage) for usage in known(page.items, viewer)])
 
 
 def _trends(name: str) -> Callable[..., Response]:
@@ -99,20 +98,12 @@ def _trends(name: str) -> Callable[..., Response]:
     @permission_classes([AllowAny])
     def endpoint(request: Request) -> Response:
         query = request.query_params
-        maximum = Cursor.from_query(query, default=TRENDING_DEFAULT, maximum=TRENDING_MOST).limit
-        found = trending(maximum=maximum, offset=offset_of(query))
-        tags = known(found, requests.viewer_of(request), are_in_use=True)
-        return Response([tag_json(one) for one in tags])
+        maximum = Cursor.from_query(query, default=TRENDING_DEFAULT, maximum=MAX_TRENDING).limit
+        page = trending(maximum=maximum, offset=offset_of(query))
+        tags = known(page, requests.viewer_of(request), are_in_use=True)
+        return Response([tag_json(usage) for usage in tags])
 
     return endpoint
-
-
-def offset_of(query: Mapping[str, str]) -> int:
-    """How many to pass over, for the few endpoints that clients do not page by ids; BadRequest."""
-    text = query.get("offset") or "0"
-    if not (text.isascii() and text.isdigit() and len(text) < 10):
-        raise BadRequest("offset is not a number.", code="bad_offset")
-    return min(int(text), MAX_OFFSET)
 
 
 trends = _trends("trending_tags")

@@ -7,10 +7,11 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from apps.accounts.queries import user_by_id
-from apps.api.accounts.accounts import viewer_of
-from apps.api.accounts.follows import CURSOR_PARAMETERS, paged
+from apps.api.authentication import viewer_of
 from apps.api.entities.status import ActivityJson, StatusJson, status_json, statuses_as_bytes
 from apps.api.openapi import Entity, problems
+from apps.api.pagination import CURSOR_PARAMETERS, paged
+from apps.api.params import is_true
 from apps.filters.models import FilterContext
 from apps.http import requests
 from apps.http.requests import viewer_id_of
@@ -97,20 +98,15 @@ def of_account(request: Request, account_id: int) -> Response:
     cursor = Cursor.from_query(request.query_params)
     if flags["pinned"]:
         return statuses(request, Page(pinned_posts(author, viewer_id)), FilterContext.ACCOUNT)
-    wanted = ProfileFilter(
+    profile_filter = ProfileFilter(
         replies=not flags["exclude_replies"],
         reposts=not flags["exclude_reblogs"],
         mentioned=not flags["exclude_direct"],
         only_pictures=flags["only_media"],
         tag=request.query_params.get("tagged", "")[:TAG_MAX_CHARACTERS].removeprefix("#"),
     )
-    page = profile_timeline(author, viewer_id, cursor, wanted)
+    page = profile_timeline(author, viewer_id, cursor, profile_filter)
     return statuses(request, page, FilterContext.ACCOUNT)
-
-
-def is_true(text: str | None) -> bool:
-    """A flag in a query, in any of the forms that clients send."""
-    return (text or "").lower() in {"1", "true", "t", "on", "yes"}
 
 
 @scopes(GET="read:favourites")
@@ -206,14 +202,14 @@ def of_tag(request: Request, name: str) -> Response:
     """A tag's timeline; a tag that nobody uses has an empty one."""
     query = request.query_params
     cursor = Cursor.from_query(query)
-    parse_query = TagQuery(
+    tag_query = TagQuery(
         tag_named(name).name,
         any_of=_tag_names(request, "any"),
         all_of=_tag_names(request, "all"),
         none_of=_tag_names(request, "none"),
         only_media=is_true(query.get("only_media")),
     )
-    page = tag_timeline(viewer_id_of(request), parse_query, cursor)
+    page = tag_timeline(viewer_id_of(request), tag_query, cursor)
     return statuses(request, Page() if is_true(query.get("remote")) else page, FilterContext.PUBLIC)
 
 
@@ -223,9 +219,9 @@ def _tag_names(request: Request, name: str) -> list[str]:
 
 
 def statuses(
-    request: Request, page: Page[FeedItem], place: FilterContext | None = None
+    request: Request, page: Page[FeedItem], context: FilterContext | None = None
 ) -> Response:
-    """A page of statuses with its `Link` header; `place`: where filters see it."""
+    """A page of statuses with its `Link` header; `context` is where filters apply."""
     with stage("present"):
-        sieved = apply_filters_to_page(requests.viewer_of(request), place, page)
-        return paged(request, sieved, statuses_as_bytes(sieved.items))
+        filtered = apply_filters_to_page(requests.viewer_of(request), context, page)
+        return paged(request, filtered, statuses_as_bytes(filtered.items))

@@ -1,1 +1,1 @@
-"""What the demo says: people, posts, conversations and captions in TOML files, and what reads them."""
+"""The texts of the demo in TOML files, and their loader."""

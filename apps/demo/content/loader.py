@@ -1,4 +1,4 @@
-"""Reads the TOML files of this folder. What they say is checked by `tests/demo/test_content.py`."""
+"""Reads the TOML files of this folder; `tests/demo/test_content.py` checks them."""
 
 import tomllib
 from collections.abc import Iterator, Mapping
@@ -21,7 +21,7 @@ Table = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """Somebody of the cast. `weight` is how readily others follow them; `fixed` people can sign in."""
+    """A user of the cast. `weight` is how readily others follow them; `fixed` users can log in."""
 
     handle: str
     name: str
@@ -46,9 +46,11 @@ class Picture:
 
 @dataclass(frozen=True, slots=True)
 class WrittenPost:
-    """A post of the cast. `ago` is minutes before now; without it, `hour` may name a part of the day.
+    """A post of the cast. `ago` is minutes before now;
+    without it, `hour` may name a part of the day.
 
-    `appeal` multiplies how readily it is liked; `source` is the key of a quoted post, or of a reposted one when there is no text.
+    `appeal` multiplies how readily it is liked; `source` is the key of a quoted post, or of a
+    reposted one when there is no text.
     """
 
     by: str
@@ -65,13 +67,12 @@ class WrittenPost:
 
     @property
     def is_repost(self) -> bool:
-        """Whether this only shares another post."""
         return bool(self.source) and not self.text
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """A reply in a conversation; `to` is the number of the reply it answers, 0 for the post itself."""
+    """`to` is the number of the reply it answers, 0 for the post itself."""
 
     post: WrittenPost
     to: int
@@ -79,8 +80,6 @@ class Reply:
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
-    """Replies below a post of the cast."""
-
     under: str
     replies: tuple[Reply, ...]
 
@@ -89,7 +88,7 @@ class Conversation:
 class Pattern:
     """A sentence with slots, of which every combination reads well.
 
-    One that `opens` may be followed by one that `follows`: rain, then what was cooked.
+    A pattern that `opens` may be followed by one that `follows`: rain, then a meal.
     """
 
     frame: str
@@ -119,7 +118,7 @@ class Names:
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """Everything that is written: the cast and its posts, and what generated accounts are made from."""
+    """The written content: the cast and its posts, and the material of generated accounts."""
 
     people: Mapping[str, Person]
     posts: tuple[WrittenPost, ...]
@@ -132,7 +131,6 @@ class Content:
 
 @cache
 def load_content() -> Content:
-    """All files of this folder."""
     passages = {language: _load(f"passages.{language}.toml") for language in LANGUAGES}
     return Content(
         people={table["handle"]: _person(table) for table in _load("people.toml")["person"]},

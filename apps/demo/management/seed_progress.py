@@ -1,4 +1,4 @@
-"""What seeding shows while it runs, on standard error: a bar on a terminal, a line every 10 % in a log."""
+"""Progress of seeding on standard error: a bar on a terminal, a line every 10 % in a log."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,7 +10,7 @@ STEPS = 10
 
 
 class SeedProgress:
-    """How far a run is, by rows; the total is an estimate, so the bar waits at 99 % or jumps to the end."""
+    """Progress in rows; the total is an estimate, so the bar waits at 99 % or jumps to the end."""
 
     def __init__(self, *, total: int) -> None:
         self._console = Console(stderr=True, highlight=False, soft_wrap=True)
@@ -22,13 +22,11 @@ class SeedProgress:
         self._task = self._bar.add_task("people", total=total)
 
     @contextmanager
-    def shown(self) -> Iterator[None]:
-        """Draw the bar for as long as the block runs."""
+    def display(self) -> Iterator[None]:
         with self._bar:
             yield
 
     def advance(self, what: str, number: int) -> None:
-        """So many more rows are made."""
         self._done = min(self._done + number, self._total - self._total // 100)
         self._bar.update(self._task, completed=self._done, description=what)
         tenth = self._done * STEPS // self._total

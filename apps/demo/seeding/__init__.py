@@ -1,1 +1,1 @@
-"""Lays the demo: people, then the graph, posts, reactions, counts; everything in one transaction."""
+"""Seeds the demo: people, then follows, posts, reactions, counts; all in one transaction."""

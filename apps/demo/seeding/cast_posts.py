@@ -1,4 +1,4 @@
-"""Puts the posts of the cast at moments: what answers or shares comes after what it is about."""
+"""Schedules the posts of the cast: replies and reposts come after their post."""
 
 from random import Random
 
@@ -6,20 +6,19 @@ from apps.demo.content.loader import Conversation, WrittenPost
 from apps.demo.seeding.clock import HOUR, later, moment
 from apps.demo.seeding.world import Entry, World
 
-APPEAL = 9.0  # a post of the cast is liked as readily as nine generated ones
+APPEAL = 9.0  # of a cast post, in generated posts
 ROOT_AGE_SECONDS = 14 * HOUR  # time for a conversation to happen
-YOUNGEST_SECONDS = 70 * 60  # what is newer has its `ago` written down
+YOUNGEST_SECONDS = 70 * 60  # newer posts have an `ago`
 
 
 def cast_entries(world: World) -> list[Entry]:
-    """All posts, reposts and replies of the cast."""
     rng, by_key = world.rng("written"), dict[str, Entry]()
     roots = {post.source for post in world.content.posts if post.source}
     roots |= {conversation.under for conversation in world.content.conversations}
-    entries, waiting = list[Entry](), list(world.content.posts)
-    while waiting:
-        ready = [post for post in waiting if not post.source or post.source in by_key]
-        waiting = [post for post in waiting if post.source and post.source not in by_key]
+    entries, pending = list[Entry](), list(world.content.posts)
+    while pending:
+        ready = [post for post in pending if not post.source or post.source in by_key]
+        pending = [post for post in pending if post.source and post.source not in by_key]
         for post in ready:
             entry = _entry(world, rng, post, by_key, is_root=post.key in roots)
             entries.append(entry)
@@ -41,7 +40,7 @@ def _entry(
     else:
         youngest = ROOT_AGE_SECONDS if is_root else YOUNGEST_SECONDS
         second = moment(rng, post.language, world.now, hour=post.hour, youngest=youngest)
-    return _made(world, rng, post, second, source=source)
+    return _entry_of(world, rng, post, second, source=source)
 
 
 def _replies(world: World, rng: Random, conversation: Conversation, root: Entry) -> list[Entry]:
@@ -50,13 +49,13 @@ def _replies(world: World, rng: Random, conversation: Conversation, root: Entry)
         parent = chain[reply.to]
         if reply.post.ago is not None:
             second = world.now - reply.post.ago * 60
-        else:  # nobody answers before the answer above is there
+        else:  # never before the reply above it
             second = later(rng, chain[-1].second, world.now, minimum=70, maximum=90 * 60)
-        chain.append(_made(world, rng, reply.post, second, reply_to=parent))
+        chain.append(_entry_of(world, rng, reply.post, second, reply_to=parent))
     return chain[1:]
 
 
-def _made(
+def _entry_of(
     world: World,
     rng: Random,
     post: WrittenPost,
@@ -66,8 +65,8 @@ def _made(
     reply_to: Entry | None = None,
 ) -> Entry:
     author = world.cast[post.by]
-    liked = APPEAL * post.appeal * rng.paretovariate(1.6) * (0.3 if reply_to else 1)
+    appeal = APPEAL * post.appeal * rng.paretovariate(1.6) * (0.3 if reply_to else 1)
     return Entry(
         author, second, post.text, post.language, post.key, post.warning, post.visibility, source, reply_to,
-        post.pictures, appeal=0 if post.is_repost else liked * author.weight**0.35,
+        post.pictures, appeal=0 if post.is_repost else appeal * author.weight**0.35,
     )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Brings the counts rows up to what was inserted, by adding: rows that were there before may change meanwhile."""
+"""Adds what was inserted to the counts rows: existing rows may change meanwhile."""
 
 from collections.abc import Sequence
 
@@ -10,7 +10,7 @@ from apps.demo.seeding.rows import batches
 from apps.demo.seeding.world import World
 from apps.posts.cache.entries import POST_COUNTS
 
-# ordered, so that two writers of many counts never wait for each other in a circle
+# locked in order, so that two writers of many counts never deadlock
 _USERS = """
 WITH added AS (
     SELECT * FROM unnest(%s::bigint[], %s::int[], %s::int[], %s::int[], %s::bigint[], %s::bigint[])
@@ -46,7 +46,6 @@ WHERE c.post_id = a.post_id
 
 
 def add_counts(world: World) -> None:
-    """Add what this run made to the counts of accounts and posts."""
     users = [
         (one.pk, one.followers, one.following, one.posts, one.last_post_id, one.last_open_post_id)
         for one in world.members

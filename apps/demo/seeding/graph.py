@@ -1,4 +1,4 @@
-"""Who follows whom: whoever is followed already is followed more easily, and mostly in one's own language."""
+"""Follows: popular accounts attract more followers, mostly in their own language."""
 
 from collections.abc import Iterator
 from math import log
@@ -9,27 +9,27 @@ from apps.demo.seeding.world import Member, World
 from apps.graph.models import Followee, Follower
 from apps.notifications.models import NotificationKind
 
-FEWEST, MOST = 4, 600
+MIN_FOLLOWS, MAX_FOLLOWS = 4, 600
 OWN_LANGUAGE_SHARE, FAVOURITE_SHARE = 0.78, 0.8
 Edge = tuple[float, Member, Member]
 
 
 def make_follows(world: World) -> None:
-    """Insert both mirrors of every edge, oldest first, and count both ends."""
+    """Insert both rows of every follow, oldest first, and count both ends."""
     edges = sorted(_edges(world), key=lambda edge: (edge[0], edge[1].pk, edge[2].pk))
     for batch in batches(edges):
         Followee.objects.bulk_create(
-            Followee(owner_id=one.pk, followee_id=other.pk, created_at=moment_of(second))
-            for second, one, other in batch
+            Followee(owner_id=follower.pk, followee_id=followee.pk, created_at=moment_of(second))
+            for second, follower, followee in batch
         )
         Follower.objects.bulk_create(
-            Follower(owner_id=other.pk, follower_id=one.pk, created_at=moment_of(second))
-            for second, one, other in batch
+            Follower(owner_id=followee.pk, follower_id=follower.pk, created_at=moment_of(second))
+            for second, follower, followee in batch
         )
-        for second, one, other in batch:
-            one.following += 1
-            other.followers += 1
-            world.notify(second, other, NotificationKind.FOLLOW, one, None)
+        for second, follower, followee in batch:
+            follower.following += 1
+            followee.followers += 1
+            world.notify(second, followee, NotificationKind.FOLLOW, follower, None)
         world.advance("follows", len(batch))
     world.follows = len(edges)
 
@@ -65,8 +65,8 @@ def _cast_choice(rng: Random, world: World, urns: "_WeightedDraw", member: Membe
 
 def _crowd_choice(rng: Random, world: World, urns: "_WeightedDraw", member: Member) -> list[Member]:
     count = round(rng.lognormvariate(log(world.size.follows_each) - 0.32, 0.8))
-    maximum = min(MOST, len(world.members) // 2)
-    return urns.draw(member, max(FEWEST, min(maximum, count)), favourite=_favourite(world))
+    maximum = min(MAX_FOLLOWS, len(world.members) // 2)
+    return urns.draw(member, max(MIN_FOLLOWS, min(maximum, count)), favourite=_favourite(world))
 
 
 def _back_to_the_crowd(rng: Random, world: World) -> Iterator[Edge]:
@@ -81,31 +81,32 @@ def _favourite(world: World) -> Member:
 
 
 class _WeightedDraw:
-    """Draws followees: an account lies in its language's urn once for its weight and once for every follower."""
+    """Draws followees: an account is in its language's urn once per weight and once per follower."""
 
     def __init__(self, rng: Random) -> None:
         self._rng = rng
         self._urns: dict[str, list[Member]] = {"en": [], "zh": []}
 
     def add(self, member: Member, times: int) -> None:
-        """Put an account in."""
         self._urns[member.language] += [member] * times
 
     def draw(self, member: Member, count: int, *, favourite: Member) -> list[Member]:
-        """Up to `count` different accounts, not the member itself; the favourite is likely among them."""
+        """Up to `count` different accounts without the member
+        itself; the favourite is likely among them.
+        """
         chosen: dict[int, Member] = {}
         if favourite is not member and self._rng.random() < FAVOURITE_SHARE:
             chosen[favourite.pk] = favourite
         for _ in range(count * 8):
             if len(chosen) >= count:
                 break
-            other = self._one(member.language)
+            other = self._draw_one(member.language)
             if other is not member and other.pk not in chosen:
                 chosen[other.pk] = other
                 self._urns[other.language].append(other)
         return list(chosen.values())
 
-    def _one(self, language: str) -> Member:
+    def _draw_one(self, language: str) -> Member:
         is_own = self._rng.random() < OWN_LANGUAGE_SHARE
         urn = self._urns[language if is_own else "en" if language == "zh" else "zh"]
         return urn[int(self._rng.random() * len(urn))]

@@ -1,4 +1,4 @@
-"""Makes the accounts: the cast as it is written, the crowd from names."""
+"""Makes the accounts: the cast as written, the crowd from names."""
 
 from collections.abc import Iterator, Sequence
 from random import Random
@@ -22,7 +22,7 @@ def make_people(world: World) -> None:
     if world.makes_cast:
         _make_cast(world)
     else:
-        world.cast = {member.handle: member for member in _found_cast(world)}
+        world.cast = {member.handle: member for member in _existing_cast(world)}
     _make_crowd(world)
 
 
@@ -67,7 +67,7 @@ def _cast_user(person: Person, joined: float) -> User:
     return user
 
 
-def _found_cast(world: World) -> Iterator[Member]:
+def _existing_cast(world: World) -> Iterator[Member]:
     for user in User.objects.filter(handle__in=world.content.people, suspended_at=None).order_by(
         "pk"
     ):
@@ -85,14 +85,14 @@ def _found_cast(world: World) -> Iterator[Member]:
 
 def _make_crowd(world: World) -> None:
     rng, count = world.rng("crowd"), world.size.accounts
-    taken = set(User.objects.values_list("handle", flat=True))
+    handles = set(User.objects.values_list("handle", flat=True))
     users: list[User] = []
     languages: list[str] = []
     for _number in range(count):
         language = rng.choice(LANGUAGES)
-        user = _crowd_user(rng, world.content.names[language], taken, language)
+        user = _crowd_user(rng, world.content.names[language], handles, language)
         user.created_at = moment_of(world.now - SPAN_SECONDS - rng.uniform(1, 400) * DAY)
-        taken.add(user.handle)
+        handles.add(user.handle)
         users.append(user)
         languages.append(language)
     _insert(users, world)

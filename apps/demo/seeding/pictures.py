@@ -1,4 +1,4 @@
-"""Stores the pictures of `apps/demo/images` as if they had been uploaded: each post has files of its own."""
+"""Stores the pictures of `apps/demo/images` as if uploaded: each post has files of its own."""
 
 from functools import cache
 from io import BytesIO
@@ -16,7 +16,7 @@ PREVIEW_QUALITY = 80
 
 
 class StoredPicture(NamedTuple):
-    """The names of a picture and its preview in the storage, and the picture's size in pixels."""
+    """Names in the storage, and the size in pixels."""
 
     file: str
     preview: str
@@ -25,7 +25,7 @@ class StoredPicture(NamedTuple):
 
 
 def store_picture(image: str, name: str) -> StoredPicture:
-    """Copy a picture, and its preview, under a name."""
+    """Copy a picture and its preview under a name."""
     data = (IMAGES / image).read_bytes()
     preview, width, height = _preview(image)
     return StoredPicture(
@@ -51,6 +51,6 @@ def _preview(image: str) -> tuple[bytes, int, int]:
 
 
 def _write(path: str, data: bytes) -> str:
-    """Store a file under a fixed name, writing over what an interrupted run left behind."""
+    """Store a file under a fixed name, over what an interrupted run left behind."""
     default_storage.delete(path)
     return str(default_storage.save(path, ContentFile(data)))

@@ -1,4 +1,6 @@
-"""Makes the posts: the written ones, those of the crowd and its reposts; ids in time order for every author."""
+"""Makes the posts: those of the cast, those of the crowd, and
+reposts; ids in time order for every author.
+"""
 
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
@@ -24,19 +26,19 @@ REPOST_SHARE = 0.12
 
 
 def make_posts(world: World) -> None:
-    """Plan all posts, give them ids, insert them; `world.entries` holds everything that can be liked."""
-    fresh = cast_entries(world) if world.makes_cast else []
-    fresh += _crowd_entries(world)
-    old = [] if world.makes_cast else _found_entries(world)
-    fresh += _crowd_reposts(world, [*old, *fresh])
-    fresh.sort(key=lambda entry: (entry.second, entry.author.pk, entry.text))
-    for entry in fresh:
-        _number(entry)
-    _insert(world, fresh)
-    world.entries = [*old, *fresh]
+    """Plan all posts, give them ids, insert them; `world.entries` is everything that can be liked."""
+    new = cast_entries(world) if world.makes_cast else []
+    new += _crowd_entries(world)
+    existing = [] if world.makes_cast else _existing_entries(world)
+    new += _crowd_reposts(world, [*existing, *new])
+    new.sort(key=lambda entry: (entry.second, entry.author.pk, entry.text))
+    for entry in new:
+        _assign_id(entry)
+    _insert(world, new)
+    world.entries = [*existing, *new]
 
 
-def _found_entries(world: World) -> list[Entry]:
+def _existing_entries(world: World) -> list[Entry]:
     authors = {member.pk: member for member in world.cast.values()}
     rows = Post.objects.filter(author__in=authors, deleted_at=None, visibility__in=OPEN).exclude(
         kind=Kind.REPOST
@@ -56,8 +58,8 @@ def _crowd_entries(world: World) -> list[Entry]:
     texts = Texts(world.content, world.rng("wording"))
     entries = []
     for member in world.crowd:
-        wanted = round(rng.lognormvariate(log(world.size.posts_each) - 0.4, 0.95))
-        for _ in range(max(1, min(MAX_POSTS, wanted))):
+        count = round(rng.lognormvariate(log(world.size.posts_each) - 0.4, 0.95))
+        for _ in range(max(1, min(MAX_POSTS, count))):
             second = moment(rng, member.language, world.now)
             appeal = rng.paretovariate(1.3) * member.weight**0.5
             entries.append(
@@ -69,16 +71,16 @@ def _crowd_entries(world: World) -> list[Entry]:
 
 def _add_captions(world: World, rng: Random, entries: list[Entry]) -> None:
     captions = world.content.captions
-    chosen = rng.sample(entries, min(world.size.captions, len(entries)))
+    sampled = rng.sample(entries, min(world.size.captions, len(entries)))
     deck: list[Caption] = []
-    for number, entry in enumerate(chosen):
-        turn, position = divmod(number, len(captions))
+    for number, entry in enumerate(sampled):
+        round_number, position = divmod(number, len(captions))
         if position == 0:  # every caption once before any comes again
             deck = rng.sample(captions, len(captions))
         caption = deck[position]
         texts = caption.texts[entry.language]
-        entry.text = texts[turn % len(texts)]
-        image = caption.images[turn % len(caption.images)]
+        entry.text = texts[round_number % len(texts)]
+        image = caption.images[round_number % len(caption.images)]
         entry.pictures = (Picture(image, caption.alt[entry.language]),)
         entry.appeal *= 3
 
@@ -99,13 +101,13 @@ def _crowd_reposts(world: World, entries: Sequence[Entry]) -> list[Entry]:
     return list(reposts.values())
 
 
-def _number(entry: Entry) -> None:
+def _assign_id(entry: Entry) -> None:
     author: Member = entry.author
     entry.pk = next_post_id(author.pk, last_id=author.last_post_id, now=int(entry.second))
     entry.thread_pk = entry.reply_to.thread_pk if entry.reply_to else entry.pk
     author.last_post_id = entry.pk
     if entry.visibility not in OPEN:
-        return  # counts tell everybody of what everybody may see
+        return  # the counts are of open posts only
     author.last_open_post_id = entry.pk
     author.posts += 1
     if entry.reply_to:
@@ -122,7 +124,7 @@ def _insert(world: World, entries: Sequence[Entry]) -> None:
         PostCounts.objects.bulk_create(PostCounts(post_id=entry.pk) for entry in batch)
         world.advance("posts", len(batch))
     add_tags(_tagged(entries))
-    user_ids = dict(User.objects.filter(handle__in=_named(entries)).values_list("handle", "pk"))
+    user_ids = dict(User.objects.filter(handle__in=_mentioned(entries)).values_list("handle", "pk"))
     Mention.objects.bulk_create(_mentions(entries, user_ids), batch_size=5_000)
     Attachment.objects.bulk_create(_attachments(world, entries), batch_size=5_000)
 
@@ -155,7 +157,7 @@ def _kind(entry: Entry) -> Kind:
     return Kind.PICTURE if entry.pictures else Kind.TEXT
 
 
-def _named(entries: Sequence[Entry]) -> set[str]:
+def _mentioned(entries: Sequence[Entry]) -> set[str]:
     return {
         handle for entry in entries if "@" in entry.text for handle in mentioned_handles(entry.text)
     }

@@ -1,4 +1,4 @@
-"""What readers do with posts: likes and bookmarks, most of them on a few posts; and the news of those who can sign in."""
+"""Likes and bookmarks, most of them on a few posts."""
 
 from bisect import bisect_left
 from collections.abc import Iterator
@@ -50,14 +50,14 @@ def _planned(world: World) -> tuple[list[Reaction], list[Reaction]]:
     rng = world.rng("likes")
     likes: dict[tuple[int, int], Reaction] = {}
     bookmarks: dict[tuple[int, int], Reaction] = {}
-    for member, entry in _drawn(world):
+    for member, entry in _likes(world):
         if entry.author is not member:
             likes.setdefault((member.pk, entry.pk), (_when(world, rng, entry), member, entry))
             if rng.random() < BOOKMARK_SHARE and not _is_fixed(member):
                 bookmarks.setdefault(
                     (member.pk, entry.pk), (_when(world, rng, entry), member, entry)
                 )
-    for member, entry in _kept(world):
+    for member, entry in _cast_bookmarks(world):
         bookmarks[member.pk, entry.pk] = (_when(world, rng, entry), member, entry)
     return list(likes.values()), list(bookmarks.values())
 
@@ -70,16 +70,16 @@ def _is_fixed(member: Member) -> bool:
     return member.person is not None and member.person.fixed
 
 
-def _kept(world: World) -> Iterator[tuple[Member, Entry]]:
+def _cast_bookmarks(world: World) -> Iterator[tuple[Member, Entry]]:
     by_key = {entry.key: entry for entry in world.entries if entry.key}
     for member in world.cast.values():
         if member.person:
             yield from ((member, by_key[key]) for key in member.person.bookmarks if key in by_key)
 
 
-def _drawn(world: World) -> Iterator[tuple[Member, Entry]]:
+def _likes(world: World) -> Iterator[tuple[Member, Entry]]:
     rng = world.rng("readers")
-    shelves = {language: _PostPool(world, language) for language in ("en", "zh")}
+    pools = {language: _PostPool(world, language) for language in ("en", "zh")}
     by_key = {entry.key: entry for entry in world.entries if entry.key}
     for member in world.members:
         if _is_fixed(member) and member.person:
@@ -87,18 +87,16 @@ def _drawn(world: World) -> Iterator[tuple[Member, Entry]]:
             continue
         if not world.makes_cast and member.person:
             continue
-        wanted = min(MAX_LIKES, round(rng.lognormvariate(log(world.size.likes_each) - 0.4, 0.9)))
-        for _ in range(wanted):
+        count = min(MAX_LIKES, round(rng.lognormvariate(log(world.size.likes_each) - 0.4, 0.9)))
+        for _ in range(count):
             is_own = rng.random() < 0.8
-            shelf = shelves[
-                member.language if is_own else "en" if member.language == "zh" else "zh"
-            ]
-            if shelf.entries:
-                yield member, shelf.one(rng.random())
+            pool = pools[member.language if is_own else "en" if member.language == "zh" else "zh"]
+            if pool.entries:
+                yield member, pool.post_at(rng.random())
 
 
 class _PostPool:
-    """The posts of a language that can be liked; the more appeal, the likelier."""
+    """The posts of a language that can be liked, by appeal."""
 
     def __init__(self, world: World, language: str) -> None:
         self.entries = [
@@ -107,7 +105,7 @@ class _PostPool:
         ]  # fmt: skip
         self._sums = list(accumulate(entry.appeal for entry in self.entries))
 
-    def one(self, share: float) -> Entry:
+    def post_at(self, share: float) -> Entry:
         """The post at a share (0 to 1) of all appeal."""
         return self.entries[
             min(len(self.entries) - 1, bisect_left(self._sums, share * self._sums[-1]))

@@ -1,17 +1,17 @@
-"""Texts of generated accounts: written lines once each, then sentences from patterns, as few twice as possible."""
+"""Texts of generated accounts: each written line once, then
+sentences from patterns, repeated as rarely as possible.
+"""
 
 from collections.abc import Iterator
 from random import Random
 
 from apps.demo.content.loader import Content, Pattern
 
-PLAIN_TRIES, TRIES = 3, 10  # then two sentences, of which there are millions
+PLAIN_TRIES, TRIES = 3, 10  # after PLAIN_TRIES two sentences, of which there are millions
 WRITTEN_SHARE, JOINED_SHARE, TAGGED_SHARE = 0.3, 0.12, 0.22
 
 
 class Texts:
-    """Gives the next text in a language."""
-
     def __init__(self, content: Content, rng: Random) -> None:
         self._content, self._rng = content, rng
         self._written = {
@@ -20,7 +20,6 @@ class Texts:
         self._used: set[str] = set()
 
     def text(self, language: str) -> str:
-        """The next text, of its own written lines while there are any."""
         if self._rng.random() < WRITTEN_SHARE and (line := next(self._written[language], "")):
             return line
         text = ""
@@ -36,17 +35,17 @@ class Texts:
     def _sentence(self, language: str, *, is_joined: bool) -> str:
         patterns = self._content.patterns[language]
         pattern = self._rng.choice(
-            [one for one in patterns if one.opens] if is_joined else patterns
+            [pattern for pattern in patterns if pattern.opens] if is_joined else patterns
         )
-        sentence = self._filled(pattern)
+        sentence = self._fill(pattern)
         if is_joined:
-            pattern = self._rng.choice([one for one in patterns if one.follows])
-            sentence += ("" if language == "zh" else " ") + self._filled(pattern)
+            pattern = self._rng.choice([pattern for pattern in patterns if pattern.follows])
+            sentence += ("" if language == "zh" else " ") + self._fill(pattern)
         if pattern.tags and self._rng.random() < TAGGED_SHARE:
             sentence += f" {self._rng.choice(pattern.tags)}"
         return sentence
 
-    def _filled(self, pattern: Pattern) -> str:
+    def _fill(self, pattern: Pattern) -> str:
         return pattern.frame.format(
             **{name: self._rng.choice(words) for name, words in pattern.slots.items()}
         )

@@ -1,4 +1,4 @@
-"""The world in the making: who is in it and what they publish, before and while it becomes rows."""
+"""The plan of the demo: users and posts before they become rows."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -13,7 +13,9 @@ SPAN_SECONDS = 30 * DAY  # posts are spread over the last 30 days
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """How much is made beside the cast; the last four are means and totals that the rows come close to."""
+    """How much a run adds to the cast; the last four are
+    means and totals that the rows come close to.
+    """
 
     accounts: int
     posts_each: float
@@ -49,7 +51,9 @@ class Member:
 
 @dataclass(slots=True, eq=False)
 class Entry:
-    """A post; the numbers are what this run adds to its counts. `appeal` is how readily others like it."""
+    """A post; the numbers are what this run adds to its
+    counts. `appeal` is how readily others like it.
+    """
 
     author: Member
     second: float
@@ -73,7 +77,6 @@ class Entry:
 
     @property
     def is_repost(self) -> bool:
-        """Whether this only shares another post."""
         return self.source is not None and not self.text
 
 
@@ -82,7 +85,9 @@ News = tuple[float, Member, NotificationKind, Member, int | None]
 
 @dataclass(slots=True)
 class World:
-    """Everything a run knows. `cast` and `crowd` are accounts, `entries` all posts that can be reacted to."""
+    """The state of a run. `cast` and `crowd` are accounts,
+    `entries` all posts that can be reacted to.
+    """
 
     content: Content
     size_name: str
@@ -99,12 +104,11 @@ class World:
 
     @property
     def size(self) -> Size:
-        """How much this run makes."""
         return SIZES[self.size_name]
 
     @property
     def members(self) -> list[Member]:
-        """Cast first, then the crowd."""
+        """The cast first."""
         return [*self.cast.values(), *self.crowd]
 
     def notify(
@@ -115,10 +119,10 @@ class World:
         actor: Member,
         post_pk: int | None,
     ) -> None:
-        """News for an account that somebody can sign in to; for the others nobody would ever read it."""
+        """Add a notification, for accounts that can log in only: nobody reads the others."""
         if user.person and user.person.fixed and user is not actor:
             self.news.append((second, user, kind, actor, post_pk))
 
     def rng(self, purpose: str) -> Random:
-        """A source of chance of its own for every purpose: more of one thing does not change another."""
+        """A random source for one purpose: more of one thing does not change another."""
         return Random(f"{self.seed}/{self.size_name}/{purpose}")

@@ -1,4 +1,4 @@
-"""Shares and states as staff read them."""
+"""Template filters of the cache console."""
 
 from django import template
 from django.utils.formats import number_format
@@ -11,11 +11,10 @@ register = template.Library()
 
 @register.filter
 def percent(share: float | None) -> str:
-    """93.4 %; nothing for nothing."""
+    """As in 93.4 %; empty for None."""
     return "" if share is None else f"{number_format(share * 100, 1)} %"
 
 
 @register.filter
 def state_name(state: State) -> str:
-    """What is done with a node that is not read."""
     return {State.JOINING: _("joining"), State.DRAINING: _("draining")}.get(state, _("active"))

@@ -1,4 +1,4 @@
-"""`manage migrate`: Django's own, on a connection that is fit for it."""
+"""`manage migrate`: Django's own, on a connection fit for it."""
 
 import time
 from typing import Any
@@ -13,22 +13,22 @@ from feedsite import migrating
 
 
 class Command(Migrate):
-    """Django's, past the pooler, without a limit for statements, and again when a table was busy."""
+    """Past the pooler, without a statement timeout, retrying when a table is locked."""
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Migrate; a lock that is not to be had in time is asked for again after a pause."""
+        """Migrate; wait and retry when a lock times out."""
         connection = connections[options["database"]]
         if connection.in_atomic_block:
-            super().handle(*args, **options)  # of whoever holds the transaction
+            super().handle(*args, **options)  # in the caller's transaction
             return
         self._refuse_pooler(options["database"])
-        with migrating.connected_for_migrations(connection), migrating.alone(connection):
-            with connection.execute_wrapper(migrating.concurrent_indexes(connection, self.tell)):
-                self._until_locked(*args, **options)
+        with migrating.connected_for_migrations(connection), migrating.exclusive_lock(connection):
+            with connection.execute_wrapper(migrating.concurrent_indexes(connection, self.report)):
+                self._migrate_with_retries(*args, **options)
             if settings.DATABASE_POOLER:
                 migrating.set_timeouts_of_role(connection)
 
-    def _until_locked(self, *args: Any, **options: Any) -> None:
+    def _migrate_with_retries(self, *args: Any, **options: Any) -> None:
         for attempt in range(1, settings.MIGRATIONS_LOCK_ATTEMPTS + 1):
             try:
                 super().handle(*args, **options)
@@ -36,7 +36,7 @@ class Command(Migrate):
                 is_last = attempt == settings.MIGRATIONS_LOCK_ATTEMPTS
                 if is_last or not isinstance(error.__cause__, LockNotAvailable):
                     raise
-                self.tell(f"A table was busy (attempt {attempt}); once more in a moment")
+                self.report(f"A table was busy (attempt {attempt}); once more in a moment")
                 time.sleep(migrating.PAUSE_SECONDS)
             else:
                 return
@@ -51,6 +51,6 @@ class Command(Migrate):
                 "DATABASE_URL leads to a pooler (DATABASE_POOLER): set MIGRATIONS_DATABASE_URL to PostgreSQL itself."
             )
 
-    def tell(self, line: str) -> None:
-        """Say something that is not among what Django says of a migration."""
+    def report(self, line: str) -> None:
+        """Print a line of our own, apart from Django's output."""
         self.stderr.write(line)

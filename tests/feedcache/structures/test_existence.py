@@ -19,8 +19,8 @@ from feedcache.structures.bloom.arithmetic import (
 )
 from feedcache.structures.bloom.existence import _known, check_many, mark_many
 from feedcache.structures.bloom.segments import DAY, Marks, fills, free
-from runner.services.redis import KEEP, Redis
-from runner.services.shape import restart
+from runner.services.redis import PERSISTENCE, Redis
+from runner.services.service import restart
 from tests.faults import dead_redis
 from tests.services import running
 from tests.threads import together
@@ -372,7 +372,7 @@ def test_a_restart_keeps_the_answers(tmp_path, monkeypatch, settings):
     sockets, log = tmp_path / "s", tmp_path / "l"
     sockets.mkdir()
     log.mkdir()
-    server = Redis(tmp_path / "d", sockets, log, keep=KEEP)
+    server = Redis(tmp_path / "d", sockets, log, persistence=PERSISTENCE)
     server.start()
     try:
         settings.REDIS_EXISTENCE_URL = f"unix://{server.socket}?db=0"

@@ -8,7 +8,7 @@ from django.contrib.staticfiles.finders import get_finders
 from django.core.files.base import ContentFile
 from django.core.files.storage import FileSystemStorage
 
-from feedsite.files.staticfiles import UncompressedStorage, minified
+from feedsite.files.staticfiles import UncompressedStorage, minify
 
 SHEET = (Path(__file__).parents[3] / "static/css/app.css").read_text()
 
@@ -27,12 +27,12 @@ SHEET = (Path(__file__).parents[3] / "static/css/app.css").read_text()
     ],
 )  # fmt: skip
 def test_nothing_but_white_space_and_comments_goes(sheet, served):
-    assert minified(sheet) == served
+    assert minify(sheet) == served
 
 
 def test_minifying_twice_changes_nothing():
-    once = minified(SHEET)
-    assert minified(once) == once
+    once = minify(SHEET)
+    assert minify(once) == once
     assert "/*" not in once
     assert re.sub(r"[\s;]", "", once) == re.sub(r"/\*.*?\*/|[\s;]", "", SHEET)
 
@@ -98,4 +98,4 @@ def test_no_sheet_loses_a_rule_on_its_way(name, tmp_path):
         served = UncompressedStorage(location=tmp_path, base_url="/static/")
         served.save(name, file)
     assert _essence((tmp_path / name).read_text()) == _essence(source)
-    assert _essence(minified(source)) == _essence(source)  # whichever are minified, one day
+    assert _essence(minify(source)) == _essence(source)  # whichever are minified, one day

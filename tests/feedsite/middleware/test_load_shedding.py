@@ -80,7 +80,7 @@ def test_who_waits_too_long_is_refused(settings):
 def test_programs_get_problem_json_and_health_is_never_refused(settings):
     settings.WEB_CONCURRENCY, settings.WEB_QUEUE = 1, 1
     site = LoadSheddingMiddleware(Slow(0))
-    site._seats.acquire()
+    site._slots.acquire()
     site._queue.acquire()
     answer = site(RequestFactory().get("/api/v1/timelines/public"))
     assert answer.status_code == 503

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from runner.problems import LaunchError
+from runner.terminal import LaunchError
 from tools.drill.breaks import BREAKS, switched_on
 
 # All of them in one process, which imports what they break.

@@ -75,7 +75,6 @@ def _rows() -> list[Row]:
 
 
 def _plant(rows: list[Row]) -> None:
-    """The same counts as others keep them."""
     pipeline: Any = counters().pipeline(transaction=False)
     for row in rows[:SAMPLE]:
         for name, value in zip(FIELDS, row.values, strict=True):

@@ -21,13 +21,9 @@ TTL_SECONDS = 3600
 
 
 class Cache(Protocol):
-    """What both clients can do."""
+    def get_many(self, keys: Sequence[str]) -> dict[str, bytes]: ...
 
-    def get_many(self, keys: Sequence[str]) -> dict[str, bytes]:
-        """The values present."""
-
-    def set_many(self, values: Mapping[str, bytes]) -> object:
-        """Store values."""
+    def set_many(self, values: Mapping[str, bytes]) -> object: ...
 
 
 class _Ours:

@@ -49,7 +49,6 @@ def run(directory: Path) -> list[Line]:
 
 
 def _crowd() -> list[APIClient]:
-    """Programs of the readers, the busiest first."""
     crowd = []
     for user in User.objects.filter(suspended_at=None).order_by("-counts__following")[:READERS]:
         program = APIClient()

@@ -31,7 +31,6 @@ def run(part: str, directory: Path) -> list[Line]:
 
 
 def people() -> str:
-    """Who follows whom in this run."""
     return str(import_module("tools.bench.site.world").people().graph)
 
 

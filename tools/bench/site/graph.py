@@ -113,6 +113,5 @@ def _blocks(one: Numbers, other: Numbers) -> Iterator[str]:
 
 
 def _clean(name: str, people: int, edges: Numbers) -> Graph:
-    """Nobody follows themselves, and nobody twice."""
     once = np.unique(edges[edges[:, 0] != edges[:, 1]], axis=0)
     return Graph(name, people, once[:, 0], once[:, 1])

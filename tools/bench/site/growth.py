@@ -35,7 +35,6 @@ Curve = dict[int, list[float]]  # milliseconds at each size
 
 
 def run(directory: Path) -> list[Line]:
-    """Followees, then depth."""
     world()
     with visitors(directory) as (ours, naive):
         return [_by_followees(ours, naive), _by_depth(ours, naive), _far_apart(ours)]
@@ -164,12 +163,10 @@ def warmed(ways: Mapping[str, Ask]) -> dict[str, list[float]]:
 
 
 def home(ours: Visitor, readers: Readers) -> Ask:
-    """The first page of the first reader."""
     return partial(ours.ask, HOME, bearer(readers.tokens[0]))
 
 
 def naive_home(naive: Visitor, readers: Readers) -> Ask:
-    """The same of the naive site."""
     return partial(naive.ask, "/home", naive_headers(readers.users)[0])
 
 

@@ -45,12 +45,10 @@ class Load:
 
     @property
     def errors(self) -> int:
-        """Answers that were none."""
         return sum(self.failures.values())
 
     @property
     def per_second(self) -> float:
-        """Answers a second."""
         return self.requests / self.seconds
 
 

@@ -48,8 +48,6 @@ class _Mixed(NamedTuple):
 
 
 class _Cast(NamedTuple):
-    """Tokens."""
-
     readers: list[str]
     writers: list[str]
 
@@ -144,7 +142,6 @@ def _publishes(visitor: Visitor, cast: _Cast) -> list[float]:
 
 
 def _paced(port: int, cast: _Cast, seconds: int, rate: int) -> _Mixed:
-    """So many seconds of the mix."""
     visitor, dice = Visitor(port), random.Random(rate)
     reads: list[Future[float]] = []
     writes: list[Future[float]] = []

@@ -53,7 +53,6 @@ Systems = dict[str, System]
 
 
 def run(directory: Path) -> list[Line]:
-    """Every system, and the bars."""
     here = world()
     with ExitStack() as stack:
         systems = _systems(here, directory, stack)
@@ -211,7 +210,6 @@ def _cost(api: System, constant: System, floor: System) -> Line:
 
 
 def _share(ours: System, other: System, minimum: float) -> Line:
-    """Requests a second as a share of another's."""
     share = ours.rate.median / other.rate.median
     return Line(
         f"{ours.name} against {other.name}",

@@ -171,7 +171,6 @@ def _purpose(purposes: dict[str, str], place: str) -> str:
 def _ask(
     handler: WSGIHandler, path: str, header: Header, body: Mapping[str, str] | None = None
 ) -> Callable[[], None]:
-    """A request, with a body one that posts it."""
     name, sent = f"HTTP_{header[0].upper()}", b"" if body is None else orjson.dumps(body)
 
     def ask() -> None:

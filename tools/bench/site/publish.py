@@ -19,7 +19,6 @@ MOST = 25  # milliseconds
 
 
 def run(directory: Path) -> list[Line]:
-    """Authors of every size in turn, one publication each."""
     everybody = world().people.everybody
     authors = {}
     for maximum in FOLLOWERS:

@@ -12,8 +12,6 @@ from tools.bench.servers import memcached_addresses
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """Since the servers were started, or between two looks."""
-
     statements: int
     commands: int
     redis_hits: int
@@ -22,7 +20,6 @@ class Counted:
     hits: int
 
     def __sub__(self, other: "Counted") -> "Counted":
-        """What was counted in between."""
         return Counted(
             *(getattr(self, one.name) - getattr(other, one.name) for one in fields(self))
         )

@@ -46,7 +46,6 @@ def naive_site(directory: Path) -> AbstractContextManager[Web]:
 
 
 def naive_headers(users: Sequence[User]) -> list[Header]:
-    """Tokens of Django REST framework for accounts."""
     _make_token_table()
     rows = [(secrets.token_hex(20), user.pk) for user in users]
     with connection.cursor() as sql:
@@ -92,7 +91,6 @@ class System:
         self.costs.append({name: (after[name] - before[name]) * 1000 / pages for name in after})
 
     def warm(self, directory: Path, seconds: float) -> None:
-        """A round that does not count."""
         load.put_load(self.server.port, self.asks, directory, seconds=seconds)
         self._spent_in_the_end()
 
@@ -102,7 +100,6 @@ class System:
         return {WEB: web_seconds} | {name: seconds_of(pids) for name, pids in store_pids().items()}
 
     def _spent_in_the_end(self) -> dict[str, float]:
-        """The same when nothing has moved for a moment."""
         spent, deadline = self._spent(), time.monotonic() + STILL_MOST_SECONDS
         since = time.monotonic()
         while time.monotonic() < deadline:
@@ -125,17 +122,14 @@ class System:
 
     @property
     def per_core(self) -> Spread:
-        """Pages for a second of processor time."""
         return Spread(1000 / self.cost.median, 1000 / self.cost.high, 1000 / self.cost.low)
 
     @property
     def rate(self) -> Spread:
-        """Pages a second."""
         return Spread.of([one.per_second for one in self.loads])
 
     @property
     def errors(self) -> int:
-        """Answers that were none."""
         return sum(one.errors for one in self.loads)
 
     @property
@@ -148,7 +142,6 @@ class System:
 
     @property
     def figures(self) -> dict[str, float]:
-        """All that there is to say of it."""
         middle = sorted(self.loads, key=lambda one: one.p50)[len(self.loads) // 2]
         total: dict[str, int] = {
             one.name: sum(getattr(counted, one.name) for counted in self.counted)

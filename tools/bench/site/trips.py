@@ -15,8 +15,6 @@ SENDS, RECEIVES = ("send", "sendall", "sendmsg"), ("recv", "recv_into")
 
 @dataclass(slots=True)
 class Trips:
-    """What was counted."""
-
     trips: int = 0
     sent: int = 0  # requests; several to one server may go as one
     waits: bool = False  # for an answer, since the last was sent

@@ -24,12 +24,10 @@ class Visitor:
 
     @property
     def errors(self) -> int:
-        """How many answers were none."""
         return self.failures.total()
 
     @property
     def complaint(self) -> str:
-        """How many of what, in words."""
         kinds = ", ".join(f"{number} of {kind}" for kind, number in self.failures.most_common())
         return f"{self.errors} errors" + (f" ({kinds})" if kinds else "")
 

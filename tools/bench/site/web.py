@@ -20,8 +20,6 @@ START_SECONDS, STOP_SECONDS, FETCH_SECONDS = 60, 10, 30
 
 @dataclass(frozen=True, slots=True)
 class Web:
-    """A server that answers."""
-
     port: int
     child: Child
 

@@ -37,8 +37,6 @@ FILTERS_SECONDS = 60
 
 @dataclass(frozen=True, slots=True)
 class People:
-    """Ids, the most followed first in each list."""
-
     graph: str  # its name
     busy: list[int]
     quiet: list[int]
@@ -48,19 +46,15 @@ class People:
 
     @property
     def authors(self) -> list[int]:
-        """All who write."""
         return self.busy + self.quiet + self.crowd
 
     @property
     def everybody(self) -> list[int]:
-        """All accounts of the graph."""
         return self.authors + self.others
 
 
 @dataclass(frozen=True, slots=True)
 class Readers:
-    """Accounts that follow equally many, with their tokens."""
-
     users: list[User]
     tokens: list[str]
 
@@ -135,7 +129,6 @@ def world() -> World:
 def make_readers(
     handle: str, authors: list[int], followees: int, maximum: int = READERS
 ) -> Readers:
-    """New accounts that follow so many of the authors."""
     users = [make_follower(f"{handle}{number}", authors, followees) for number in range(maximum)]
     return Readers(users, [issue_token(user, name="bench") for user in users])
 

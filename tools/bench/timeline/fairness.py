@@ -88,13 +88,11 @@ class _Large:
         self.done = 0
 
     def keep_going(self) -> None:
-        """Publish again what has been delivered."""
         left = [post for post in self._waiting if not is_delivered(post)]
         self.done += len(self._waiting) - len(left)
         self._waiting = left + [publish() for _ in range(AT_ONCE - len(left))]
 
     def finish(self) -> None:
-        """Wait for those that are under way."""
         for post in self._waiting:
             delivered_in(post)
 

@@ -53,7 +53,6 @@ def run(directory: Path) -> list[Line]:
 
 
 def publish() -> Post:
-    """A post of the author with the crowd."""
     return publish_post(author(CROWD), Draft(body="To all of you."))
 
 
@@ -90,7 +89,6 @@ def _plainly(push: Callable[[Any, list[int], str], None]) -> Spread:
 
 
 def publish_nothing(number: int) -> int:
-    """An id above those of the windows."""
     return (1 << 62) + (1 << 61) + number
 
 

@@ -63,5 +63,4 @@ def come_online(readers: list[int]) -> None:
 
 
 def key_of(reader: int) -> str:
-    """The key of a home window."""
     return f"{HOME.name}:{{{reader}}}"

@@ -143,7 +143,6 @@ def _deep(reader: int) -> Line:
 
 
 def rebuild(reader: int) -> None:
-    """Throw a window away and make it anew."""
     HOME.drop(reader)
     if not rebuild_home(reader):
         raise RuntimeError("there is no window")
@@ -161,7 +160,6 @@ def _naive(reader: int, count: int, newest: int | None = None) -> Callable[[], o
 
 
 def _plain(reader: int) -> list[int]:
-    """The same vectors as lists, merged by heapq."""
     authors = range(FIRST, FIRST + FOLLOWED[reader])
     lists: list[list[int]] = []
     for start in range(0, len(authors), 500):

@@ -19,7 +19,6 @@ YIELDS = ("nice", "-n", "10")  # a worker for large deliveries alone, as in dock
 
 @contextmanager
 def workers(directory: Path, queues: str, *, processes: int = 1) -> Iterator[None]:
-    """One worker for these queues, with so many processes."""
     name = queues.replace(",", "-")
     command = [
         *(YIELDS if queues == BULK else ()), sys.executable, "-m", "celery", "-A", "feedsite", "worker", "-Q", queues,

@@ -1,4 +1,4 @@
-"""`manage seed_demo`: a small world to look at."""
+"""`manage seed_demo`: demo data."""
 
 import time
 from argparse import ArgumentParser, RawDescriptionHelpFormatter
@@ -33,12 +33,9 @@ examples:
 
 
 class Command(BaseCommand):
-    """Add demo people and posts."""
-
     help = "Add demo people, posts and pictures. Running it twice changes nothing."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Name the options."""
         parser.formatter_class = RawDescriptionHelpFormatter
         parser.epilog = EXAMPLES
         parser.add_argument(
@@ -49,7 +46,6 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Seed, or say in a line why not."""
         if settings.PRODUCTION:
             raise CommandError(
                 "This adds staff whose password everybody knows: not on a site in production (PRODUCTION=1)."
@@ -57,7 +53,7 @@ class Command(BaseCommand):
         began, size = time.monotonic(), options["size"]
         progress = SeedProgress(total=expected_rows(size))
         try:
-            with progress.shown():
+            with progress.display():
                 result = seed(size=size, seed_number=options["seed"], advance=progress.advance)
         except DomainError as refusal:
             raise CommandError(str(refusal)) from None

@@ -32,17 +32,14 @@ examples:
   ./run manage cache flush outbox                    only this class begins anew
   ./run manage cache rollback 4                      the nodes of version 4; 0 is what the settings say
 """
-PIPED_WIDTH = 200  # in a file or a pipe no line is broken
+PIPED_WIDTH = 200  # no line is broken in a file or a pipe
 FORMS = "main:SLOT, backup:SLOT or l1:GROUP:SLOT"
 
 
 class Command(BaseCommand):
-    """The one script for the caches."""
-
     help = "Show and change the Memcached nodes of the running site. No process is restarted."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Name what can be done."""
         parser.formatter_class = RawDescriptionHelpFormatter
         parser.epilog = EXAMPLES
         verbs = parser.add_subparsers(dest="verb", metavar="WHAT", required=True)
@@ -63,7 +60,6 @@ class Command(BaseCommand):
         back.add_argument("version", type=int)
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Do one of them, or say in one line why not."""
         verb = options["verb"]
         with override("en"):
             if verb in {"topology", "check"}:
@@ -78,24 +74,23 @@ class Command(BaseCommand):
     def _show(self, *, is_check: bool) -> None:
         topology = topology_in_force()
         nodes, processes = node_statuses(topology), fleet(topology)
-        wide = None if self.stdout.isatty() else PIPED_WIDTH
-        console = Console(width=wide, highlight=False)
+        width = None if self.stdout.isatty() else PIPED_WIDTH
+        console = Console(width=width, highlight=False)
         with console.capture() as captured:
-            for part in cache_tables.tables(topology, nodes, processes):
-                console.print(part)
+            for table in cache_tables.tables(topology, nodes, processes):
+                console.print(table)
         self.stdout.write(captured.get())
-        found = cache_tables.troubles(topology, nodes, processes)
-        for line in found:
+        troubles = cache_tables.troubles(topology, nodes, processes)
+        for line in troubles:
             self.stdout.write(line)
         if not is_check:
             return
-        if found:
+        if troubles:
             raise SystemExit(1)
         self.stdout.write("All is well.")
 
 
 def place_of(text: str) -> Place:
-    """The place of main:1 or l1:0:2."""
     parts = text.split(":")
     try:
         pool, numbers = Pool(parts[0]), [_number(part) for part in parts[1:]]

@@ -18,12 +18,9 @@ CLASSES = {
 
 
 class Command(BaseCommand):
-    """Look at the slots of a cluster, or move one."""
-
     help = "Slots of a Redis Cluster: show who owns them; move one while everything goes on."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Name the options."""
         parser.add_argument(
             "--of",
             choices=sorted(CLASSES),
@@ -39,7 +36,6 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Do what was asked."""
         client = CLASSES[options["of"]]()
         if not is_cluster(client):
             raise CommandError(
@@ -48,9 +44,9 @@ class Command(BaseCommand):
         cluster = cast("Cluster", client)
         try:
             if options["verb"] == "show":
-                for one in masters(cluster):
+                for master in masters(cluster):
                     self.stdout.write(
-                        f"{one.address}  {len(one.slots):>6,} slots  {_ranges(one.slots)}"
+                        f"{master.address}  {len(master.slots):>6,} slots  {_ranges(master.slots)}"
                     )
             else:
                 moved = migrate(cluster, options["slot"], options["to"])

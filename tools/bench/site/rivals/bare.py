@@ -24,8 +24,6 @@ _FIND = b"local r = redis.call('GET', KEYS[1]) return redis.call('LRANGE', ARGV[
 
 
 class _Connections:
-    """Those of one thread."""
-
     def __init__(self) -> None:
         self.redis = _connected(os.environ["BENCH_REDIS"])
         self.memcached = _connected(os.environ["BENCH_MEMCACHED"])
@@ -49,7 +47,6 @@ def _connected(place: str) -> socket.socket:
 
 
 def application(environ: Mapping[str, Any], start: Callable[..., object]) -> Iterable[bytes]:
-    """WSGI."""
     token = environ.get("HTTP_AUTHORIZATION", "").removeprefix("Bearer ")
     body = orjson.dumps(_page(token.encode()))
     start("200 OK", [("Content-Type", "application/json"), ("Content-Length", str(len(body)))])
@@ -78,7 +75,6 @@ def _page(token: bytes) -> list[Any]:
 
 
 def _asked(commands: Sequence[tuple[bytes, ...]]) -> list[Any]:
-    """What Redis answers."""
     packed = [hiredis.pack_command(one) for one in commands]  # type: ignore[arg-type]  # any number of them
     _mine().redis.sendall(b"".join(packed))
     answers: list[Any] = []
@@ -92,7 +88,6 @@ def _asked(commands: Sequence[tuple[bytes, ...]]) -> list[Any]:
 
 
 def _received() -> dict[bytes, Any]:
-    """What Memcached answers."""
     data = b""
     while True:
         data += _mine().memcached.recv(RECEIVE_BYTES)

@@ -10,7 +10,6 @@ BODY = Path(os.environ["BENCH_PAGE"]).read_bytes()
 
 
 def page(_request: HttpRequest) -> HttpResponse:
-    """The bytes."""
     return HttpResponse(BODY, content_type="application/json")
 
 

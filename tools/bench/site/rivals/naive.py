@@ -16,8 +16,6 @@ from apps.posts.models import OPEN, Attachment, Post
 
 
 class AccountSerializer(serializers.ModelSerializer[User]):
-    """An author."""
-
     followers = serializers.IntegerField(source="counts.followers")
     following = serializers.IntegerField(source="counts.following")
     posts = serializers.IntegerField(source="counts.posts")
@@ -37,8 +35,6 @@ class AccountSerializer(serializers.ModelSerializer[User]):
 
 
 class AttachmentSerializer(serializers.ModelSerializer[Attachment]):
-    """A picture."""
-
     class Meta:
         model = Attachment
         fields = ("id", "file", "width", "height", "alt")
@@ -64,20 +60,15 @@ class PostSerializer(serializers.ModelSerializer[Post]):
 
 
 class Newest(CursorPagination):
-    """Newest first."""
-
     page_size = 20
     ordering = "-id"
 
 
 class Home(generics.ListAPIView[Post]):
-    """The newest posts of whom the reader follows."""
-
     serializer_class = PostSerializer
     pagination_class = Newest
 
     def get_queryset(self) -> QuerySet[Post]:
-        """All of them, to be cut by the paginator."""
         viewer: Any = self.request.user
         followees = Followee.objects.filter(owner=viewer).values("followee")
         return (

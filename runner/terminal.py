@@ -1,16 +1,33 @@
-"""One line about something slow: redrawn on a terminal, printed twice in a log."""
+"""What the launcher prints at the terminal: messages, expected failures, progress."""
 
+import contextlib
 import sys
 import time
 from types import TracebackType
 from typing import Self
 
 
-class Progress:
-    """Context manager; prints what it does, how far it is, and how long it took (seconds)."""
+class LaunchError(Exception):
+    """An expected failure; its text is one line for the terminal, without a traceback."""
 
-    def __init__(self, what: str, *, total: int) -> None:
-        self._what = what
+
+def say(text: str) -> None:
+    """Print to standard output; a terminal that went away is ignored."""
+    with contextlib.suppress(OSError, ValueError):
+        print(text, flush=True)
+
+
+def complain(text: str) -> None:
+    """Print to standard error; a terminal that went away is ignored."""
+    with contextlib.suppress(OSError, ValueError):
+        print(text, file=sys.stderr, flush=True)
+
+
+class Progress:
+    """A line about a slow step: redrawn on a terminal, printed twice in a log."""
+
+    def __init__(self, label: str, *, total: int) -> None:
+        self._label = label
         self._total = total
         self._done = 0
         self._started = 0.0
@@ -21,11 +38,10 @@ class Progress:
         if self._terminal:
             self._draw("")
         else:
-            print(f"{self._what} ...", file=sys.stderr, flush=True)
+            print(f"{self._label} ...", file=sys.stderr, flush=True)
         return self
 
     def advance(self) -> None:
-        """One step of `total` is done; more steps than that are not shown."""
         self._done = min(self._done + 1, self._total)
         if self._terminal:
             self._draw(f"{self._done}/{self._total}")
@@ -45,4 +61,4 @@ class Progress:
             print(f"{outcome} after {seconds:.0f} s", file=sys.stderr, flush=True)
 
     def _draw(self, state: str) -> None:
-        print(f"\r\033[K{self._what} ... {state}", end="", file=sys.stderr, flush=True)
+        print(f"\r\033[K{self._label} ... {state}", end="", file=sys.stderr, flush=True)

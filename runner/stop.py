@@ -6,21 +6,20 @@ import sys
 import time
 
 from runner.datadir import DataDir, Holder, in_use
-from runner.problems import LaunchError
-from runner.says import say
+from runner.terminal import LaunchError, say
 
 STOP_SECONDS = 60  # longer than all the parts together may take
 
 
 def stop(data: DataDir) -> int:
-    """Stop the site of a data directory and wait. Raises LaunchError when it cannot be stopped."""
+    """Stop the site of a data directory and wait for its end. LaunchError."""
     holder = data.holder()
     if holder is None:
         say(f"feedsite is not running with {data.path}")
         return 0
     if holder.what != "site" or not holder.pid:
         raise LaunchError(in_use(holder, data.path))
-    _ask(holder)
+    _terminate(holder)
     deadline = time.monotonic() + STOP_SECONDS
     while data.holder() is not None:
         if time.monotonic() > deadline:
@@ -31,7 +30,7 @@ def stop(data: DataDir) -> int:
 
 
 def reset(data: DataDir, *, confirmed: bool) -> int:
-    """Delete a data directory's contents after a question. Returns 0; raises LaunchError when it may not."""
+    """Delete the data after a confirmation; 0 when deleted. LaunchError."""
     if not data.path.exists():
         say(f"There is nothing in {data.path}")
         return 0
@@ -40,7 +39,7 @@ def reset(data: DataDir, *, confirmed: bool) -> int:
     holder = data.holder()
     if holder is not None:
         raise LaunchError(f"{in_use(holder, data.path)}; first: ./run stop")
-    if not confirmed and not _agreed(data):
+    if not confirmed and not _confirmed(data):
         say("Nothing is deleted.")
         return 1
     with data.held("reset"):  # so that neither a site nor another reset begins meanwhile
@@ -49,7 +48,7 @@ def reset(data: DataDir, *, confirmed: bool) -> int:
     return 0
 
 
-def _ask(holder: Holder) -> None:
+def _terminate(holder: Holder) -> None:
     try:
         os.kill(holder.pid, signal.SIGTERM)
     except PermissionError:
@@ -58,7 +57,7 @@ def _ask(holder: Holder) -> None:
         return
 
 
-def _agreed(data: DataDir) -> bool:
+def _confirmed(data: DataDir) -> bool:
     if not sys.stdin.isatty():
         raise LaunchError(f"This deletes everything in {data.path}; say so with --yes")
     answer = input(f"Delete all accounts, posts and pictures in {data.path}? [y/N] ")

@@ -1,6 +1,6 @@
-"""`./run manage`: a management command with the environment of the data directory's site.
+"""`./run manage`: a management command in the environment of a site.
 
-While the site runs, the command joins it; otherwise its servers run for the duration of the command.
+It joins a running site; otherwise the servers run for the duration of the command.
 """
 
 import os
@@ -13,16 +13,16 @@ from runner.datadir import DataDir, Holder, in_use
 from runner.environment import joined_environment, site_environment
 from runner.leftovers import end_leftovers
 from runner.preparation import manage_command, migrate
-from runner.problems import LaunchError
 from runner.processes import child_setup
 from runner.services.group import plan_services
-from runner.signals import StopAskedError, on_second_interrupt, stop_when_asked
+from runner.signals import StopRequested, on_second_interrupt, raise_on_stop_signals
+from runner.terminal import LaunchError
 
 
 def manage(data: DataDir, arguments: list[str]) -> int:
-    """Run one management command; input, output and Ctrl-C are its own.
+    """Run a management command; input, output and Ctrl-C are its own.
 
-    Returns its exit status, or does not return: a command that joins a running site replaces this process.
+    Returns its exit status. A command that joins a running site replaces this process.
     """
     holder = data.holder()
     if holder is not None:
@@ -35,7 +35,7 @@ def _join(data: DataDir, holder: Holder, arguments: list[str]) -> NoReturn:
     if holder.what != "site" or not saved:
         raise LaunchError(in_use(holder, data.path))
     command = manage_command(*arguments)
-    os.execve(command[0], command, joined_environment(saved))  # noqa: S606 -- no shell is wanted
+    os.execve(command[0], command, joined_environment(saved))  # noqa: S606 -- no shell needed
 
 
 def _with_own_servers(data: DataDir, arguments: list[str]) -> int:
@@ -43,17 +43,17 @@ def _with_own_servers(data: DataDir, arguments: list[str]) -> int:
     is_new = not (data.path / "postgres").exists()
     with data.held("manage"):
         end_leftovers(data)
-        stop_when_asked()
+        raise_on_stop_signals()
         services = plan_services(
             data=data.path, sockets=data.socket_dir(), log=data.log, site=str(data.path)
         )
         try:
             services.start()
             environment = site_environment(data, services.settings())
-            if is_new:  # a command on a site that was never started finds its tables all the same
+            if is_new:  # also for a site that was never started
                 migrate(data, environment)
             return _run(manage_command(*arguments), environment)
-        except StopAskedError:
+        except StopRequested:
             return 128 + signal.SIGINT
         finally:
             on_second_interrupt(lambda: None)
@@ -61,13 +61,13 @@ def _with_own_servers(data: DataDir, arguments: list[str]) -> int:
 
 
 def _run(command: list[str], environment: Mapping[str, str]) -> int:
-    """Run in the foreground. Ctrl-C reaches the command from the terminal; SIGTERM is passed on to it."""
+    """Run in the foreground. Ctrl-C reaches the command from the terminal; SIGTERM is passed on."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     setup = child_setup(signal.SIGTERM)
     with subprocess.Popen(command, env=dict(environment), preexec_fn=setup) as process:  # noqa: PLW1509 -- no threads here
         try:
             status = process.wait()
-        except StopAskedError:
+        except StopRequested:
             process.terminate()
             status = process.wait()
     return 128 - status if status < 0 else status

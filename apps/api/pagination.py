@@ -1,0 +1,29 @@
+"""Pages of the API: their query parameters, and the `Link` header to the next one."""
+
+from typing import Any
+
+from drf_spectacular.utils import OpenApiParameter
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from apps.addresses import absolute
+from apps.paging import Cursor, Page, link_header
+
+PEOPLE_DEFAULT, MAX_PEOPLE = 40, 80
+CURSOR_PARAMETERS = [
+    OpenApiParameter("max_id", str, description="Older than this, exclusive."),
+    OpenApiParameter("since_id", str, description="Newer than this, from the newest down."),
+    OpenApiParameter("min_id", str, description="The page just above this."),
+    OpenApiParameter("limit", int, description="How many at most; clamped."),
+]
+
+
+def people_cursor(request: Request) -> Cursor:
+    """The cursor of a page of accounts, which are longer than pages of posts."""
+    return people_cursor(request)
+
+
+def paged(request: Request, page: Page[Any], body: object) -> Response:
+    """A response with the `Link` header of a page."""
+    link = link_header(absolute(request.path), request.query_params, page)
+    return Response(body, headers={"Link": link} if link else None)

@@ -1,0 +1,50 @@
+"""Parses the parameters and bodies of API requests."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from django.utils.translation import gettext as _
+from rest_framework.request import Request
+from rest_framework.serializers import BaseSerializer
+
+from apps.errors import BadRequest, Invalid
+from feedcache.ids import parse_id
+
+MAX_OFFSET = 150  # with the longest page of posts within one hydration
+
+
+def validated(serializer: BaseSerializer[Any]) -> dict[str, Any]:
+    """The validated data of a serializer; ValidationError (422)."""
+    serializer.is_valid(raise_exception=True)
+    data: dict[str, Any] = serializer.validated_data
+    return data
+
+
+def is_true(text: str | None) -> bool:
+    """A boolean query parameter, in any form that clients send."""
+    return (text or "").lower() in {"1", "true", "t", "on", "yes"}
+
+
+def id_params(request: Request, *, maximum: int) -> list[int]:
+    """The ids of `id[]`, or `id`, in order; BadRequest."""
+    texts = request.query_params.getlist("id[]") or request.query_params.getlist("id")
+    try:
+        return [parse_id(text) for text in texts[:maximum]]
+    except ValueError:
+        raise BadRequest(_("An id is a number.")) from None
+
+
+def id_in_body(text: str, field: str) -> int:
+    """An id in a field of the body; Invalid when it is too large to be one."""
+    try:
+        return parse_id(text)
+    except ValueError:
+        raise Invalid(_("This is no id."), errors={field: _("This is no id.")}) from None
+
+
+def offset_of(query: Mapping[str, str]) -> int:
+    """`offset`, for the few endpoints that clients do not page by ids; BadRequest."""
+    text = query.get("offset") or "0"
+    if not (text.isascii() and text.isdigit() and len(text) < 10):
+        raise BadRequest("offset is not a number.", code="bad_offset")
+    return min(int(text), MAX_OFFSET)
