@@ -11,7 +11,7 @@ from apps.engagement.cache import BOOKMARKS, LIKES, READS
 from apps.engagement.models import Bookmark, Like
 from apps.errors import NotFound
 from apps.events.actions import record
-from apps.posts.cache.counts import change_post_counts, count_reads
+from apps.posts.cache.entries import change_post_counts, count_reads
 from apps.posts.models import Kind, Post, PostCounts
 from apps.posts.queries import visible_posts
 from feedcache.ids import author_of

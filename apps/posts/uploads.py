@@ -13,8 +13,7 @@ from django.utils.translation import gettext as _
 
 from apps.accounts.models import User
 from apps.errors import NotFound
-from apps.media.pictures import rewritten
-from apps.media.sandbox import unfit
+from apps.media.sandbox import bad_picture, reencode_picture
 from apps.posts.actions.attachments import discard
 from apps.posts.actions.drafts import Focus, check_picture, invalid
 from apps.posts.models import Attachment
@@ -32,8 +31,10 @@ def upload_picture(
     data = file.read(settings.PICTURE_MAX_BYTES + 1)
     if len(data) > settings.PICTURE_MAX_BYTES:
         maximum = {"count": settings.PICTURE_MAX_BYTES // 1024**2}
-        raise unfit(_("This picture is too large. %(count)d MB is the most.") % maximum, "file")
-    picture = rewritten(data)
+        raise bad_picture(
+            _("This picture is too large. %(count)d MB is the most.") % maximum, "file"
+        )
+    picture = reencode_picture(data)
     return Attachment.objects.create(
         owner=owner,
         file=_file(picture.data),

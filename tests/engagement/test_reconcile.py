@@ -15,8 +15,7 @@ from apps.engagement.tasks import reconcile_counts
 from apps.engagement.truth import POSTS, USERS, Drift
 from apps.graph.actions import follow_user, unfollow_user
 from apps.posts.actions.publish import delete_post, repost
-from apps.posts.cache.counts import count_reads
-from apps.posts.cache.entries import POST_COUNTS
+from apps.posts.cache.entries import POST_COUNTS, count_reads
 from apps.posts.models import PostCounts
 from apps.posts.queries import counts_of, post_counts
 from feedcache.redis_servers.connections import counters

@@ -22,7 +22,7 @@ from apps.posts.actions.author import lock_author, mentioned, next_revision
 from apps.posts.actions.drafts import Draft, check_mentions, checked, invalid
 from apps.posts.actions.polls import ask, silence
 from apps.posts.cache import updates
-from apps.posts.cache.counts import change_post_counts
+from apps.posts.cache.entries import change_post_counts
 from apps.posts.content.post import PostContent
 from apps.posts.content.text import tag_names
 from apps.posts.models import (

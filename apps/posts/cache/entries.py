@@ -3,9 +3,11 @@
 The content of a restricted post never enters.
 """
 
+from collections.abc import Collection
+
 from django.conf import settings
 
-from apps.accounts.counts_store import CountsTable
+from apps.accounts.counts_store import CountsTable, put_after_commit
 from apps.posts.content.codec import (
     VERSION,
     decode_cached_post,
@@ -84,3 +86,15 @@ POST_COUNTS = CounterService(
     POST_COUNTS_TABLE,
     hot_seconds=settings.COUNTERS_HOT_DAYS * 24 * 3600,
 )
+
+
+def change_post_counts(post_id: int, deltas: dict[str, int]) -> None:
+    """Add to counts of a post, in the caller's transaction."""
+    row = POST_COUNTS_TABLE.change(post_id, deltas)
+    if row is not None:
+        put_after_commit(POST_COUNTS, [row])
+
+
+def count_reads(post_ids: Collection[int]) -> None:
+    """Count that a viewer opened posts (at most 1,000) for the first time. Never fails for Redis' sake."""
+    POST_COUNTS.count("reads", dict.fromkeys(post_ids, 1))
