@@ -15,7 +15,7 @@ from django.utils.http import quote_etag
 from django.views.decorators.http import require_safe
 
 from apps.media.addresses import LIFETIME_SECONDS, is_restricted, may_be_shown
-from apps.posts.actions.attachments import is_shown
+from apps.posts.actions.attachments import is_served
 
 TYPES = {".webp": "image/webp", ".png": "image/png", ".jpg": "image/jpeg", ".gif": "image/gif"}
 NAME_MAX_CHARACTERS = 100  # of the column; a file system refuses long names in its own way
@@ -31,7 +31,7 @@ def media_file(request: HttpRequest, name: str) -> HttpResponseBase:
     if kind is None or len(name) > NAME_MAX_CHARACTERS or roundabout:
         raise Http404
     until, key = request.GET.get("until", ""), request.GET.get("key", "")
-    if not (may_be_shown(name, until=until, key=key) and is_shown(name)):
+    if not (may_be_shown(name, until=until, key=key) and is_served(name)):
         raise Http404
     tag = quote_etag(name)  # the same name is the same picture
     if (unchanged := get_conditional_response(request, etag=tag)) is not None:
