@@ -24,7 +24,7 @@ MAX_PAGE_IDS = 2 * MAX_IDS  # a page of reposts of quotes: the shared posts and 
 
 
 @dataclass(frozen=True, slots=True)
-class PostsSeen:
+class HydratedPosts:
     """The posts that the viewer may see, with their authors unless suspended, and the relations to
     them.
 
@@ -33,19 +33,19 @@ class PostsSeen:
     """
 
     posts: dict[int, PostContent] = field(default_factory=dict)
-    heads: Mapping[int, CachedPost] = field(default_factory=dict)
+    entries: Mapping[int, CachedPost] = field(default_factory=dict)
     counts: dict[int, Counts] = field(default_factory=dict)
-    people: dict[int, User] = field(default_factory=dict)
+    authors: dict[int, User] = field(default_factory=dict)
     relations: Relations = field(default_factory=Relations)
     circles: dict[int, str] = field(default_factory=dict)
     parents: frozenset[int] = frozenset()
 
-    def __or__(self, other: "PostsSeen") -> "PostsSeen":
-        return PostsSeen(
+    def __or__(self, other: "HydratedPosts") -> "HydratedPosts":
+        return HydratedPosts(
             self.posts | other.posts,
-            {**self.heads, **other.heads},
+            {**self.entries, **other.entries},
             self.counts | other.counts,
-            self.people | other.people,
+            self.authors | other.authors,
             self.relations | other.relations,
             self.circles | other.circles,
             self.parents | other.parents,
@@ -59,7 +59,7 @@ def ask_posts(
     *,
     parents: Collection[int] = (),
     preloaded: Preloaded | None = None,
-) -> Later[PostsSeen]:
+) -> Later[HydratedPosts]:
     """Request the posts among up to 400 ids that a viewer may see now, without their sources.
 
     `parents` are up to 400 more ids, of posts that others answer, which are only checked for
@@ -83,7 +83,7 @@ def ask_posts(
     counts = POST_COUNTS.ask(batch, ids, stage="counts")
     related = ask_relations(batch, context.viewer_id, authors, context.revision)
 
-    def visible() -> PostsSeen:
+    def visible() -> HydratedPosts:
         return _visible(context, {**entries(), **loaded}, parent_ids, users(), counts(), related())
 
     return visible
@@ -96,7 +96,7 @@ def _visible(
     users: dict[int, User],
     counts: Mapping[int, tuple[int, ...]],
     relations: Relations,
-) -> PostsSeen:
+) -> HydratedPosts:
     severed = relations.severed
     allowed = {
         post_id: entry
@@ -108,7 +108,7 @@ def _visible(
     if parent_ids:
         allowed = {pk: entry for pk, entry in allowed.items() if pk not in parent_ids}
     posts = {post_id: entry.content for post_id, entry in allowed.items() if entry.content}
-    result = PostsSeen(
+    result = HydratedPosts(
         posts,
         allowed,
         {post_id: Counts(*counts[post_id]) for post_id in posts},
@@ -121,12 +121,12 @@ def _visible(
     return result
 
 
-def _restricted(context: ViewerContext, ids: list[int], parent_ids: set[int]) -> PostsSeen:
+def _restricted(context: ViewerContext, ids: list[int], parent_ids: set[int]) -> HydratedPosts:
     """Restricted posts, at most 200, decided by PostgreSQL."""
     exact = visible_posts(context.viewer_id, ids)
     visible = exact.posts.keys() & set(ids)
     own = visible - parent_ids
-    return PostsSeen(
+    return HydratedPosts(
         {post_id: exact.posts[post_id] for post_id in own},
         counts={post_id: exact.counts[post_id] for post_id in own},
         relations=exact.relations,

@@ -48,9 +48,8 @@ def schedule_post(
     returns the first scheduled post (`idempotency`); `content_digest` then identifies the pictures.
     """
     request = idempotency.Request(author, idempotency_key, draft, at, content_digest)
-    if (
-        earlier := idempotency.existing_result(request)
-    ) is not None and earlier.scheduled is not None:
+    earlier = idempotency.existing_result(request)
+    if earlier is not None and earlier.scheduled is not None:
         return earlier.scheduled
     _check_time(at)
     if draft.pictures:
@@ -59,7 +58,8 @@ def schedule_post(
     check_mentions(draft, set(mentioned(body).values()) - {author.pk})
     audience(author.pk, draft, None)
     with transaction.atomic():
-        if (earlier := idempotency.claim(request)) is not None and earlier.scheduled is not None:
+        earlier = idempotency.claim(request)
+        if earlier is not None and earlier.scheduled is not None:
             return earlier.scheduled
         User.objects.select_for_update().get(pk=author.pk)  # serialises the limit
         if _pending(author).count() >= settings.SCHEDULED_POSTS_MAX:

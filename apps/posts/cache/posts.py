@@ -139,7 +139,7 @@ def edited(content: PostContent) -> None:
 
 
 def deleted(post_id: int) -> None:
-    """After the commit of a deletion: a tombstone that never expires, since nothing can be newer."""
+    """After the commit of a deletion: a tombstone, which nothing newer replaces."""
     CACHED_POSTS.set_many({post_id: GONE})
     _warn_unless(tiers().announce_missed(), post_id)
 
