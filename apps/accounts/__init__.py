@@ -1,1 +1,1 @@
-"""Who: users, their profiles, settings and access tokens."""
+"""Users, their profiles, settings, credentials and counts."""

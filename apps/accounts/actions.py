@@ -56,13 +56,14 @@ def register(
     display_name: str = "",
     by_operator: bool = False,
 ) -> User:
-    """Make an account; Invalid, with one message per field, when something is wrong with it. TooMany for an address of mail.
+    """Create an account; Invalid with a message for each field. TooMany for an e-mail address.
 
-    An address that another account has is not refused: nobody but its owner learns of it, by mail (`emails`). Operators at
-    the command line may use reserved handles and any password, and vouch for the address.
+    An address of another account is accepted: only its owner learns of it, by mail
+    (`mail.sending`). Operators at the command line may use reserved handles and any password, and
+    vouch for the address.
     """
     address = clean_email(email)
-    # the password must not be like the address either
+    # with the address, which the password must not resemble
     user = User(handle=handle.strip().lower(), email=address, display_name=clean_name(display_name))
     errors = _handle_errors(user.handle) | email_errors(address)
     if by_operator:
@@ -79,7 +80,7 @@ def register(
     user.set_password(password)
     try:
         _insert(user)
-    except IntegrityError:  # lost a race that the checks above could not see
+    except IntegrityError:  # lost a race against another registration
         if user.email is None or _handle_errors(user.handle) or by_operator:
             raise _invalid({"handle": _("This handle is taken.")}) from None
         pending, user.email = user.email, None
@@ -88,39 +89,38 @@ def register(
     return user
 
 
-def update_profile(user: User, **said: Any) -> User:
-    """Change what others see of a user, as far as it is said (`profiles.clean_profile` knows what may be).
-
-    Invalid, and nothing changes, when something of it is wrong.
+def update_profile(user: User, **fields: Any) -> User:
+    """Change the given fields of a profile, as `clean_profile` allows. Invalid, and then nothing
+    changes.
     """
-    changed = clean_profile(said)
+    changed = clean_profile(fields)
     replaced = [getattr(user, name).name for name in ("avatar", "header") if name in changed]
     for name, value in changed.items():
         setattr(user, name, value)
     if changed:
         _save_card(user, *changed)
-    _forget_files(replaced)
+    _delete_files(replaced)
     return user
 
 
 def remove_avatar(user: User) -> None:
-    """Go back to the avatar drawn from the handle."""
+    """Return to the avatar that is generated from the handle."""
     replaced, user.avatar = user.avatar.name, None
     _save_card(user, "avatar")
-    _forget_files([replaced])
+    _delete_files([replaced])
 
 
 def remove_header(user: User) -> None:
-    """Go back to the header drawn from the handle."""
+    """Return to the header that is generated from the handle."""
     replaced, user.header = user.header.name, ""
     _save_card(user, "header")
-    _forget_files([replaced])
+    _delete_files([replaced])
 
 
 @transaction.atomic
 def set_locked(user: User, *, locked: bool) -> User:
-    """Choose whether others have to ask before they follow; unlocking grants what is asked already."""
-    # the lock of every follow: a request made at the same time is seen by whoever grants them
+    """Choose whether follows need approval; unlocking accepts all pending requests."""
+    # the lock of every follow: no concurrent request is missed when all are accepted
     UserCounts.objects.select_for_update().get(pk=user.pk)
     was_locked = User.objects.values_list("is_locked", flat=True).get(pk=user.pk)
     user.is_locked = locked
@@ -131,7 +131,7 @@ def set_locked(user: User, *, locked: bool) -> User:
 
 
 def update_appearance(user: User, *, theme: str, text_size: str, interface_language: str) -> User:
-    """Change how the site looks for a user."""
+    """Invalid."""
     languages = {"", *dict(settings.LANGUAGES)}
     if (
         theme not in Theme.values
@@ -147,7 +147,7 @@ def update_appearance(user: User, *, theme: str, text_size: str, interface_langu
 def update_writing(
     user: User, *, post_visibility: str, post_sensitive: bool, asks_for_alt: bool, keys: str
 ) -> User:
-    """Change how somebody writes, and which keys do something for them. Invalid."""
+    """Change the defaults of new posts, and the keyboard shortcuts. Invalid."""
     if post_visibility not in PostVisibility.values or keys not in Keys.values:
         raise _invalid({"keys": _("Choose one of the list.")})
     user.post_visibility, user.post_sensitive = post_visibility, post_sensitive
@@ -157,7 +157,7 @@ def update_writing(
 
 
 def update_reading(user: User, *, density: str, loads_by_button: bool) -> User:
-    """Change how a user reads: the room of a post, and whether more comes by itself or by a button."""
+    """Change the density of the timeline, and whether it loads more by itself. Invalid."""
     if density not in Density.values:
         raise _invalid({"density": _("Choose one of the list.")})
     user.density, user.loads_by_button = density, loads_by_button
@@ -166,27 +166,28 @@ def update_reading(user: User, *, density: str, loads_by_button: bool) -> User:
 
 
 def issue_token(user: User, *, name: str, scopes: str = ALL) -> str:
-    """A new bearer token; this is the only time it is seen. A long name is cut; Invalid for a scope there is not."""
-    wanted = list(dict.fromkeys(scopes.split()))
-    if not wanted or not NAMES.issuperset(wanted):
+    """A new bearer token, which cannot be shown again. A long name is cut off; Invalid for an
+    unknown scope.
+    """
+    names = list(dict.fromkeys(scopes.split()))
+    if not names or not NAMES.issuperset(names):
         raise _invalid({"scopes": _("Choose one of the list.")})
     token = TOKEN_PREFIX + secrets.token_urlsafe(32)
     digest = AccessToken.digest_of(token)
     AccessToken.objects.create(
-        user=user, digest=digest, name=name[:TOKEN_NAME_MAX_CHARACTERS], scopes=" ".join(wanted)
+        user=user, digest=digest, name=name[:TOKEN_NAME_MAX_CHARACTERS], scopes=" ".join(names)
     )
     return token
 
 
 def revoke_token(user: User, token_id: int) -> None:
-    """End one of a user's tokens; nothing happens when it is somebody else's."""
+    """Revoke one of a user's own tokens; ignores those of others."""
     own = AccessToken.objects.filter(pk=token_id, user=user, revoked_at=None)
     own.update(revoked_at=timezone.now())
     announce("tokens_ended", user_id=user.pk)
 
 
 def revoke_tokens(user_id: int) -> None:
-    """End all of a user's tokens."""
     own = AccessToken.objects.filter(user=user_id, revoked_at=None)
     own.update(revoked_at=timezone.now())
     announce("tokens_ended", user_id=user_id)
@@ -194,9 +195,9 @@ def revoke_tokens(user_id: int) -> None:
 
 @transaction.atomic
 def suspend_user(user: User, *, by: User, reason: str) -> None:
-    """Hide an account and all it wrote, end its sessions and tokens; acts on the next request.
+    """Hide an account and its posts, end its sessions and tokens; effective with the next request.
 
-    NotAllowed without the permission to change accounts, and to a superuser by anybody else.
+    NotAllowed without the permission to change accounts, and for a superuser unless `by` is one.
     """
     require_permission(by, CHANGE_USERS, over=user)
     user.suspended_at, user.suspension_reason, user.is_active = timezone.now(), reason, False
@@ -208,7 +209,9 @@ def suspend_user(user: User, *, by: User, reason: str) -> None:
 
 @transaction.atomic
 def restore_user(user: User, *, by: User, reason: str) -> None:
-    """End a suspension; sessions and tokens stay ended. NotAllowed as for `suspend_user`, or when its owner deleted it."""
+    """End a suspension; sessions and tokens stay revoked. NotAllowed as for `suspend_user`, and for
+    deleted accounts.
+    """
     require_permission(by, CHANGE_USERS, over=user)
     if user.erased_at is not None:
         raise NotAllowed(_("Its owner has deleted this account."))
@@ -224,7 +227,7 @@ def _save_card(user: User, *fields: str) -> None:
     card_changed(user.pk)
 
 
-def _forget_files(names: Iterable[str | None]) -> None:
+def _delete_files(names: Iterable[str | None]) -> None:
     for name in filter(None, names):
         transaction.on_commit(partial(default_storage.delete, name))
 
@@ -269,32 +272,33 @@ def _invalid(errors: dict[str, str]) -> Invalid:
 
 
 def leave(user: User, *, password: str, origin: Origin | None = None) -> None:
-    """Delete what the account's row says of its owner, and hide the account and all it wrote from the next request on.
+    """Delete an account's personal data, and hide it and its posts from the next request on.
 
-    The row stays, nameless: the number is in the id of every post. The handle is given to nobody else, so that nobody can pose
-    as who is gone. Invalid for a wrong password; NotAllowed for staff, who would lock themselves out of the admin.
+    The row stays, without a name: its number is in the id of every post. The handle stays taken, so
+    that nobody can impersonate a former user. Invalid for a wrong password; NotAllowed for staff,
+    who would lock themselves out of the admin.
     """
     if not check_own_password(user, password, origin):
         message = _("This is not your password.")
         raise Invalid(message, errors={"password": message})
     if user.is_staff or user.is_superuser:
-        raise NotAllowed(
-            _("An account of staff cannot be deleted. Ask another administrator to take its rights first.")
-        )  # fmt: skip
-    _make_nameless(user)
+        text = _(
+            "An account of staff cannot be deleted."
+            " Ask another administrator to take its rights first."
+        )
+        raise NotAllowed(text)
+    _anonymise(user)
 
 
 @transaction.atomic
-def _make_nameless(user: User) -> None:
+def _anonymise(user: User) -> None:
     UserCounts.objects.select_for_update().get(pk=user.pk)  # the lock of every write of an author
     FormerHandle.objects.get_or_create(digest=FormerHandle.digests_of(user.handle)[0])
-    for file in (user.avatar, user.header):
-        if file.name:
-            transaction.on_commit(partial(default_storage.delete, file.name))
+    _delete_files([user.avatar.name, user.header.name])
     now = timezone.now()
     blank = User(
         id=user.pk,
-        handle=_nameless(user.pk),
+        handle=_free_handle(user.pk),
         is_active=False,
         is_discoverable=False,
         is_indexable=False,
@@ -313,7 +317,7 @@ def _make_nameless(user: User) -> None:
     announce_visibility(user.pk)
 
 
-def _nameless(number: int) -> str:
-    handle = f"deleted_{number}"
+def _free_handle(user_id: int) -> str:
+    handle = f"deleted_{user_id}"
     taken = User.objects.filter(handle=handle).exists()
     return f"{handle}_{secrets.token_hex(4)}" if taken else handle

@@ -1,4 +1,4 @@
-"""Staff look after accounts: search, correct a profile, suspend and restore."""
+"""Staff pages of accounts: search, correct a profile, suspend and restore."""
 
 from typing import Any, ClassVar, cast
 
@@ -35,7 +35,9 @@ SEARCH_MAX_CHARACTERS = 100
 
 
 def log_in(request: HttpRequest, extra_context: object = None) -> HttpResponse:  # noqa: ARG001 -- Django's signature
-    """The site has one login page, the one that counts failures; members who are not staff are refused here."""
+    """Redirect to the site's only login page, which counts failures; NotAllowed for members who are
+    not staff.
+    """
     if admin.site.has_permission(request):
         return HttpResponseRedirect(reverse("admin:index"))
     onward = next_address(request, reverse("admin:index"))
@@ -43,13 +45,13 @@ def log_in(request: HttpRequest, extra_context: object = None) -> HttpResponse: 
         return redirect_to_login(onward, str(settings.LOGIN_URL))
     if not staff_of(request).is_staff:
         raise NotAllowed(_("Only staff may go here."))
-    # may_act_as_staff said no: the page that is next says yes, or has somebody set up a second factor first
+    # may_act_as_staff refused: a code, or a new second factor, is needed first
     page = CODE_PAGE if is_on(staff_of(request)) else SET_UP_PAGE
     return redirect_to_login(onward, page)
 
 
 def change_password(request: HttpRequest, extra_context: object = None) -> HttpResponse:  # noqa: ARG001 -- Django's signature
-    """The site has one page for one's own password, the one that counts guesses of the old one."""
+    """Redirect to the site's only page for one's own password, which counts wrong guesses."""
     del request
     return HttpResponseRedirect(reverse("password_change"))
 
@@ -57,7 +59,7 @@ def change_password(request: HttpRequest, extra_context: object = None) -> HttpR
 admin.site.login = log_in  # type: ignore[method-assign]  # Django's documented way
 admin.site.password_change = change_password  # type: ignore[assignment, method-assign]  # as above
 admin.site.has_permission = may_act_as_staff  # type: ignore[method-assign]  # as well
-# Nobody looks at the keys of others, or makes them: a second factor is taken away as a whole, by an action on the account.
+# Staff neither see nor create keys: an action on the account resets its whole second factor.
 admin.site.unregister([TOTPDevice, StaticDevice])
 
 
@@ -68,32 +70,33 @@ def user_link(user: User) -> SafeString:
 
 
 def staff_of(request: HttpRequest) -> User:
-    """The member of staff who asks; the admin lets nobody else in."""
+    """The member of staff; the admin admits nobody else."""
     return cast("User", request.user)
 
 
 def account_ids(term: str) -> list[int]:
-    """The ids for a search by handle, one or none. Looked up first: as a join it would read the whole other table."""
+    """The id of a handle, if it exists. A query of its own: as a join it would read the whole other
+    table.
+    """
     handle = term.strip().removeprefix("@").lower()
     return list(User.objects.filter(handle=handle).values_list("pk", flat=True))
 
 
 class SearchedByAccount(StaffList):
-    """Rows that are searched by the whole handle of an account, looked up first."""
+    """Rows that are searched by the whole handle of an account."""
 
     searched: ClassVar[str]  # the field with the account, whose index the search uses
 
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
     ) -> tuple[QuerySet[Any], bool]:
-        """All rows without a term; none when there is no such account."""
         if not search_term.strip():
             return queryset, False
         return queryset.filter(**{f"{self.searched}__in": account_ids(search_term)}), False
 
 
 class OwnedRows(SearchedByAccount):
-    """What accounts have, the youngest first: staff see that it is there and whose."""
+    """Rows with an owner, newest first."""
 
     list_display_links = None
     list_select_related = ("owner",)
@@ -104,49 +107,54 @@ class OwnedRows(SearchedByAccount):
 
     @admin.display(description=gettext_lazy("account"))
     def owner_link(self, row: Any) -> SafeString:
-        """Whose it is."""
         return user_link(row.owner)
 
 
 class SuspendedFilter(admin.SimpleListFilter):
-    """Suspended accounts, or those that are not."""
-
     title = gettext_lazy("suspended")
     parameter_name = "suspended"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, Any]]:
-        """The choices."""
         return [("yes", gettext_lazy("Yes")), ("no", gettext_lazy("No"))]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        """Apply the choice."""
         if self.value() in {"yes", "no"}:
             return queryset.filter(suspended_at__isnull=self.value() == "no")
         return queryset
 
 
 class ProfileForm(forms.ModelForm):
-    """What staff may correct."""
+    """The fields that staff may correct."""
 
     class Meta:
         model = User
-        fields = ("display_name", "bio", "email", "is_staff", "is_superuser", "groups", "user_permissions")  # fmt: skip
+        fields = (
+            "display_name",
+            "bio",
+            "email",
+            "is_staff",
+            "is_superuser",
+            "groups",
+            "user_permissions",
+        )
 
     def clean_display_name(self) -> str:
-        """The rules of the settings page hold here too."""
+        """As on the settings page."""
         try:
             return clean_name(self.cleaned_data["display_name"])
-        except DomainError as refusal:
-            raise forms.ValidationError(refusal.message) from None
+        except DomainError as error:
+            raise forms.ValidationError(error.message) from None
 
     def clean_email(self) -> str | None:
-        """Addresses are kept in small letters; no address is NULL."""
+        """Lower case; NULL without an address."""
         return (self.cleaned_data["email"] or "").strip().lower() or None
 
 
 @admin.register(User)
 class UserAdmin(StaffList, DjangoUserAdmin):
-    """Accounts. People sign up themselves, or `manage create_user` makes them; a suspension takes the place of delete."""
+    """Accounts. People sign up themselves, or `manage create_user` creates them; they are suspended
+    instead of deleted.
+    """
 
     form = ProfileForm
     list_display = (
@@ -154,7 +162,7 @@ class UserAdmin(StaffList, DjangoUserAdmin):
     )  # fmt: skip
     list_select_related = ("counts",)
     list_filter = ("is_staff", SuspendedFilter, "created_at")
-    sortable_by: ClassVar = ("handle", "posts", "followers", "following", "created_at")  # fmt: skip
+    sortable_by: ClassVar = ("handle", "posts", "followers", "following", "created_at")
     search_fields = ("handle__startswith", "email__startswith", "display_name__icontains")
     search_help_text = gettext_lazy("The beginning of a handle or e-mail address, or a name.")
     ordering = ("-id",)
@@ -174,28 +182,27 @@ class UserAdmin(StaffList, DjangoUserAdmin):
     powers = ("is_staff", "is_superuser", "groups", "user_permissions")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[User]:
-        """Accounts with their counts, on every page."""
         users: QuerySet[User] = super().get_queryset(request).select_related("counts")
         return users
 
     def has_change_permission(self, request: HttpRequest, obj: User | None = None) -> bool:
-        """Only superusers touch the accounts of staff: an e-mail address is a way to somebody's rights."""
+        """Only superusers change accounts of staff: an e-mail address leads to their rights."""
         others = obj is None or not (obj.is_staff or obj.is_superuser)
         return self.has_intervene_permission(request) and (others or staff_of(request).is_superuser)
 
     def get_readonly_fields(self, request: HttpRequest, obj: User | None = None) -> Any:
-        """Facts are for reading; rights are given by superusers."""
+        """Only superusers grant rights."""
         return self.facts if staff_of(request).is_superuser else self.facts + self.powers
 
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
     ) -> tuple[QuerySet[Any], bool]:
-        """Handles and addresses are in small letters."""
+        """Handles and addresses are in lower case."""
         term = search_term[:SEARCH_MAX_CHARACTERS].strip().removeprefix("@").lower()
         return super().get_search_results(request, queryset, term)
 
     def save_model(self, request: HttpRequest, obj: User, form: Any, change: bool) -> None:  # noqa: FBT001 -- Django's own interface
-        """Pages show what is edited here at once."""
+        """Pages show the changes at once."""
         super().save_model(request, obj, form, change)
         card_changed(obj.pk)
 
@@ -205,50 +212,43 @@ class UserAdmin(StaffList, DjangoUserAdmin):
         id: str,  # noqa: A002 -- Django's own name
         form_url: str = "",
     ) -> HttpResponse:
-        """Django's own, after which the session of who asked has a new key."""
+        """Remember the session again, whose key Django has changed."""
         response: HttpResponse = super().user_change_password(request, id, form_url)
         if response.status_code == HttpResponseRedirect.status_code:
             remember_login(request, staff_of(request))
         return response
 
     def view_on_site(self, obj: User) -> str:
-        """The profile."""
         return obj.url
 
     @admin.display(description=gettext_lazy("name"))
     def name(self, user: User) -> str:
-        """What people see."""
         return user.display_name
 
     @admin.display(description=gettext_lazy("suspended"), boolean=True)
     def suspended(self, user: User) -> bool:
-        """Whether the account is hidden."""
         return user.is_suspended
 
     @admin.display(description=gettext_lazy("password"))
     def password_link(self, user: User) -> SafeString:
-        """The way to the form for a new password; nothing of the stored one is shown."""
+        """A link to the form for a new password; nothing of the stored one is shown."""
         address = reverse("admin:auth_user_password_change", args=[user.pk])
         return format_html('<a href="{}">{}</a>', address, _("Set a new password"))
 
     @admin.display(description=gettext_lazy("second factor"), boolean=True)
     def second_factor(self, user: User) -> bool:
-        """Whether there is one."""
         return is_on(user)
 
     @admin.display(description=gettext_lazy("posts"), ordering="counts__posts")
     def posts(self, user: User) -> int:
-        """How many."""
         return user.counts.posts
 
     @admin.display(description=gettext_lazy("followers"), ordering="counts__followers")
     def followers(self, user: User) -> int:
-        """How many."""
         return user.counts.followers
 
     @admin.display(description=gettext_lazy("following"), ordering="counts__following")
     def following(self, user: User) -> int:
-        """How many."""
         return user.counts.following
 
     def line(self, row: User) -> str:
@@ -259,7 +259,7 @@ class UserAdmin(StaffList, DjangoUserAdmin):
 
     @admin.action(description=gettext_lazy("Suspend"), permissions=["intervene"])
     def suspend(self, request: HttpRequest, queryset: QuerySet[User]) -> TemplateResponse | None:
-        """Hide accounts and all they wrote, after a question."""
+        """After a confirmation."""
         staff = staff_of(request)
         users = self.chosen(request, queryset.filter(suspended_at=None).exclude(pk=staff.pk))
         question = ngettext(
@@ -267,7 +267,7 @@ class UserAdmin(StaffList, DjangoUserAdmin):
             "Suspend %(count)d accounts? Nobody will see them or their %(posts)d posts.",
             len(users),
         )
-        if page := self._question(request, users, question):
+        if page := self._confirmation(request, users, question):
             return page
         reason = reason_of(request)
         done = self.attempt(
@@ -279,7 +279,7 @@ class UserAdmin(StaffList, DjangoUserAdmin):
 
     @admin.action(description=gettext_lazy("Restore"), permissions=["intervene"])
     def restore(self, request: HttpRequest, queryset: QuerySet[User]) -> TemplateResponse | None:
-        """End suspensions, after a question."""
+        """After a confirmation."""
         staff = staff_of(request)
         users = self.chosen(request, queryset.exclude(suspended_at=None))
         question = ngettext(
@@ -287,7 +287,7 @@ class UserAdmin(StaffList, DjangoUserAdmin):
             "Restore %(count)d accounts with %(posts)d posts?",
             len(users),
         )
-        if page := self._question(request, users, question):
+        if page := self._confirmation(request, users, question):
             return page
         reason = reason_of(request)
         done = self.attempt(
@@ -301,7 +301,7 @@ class UserAdmin(StaffList, DjangoUserAdmin):
     def reset_factor(
         self, request: HttpRequest, queryset: QuerySet[User]
     ) -> TemplateResponse | None:
-        """For who has lost it, after a question: the password alone is enough then."""
+        """After a confirmation; the password alone is enough afterwards."""
         staff = staff_of(request)
         users = self.chosen(request, queryset)
         question = ngettext(
@@ -309,7 +309,7 @@ class UserAdmin(StaffList, DjangoUserAdmin):
             "Reset the second factor of %(count)d accounts? Their passwords alone are enough then.",
             len(users),
         )
-        if page := self._question(request, users, question):
+        if page := self._confirmation(request, users, question):
             return page
         note = f"Second factor reset: {reason_of(request)}"
         done = self.attempt(
@@ -319,7 +319,7 @@ class UserAdmin(StaffList, DjangoUserAdmin):
         self.message_user(request, text % {"count": done})
         return None
 
-    def _question(
+    def _confirmation(
         self, request: HttpRequest, users: list[User], question: str
     ) -> TemplateResponse | None:
         if not users:

@@ -7,12 +7,9 @@ from django.utils.translation import gettext_lazy as _
 
 
 class AccountsConfig(AppConfig):
-    """Users, profiles, settings, tokens."""
-
     name = "apps.accounts"
     verbose_name = _("accounts")
 
     def ready(self) -> None:
-        """Subscribe the app's handlers, and register its checks."""
         import_module("apps.accounts.handlers")
         import_module("apps.accounts.mail.checks")

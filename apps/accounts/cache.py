@@ -1,4 +1,6 @@
-"""What this app keeps in caches: the counts of accounts, and the cards that pages show of their authors."""
+"""The cache entries of this app: the counts of accounts, and the cards that pages show of their
+authors.
+"""
 
 import logging
 from collections.abc import Collection
@@ -25,9 +27,9 @@ from feedcache.structures.counters.store import CounterStore
 
 logger = logging.getLogger(__name__)
 
-MAX_BYTES = 16 * 1024  # a bio of 500 characters takes 2 KB at most, the lines 8 KB
-BATCH = 1000
-MAX_DECODED = 4096  # cards, of about 2 KB each with all that was derived from them
+MAX_BYTES = 16 * 1024  # at most 2 KB of bio and 8 KB of lines
+BATCH_SIZE = 1000
+MAX_DECODED = 4096  # cards of about 2 KB each, with everything derived from them
 
 _FIELDS = (Field("followers"), Field("following"), Field("posts"))  # new ones at the end
 
@@ -43,20 +45,23 @@ USER_COUNTS = CounterService(
 
 
 def change_user_counts(user_id: int, deltas: dict[str, int], **values: Any) -> None:
-    """Add to counts of an account and set other columns of their row, in the caller's transaction."""
+    """Add to counts of an account and set other columns of the row, in the caller's transaction."""
     row = USER_COUNTS_TABLE.change(user_id, deltas, **values)
     if row is not None:
         put_after_commit(USER_COUNTS, [row])
 
 
-# A card has no version. Whatever changes it is followed, after the commit and before it is acknowledged, by `forget_cards`,
-# which leaves tombstones: who read the old row cannot store it any more. Should the process die in between, the event
-# `account_changed` does the same within seconds. The counts are those of the counters, read in the same round trip.
+# A card has no version. After the commit of every change, and before it is acknowledged,
+# `forget_cards` leaves a tombstone, so that a reader of the old row cannot store it any more. If
+# the process dies in between, the event `account_changed` does the same within seconds. The counts
+# come from the counters, in the same round trip.
 @dataclass(frozen=True, slots=True)
 class Card:
-    """What pages show of an account, but for its counts. Everybody who decodes the same bytes shares one."""
+    """What pages show of an account, except its counts. Readers of the same bytes share one
+    instance.
+    """
 
-    # in the order of the columns, as `from_db` wants them
+    # in the order of the columns, for `from_db`
     id: int
     handle: str
     display_name: str
@@ -74,7 +79,7 @@ class Card:
     derived: dict[Any, Any] = field(default_factory=dict)  # as `User.derived`
 
 
-_CARD_FIELDS = tuple(one.name for one in fields(Card))
+_CARD_FIELDS = tuple(column.name for column in fields(Card))
 _COLUMNS = _CARD_FIELDS[: _CARD_FIELDS.index("last_open_post_id")]
 _COUNTS = ("user_id", "followers", "following", "posts", "last_open_post_id")
 _columns_of = attrgetter(*_COLUMNS)
@@ -82,8 +87,8 @@ _columns_of = attrgetter(*_COLUMNS)
 
 def _encode(card: Card) -> bytes:
     *plain, suspended_at, created_at = _columns_of(card)
-    moments = [moment and moment.timestamp() for moment in (suspended_at, created_at)]
-    return pack(orjson.dumps([*plain, *moments, card.last_open_post_id]))
+    timestamps = [moment and moment.timestamp() for moment in (suspended_at, created_at)]
+    return pack(orjson.dumps([*plain, *timestamps, card.last_open_post_id]))
 
 
 def _decode(data: bytes) -> Card:
@@ -97,28 +102,30 @@ def _decode(data: bytes) -> Card:
     ):
         raise ValueError("not a card")
     moments = [
-        None if one is None else datetime.fromtimestamp(one, UTC) for one in (suspended, created)
+        None if seconds is None else datetime.fromtimestamp(seconds, UTC)
+        for seconds in (suspended, created)
     ]
     columns = dict(zip(_COLUMNS, [*plain, *moments], strict=True))
     return Card(**columns, last_open_post_id=last_open_post_id)
 
 
 def _card_of(user: User) -> Card:
-    plain = {name: getattr(user, name) for name in _COLUMNS}
-    plain |= {"avatar": user.avatar.name or "", "header": user.header.name or ""}
-    return Card(**plain, last_open_post_id=user.counts.last_open_post_id)
+    values = {name: getattr(user, name) for name in _COLUMNS}
+    values |= {"avatar": user.avatar.name or "", "header": user.header.name or ""}
+    return Card(**values, last_open_post_id=user.counts.last_open_post_id)
 
 
 def _user_of(card: Card, counts: tuple[int, ...]) -> User:
-    """The account of a card with its counts; its other fields are read when they are asked for."""
+    """The account of a card with its counts; its other fields are deferred."""
     user = User.from_db(DEFAULT_DB_ALIAS, _COLUMNS, _columns_of(card))
-    counted = [card.id, *counts, card.last_open_post_id]
-    user.counts = UserCounts.from_db(DEFAULT_DB_ALIAS, _COUNTS, counted)
+    columns = [card.id, *counts, card.last_open_post_id]
+    user.counts = UserCounts.from_db(DEFAULT_DB_ALIAS, _COUNTS, columns)
     user.derived = card.derived
     return user
 
 
-# A card that nobody looks at for a day goes. Of its facts only the date of the last open post is not written at every change.
+# Unread cards expire after a day. Of their values only the date of the last open post is not
+# updated at every change.
 CARDS: ReadThrough[int, Card] = ReadThrough(
     name="card",
     version=4,
@@ -132,15 +139,15 @@ CARDS: ReadThrough[int, Card] = ReadThrough(
 
 
 def load_cards(user_ids: Collection[int]) -> dict[int, Card]:
-    """The cards of the accounts with these ids, suspended ones too, in one query."""
+    """The cards of accounts, suspended ones too, in one query."""
     users = User.objects.filter(pk__in=user_ids).select_related("counts")
     return {user.pk: _card_of(user) for user in users}
 
 
-def ask_users(trip: Batch, user_ids: Collection[int]) -> Later[dict[int, User]]:
-    """The accounts with these ids that are not suspended, with their counts, as a part of a trip."""
-    cards = trip.entries(CARDS, user_ids, load_cards, stage="people")
-    counted = USER_COUNTS.ask(trip, user_ids, stage="counts")
+def ask_users(batch: Batch, user_ids: Collection[int]) -> Later[dict[int, User]]:
+    """Request the accounts that are not suspended, with their counts."""
+    cards = batch.entries(CARDS, user_ids, load_cards, stage="people")
+    counted = USER_COUNTS.ask(batch, user_ids, stage="counts")
 
     def users() -> dict[int, User]:
         counts = counted()
@@ -154,14 +161,16 @@ def ask_users(trip: Batch, user_ids: Collection[int]) -> Later[dict[int, User]]:
 
 
 def card_changed(user_id: int) -> None:
-    """In the transaction of a change of an account: its card is forgotten after the commit, whatever happens."""
+    """Call in the transaction of a change of an account: its card is forgotten after the commit, in
+    any case.
+    """
     record("account_changed", user_id=user_id)
     transaction.on_commit(lambda: forget_cards([user_id]), robust=True)
 
 
 def forget_cards(user_ids: Collection[int]) -> None:
-    """Nothing older than now will be read of these accounts' cards."""
+    """From now on no reader gets an older card of these accounts."""
     ids = list(user_ids)
-    for start in range(0, len(ids), BATCH):
-        if not CARDS.forget(ids[start : start + BATCH]):
+    for start in range(0, len(ids), BATCH_SIZE):
+        if not CARDS.forget(ids[start : start + BATCH_SIZE]):
             logger.warning("cards of %d accounts may be old until the event is handled", len(ids))

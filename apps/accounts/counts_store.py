@@ -1,7 +1,9 @@
-"""A table of counts as the truth behind a CounterService; what was committed there is put into Redis afterwards.
+"""A table of counts as the source of a CounterService; committed changes are put into Redis
+afterwards.
 
-The revision of a row grows in the statement that changes its counts, so that puts may come late, twice, or in any
-order. Written out, and with RETURNING, which the ORM lacks: the new values are those of the change itself.
+The statement that changes the counts of a row also raises its revision, so puts may come late,
+twice, or in any order. In SQL with RETURNING, which the ORM lacks: the new values are those of the
+change itself.
 """
 
 import logging
@@ -22,21 +24,22 @@ from feedcache.structures.counters.service import CounterService
 
 logger = logging.getLogger(__name__)
 
-ENQUEUE_SECONDS = 5.0  # between two rings of one process that its store was lost
+ENQUEUE_SECONDS = 5.0  # between two rebuilds that one process enqueues
 
-_rung: dict[str, float] = {}
+_enqueued_at: dict[str, float] = {}
 
 
 @dataclass(frozen=True)
 class CountsTable:
-    """The rows of a model with one column per count, and `revision`. `rebuild` names the task that tends the store."""
+    """A model with one column per count, and `revision`. `rebuild` names the task that rebuilds the
+    store.
+    """
 
     model: type[models.Model]
     columns: tuple[str, ...]
     rebuild: str
 
     def rows(self, ids: Collection[int]) -> dict[int, Row]:
-        """The rows of ids."""
         sql = f"SELECT {self._row} FROM {self.table} c WHERE c.{self.key} = ANY(%s)"  # noqa: S608 -- names of ours
         return {row.id: row for row in self._select(sql, [list(ids)])}
 
@@ -59,7 +62,7 @@ class CountsTable:
         return self._select(sql, [id_, limit])
 
     def all_rows_after(self, id_: int, *, limit: int) -> list[Row]:
-        """The next rows above an id, those that were never counted among them."""
+        """The next rows above an id, including those that were never counted."""
         sql = f"SELECT {self._row} FROM {self.table} c WHERE c.{self.key} > %s ORDER BY 1 LIMIT %s"  # noqa: S608 -- names of ours
         return self._select(sql, [id_, limit])
 
@@ -69,7 +72,7 @@ class CountsTable:
         return ends["pk__min"] or 0, ends["pk__max"] or 0
 
     def change(self, id_: int, deltas: Mapping[str, int], **values: Any) -> Row | None:
-        """Add to counts, set other columns, and raise the revision; the row as it is then, None when there is none."""
+        """Add to counts, set other columns, and raise the revision; the new row, None without one."""
         sets = [f"{name} = {name} + %s" for name in deltas] + [f"{name} = %s" for name in values]
         sql = (
             f"UPDATE {self.table} c SET {', '.join([*sets, 'revision = revision + 1'])}"  # noqa: S608 -- names of ours
@@ -85,28 +88,30 @@ class CountsTable:
         return rows[0] if rows else None
 
     def revise(self, id_: int, revision: int) -> Row:
-        """Give the row of an id another revision; it must be there."""
+        """Set the revision of an existing row."""
         sql = (
             f"UPDATE {self.table} c SET revision = %s WHERE c.{self.key} = %s RETURNING {self._row}"  # noqa: S608 -- names of ours
         )
         return self._select(sql, [revision, id_])[0]
 
     def raise_to(self, field: str, values: Mapping[int, int]) -> int:
-        """Raise a count of ids to values, never lower it; how many rows changed. The revision is not its affair."""
+        """Raise a count of ids to values, never lower it; returns how many rows changed. The
+        revision stays.
+        """
         return self._update(field, f"greatest(c.{field}, v.value)", f"c.{field} < v.value", values)
 
     def add_to(self, field: str, deltas: Mapping[int, int]) -> None:
-        """Add to a count of ids, not below zero."""
+        """Add to a count of ids, not below zero. The revision stays."""
         self._update(field, f"greatest(c.{field} + v.value, 0)", "true", deltas)
 
     def lost(self) -> None:
-        """Ring for the task that rebuilds, now and then: it looks by itself as well."""
-        if monotonic() - _rung.get(self.rebuild, -ENQUEUE_SECONDS) >= ENQUEUE_SECONDS:
-            _rung[self.rebuild] = monotonic()
+        """Enqueue the rebuild, every 5 seconds at most; beat runs it as well."""
+        if monotonic() - _enqueued_at.get(self.rebuild, -ENQUEUE_SECONDS) >= ENQUEUE_SECONDS:
+            _enqueued_at[self.rebuild] = monotonic()
             enqueue(self.rebuild)
 
     def _update(self, field: str, value: str, where: str, values: Mapping[int, int]) -> int:
-        # in the order of ids, as everybody who writes several of these rows
+        # in the order of ids, like every write of several rows, to avoid deadlocks
         sql = f"""
             WITH v AS (SELECT * FROM unnest(%s::bigint[], %s::bigint[]) AS v(id, value)),
             locked AS (
@@ -128,7 +133,6 @@ class CountsTable:
 
     @property
     def table(self) -> str:
-        """The name of the table."""
         return self.model._meta.db_table  # noqa: SLF001 -- Django's documented name
 
     @cached_property
@@ -147,13 +151,13 @@ class CountsTable:
 
 
 def put_after_commit(service: CounterService, rows: Collection[Row]) -> None:
-    """Put rows into Redis once the transaction that changed them is committed."""
+    """Put rows into Redis after the commit of the transaction that changed them."""
     if rows:
         transaction.on_commit(partial(put_or_record, service, rows))
 
 
 def put_or_record(service: CounterService, rows: Collection[Row]) -> None:
-    """Put committed rows into Redis; when it does not answer, an event sees to it that they get there."""
+    """Put committed rows into Redis; if it is down, record an event that puts them later."""
     try:
         service.put_many(rows)
     except RedisError as error:
@@ -163,7 +167,7 @@ def put_or_record(service: CounterService, rows: Collection[Row]) -> None:
 
 
 def rebuild_after_commit(service: CounterService) -> None:
-    """For loaders that change more rows than are worth naming: counts come from PostgreSQL until all are put again."""
+    """For bulk loaders: counts come from PostgreSQL until the store is rebuilt."""
     transaction.on_commit(partial(_invalidate, service))
 
 
@@ -177,6 +181,6 @@ def _invalidate(service: CounterService) -> None:
 
 
 def put_missed(service: CounterService, kind: str, ids: Collection[int]) -> None:
-    """Put the rows that an event names, as they are now, unless they are another service's."""
+    """Put the current rows of an event, unless they belong to another service."""
     if kind == service.name:
         service.put_many(service.source.rows(ids).values())

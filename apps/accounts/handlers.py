@@ -1,4 +1,4 @@
-"""What accounts do when somebody comes in or has to go out, and when something has to be done again."""
+"""Handlers of logins, logouts, revoked access, and events of accounts."""
 
 from typing import Any
 
@@ -15,21 +15,21 @@ from apps.events.registry import Payload, handles
 
 
 @receiver(user_logged_in)
-def remember(request: HttpRequest, user: User, **_more: Any) -> None:
-    """Whoever logs in can see and end it later."""
+def remember_on_login(request: HttpRequest, user: User, **_more: Any) -> None:
+    """Remember the login, for the list of sessions."""
     remember_login(request, user)
 
 
 @receiver(user_logged_out)
-def forget(request: HttpRequest, user: User | None, **_more: Any) -> None:
-    """Whoever logs out is on no list of logins any more, and hears nothing."""
+def forget_on_logout(request: HttpRequest, user: User | None, **_more: Any) -> None:
+    """Take the login off the list of sessions, and end its streams."""
     if user is not None:
         forget_login(request, user)
 
 
 @receiver(access_revoked)
 def end_own_access(user_id: int, *, of_sessions: bool = True, **_more: Any) -> None:
-    """Sessions and personal tokens."""
+    """End sessions and personal tokens."""
     if of_sessions:
         end_sessions(user_id)
     revoke_tokens(user_id)
@@ -37,11 +37,10 @@ def end_own_access(user_id: int, *, of_sessions: bool = True, **_more: Any) -> N
 
 @handles("counts_missed")
 def put_missed_user_counts(payload: Payload) -> None:
-    """Put counts that Redis did not take."""
     put_missed(USER_COUNTS, payload["kind"], payload["ids"])
 
 
 @handles("account_changed")
 def forget_changed_card(payload: Payload) -> None:
-    """What whoever changed the account may not have come to."""
+    """Again, in case the process that changed the account died after its commit."""
     forget_cards([payload["user_id"]])

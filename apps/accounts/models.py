@@ -1,4 +1,4 @@
-"""Users, their counts and their access tokens."""
+"""Users, their counts, tokens, logins, former handles, and mails to them."""
 
 import hashlib
 from datetime import timedelta
@@ -19,12 +19,12 @@ from apps import scopes
 from apps.events.leases import LeasedRow, State
 from feedcache.ids import MAX_AUTHOR_ID
 
-# Sent in the transaction that takes from an account whatever lets somebody in as it; with `user_id`. Those who keep
-# sessions, tokens or codes end them right there: no worker has to come by. `of_sessions=False`: people stay logged in.
+# Sent with `user_id` in the transaction that revokes all access to an account. Receivers end
+# sessions, tokens and codes at once, without a worker. `of_sessions=False`: sessions stay.
 access_revoked = Signal()
 
 HANDLE_PATTERN = r"[a-z0-9_]{3,30}"
-# Handles that would collide with an address of the site or pose as its staff.
+# Handles that collide with an address of the site or impersonate its staff.
 RESERVED_HANDLES = frozenset(
     {"about", "account", "accounts", "admin", "administrator", "api", "explore", "help", "home", "join", "login", "logout", "me", "media",
      "moderator", "official", "posts", "public", "root", "search", "security", "settings", "site", "staff", "static",
@@ -37,16 +37,12 @@ LINE_MAX_CHARACTERS = 255  # of a name, and of a value
 
 
 class Theme(models.TextChoices):
-    """Light, dark, or what the device says."""
-
     AUTO = "auto", _("Auto")
     LIGHT = "light", _("Light")
     DARK = "dark", _("Dark")
 
 
 class TextSize(models.TextChoices):
-    """The size of all text."""
-
     SMALL = "small", _("Small")
     NORMAL = "normal", _("Normal")
     LARGE = "large", _("Large")
@@ -54,7 +50,7 @@ class TextSize(models.TextChoices):
 
 
 class Keys(models.TextChoices):
-    """Which keys of the keyboard do something beside what the browser does."""
+    """Which keyboard shortcuts are on."""
 
     ON = "on", _("On")
     MASTODON = "mastodon", _("On, with b to repost and Shift+b to bookmark, as in Mastodon")
@@ -62,14 +58,14 @@ class Keys(models.TextChoices):
 
 
 class Density(models.TextChoices):
-    """How much room a post takes."""
+    """The space around posts."""
 
     COMFORTABLE = "comfortable", _("Comfortable")
     COMPACT = "compact", _("Compact")
 
 
 class PostVisibility(models.TextChoices):
-    """For whom a post is when its author says nothing."""
+    """The default visibility of new posts."""
 
     PUBLIC = "public", _("Everybody")
     UNLISTED = "unlisted", _("Everybody, but on no public page")
@@ -85,10 +81,9 @@ PRIVACY = {
 
 
 class UserManager(BaseUserManager["User"]):
-    """Users by handle; `actions.register` is the way to make one."""
+    """Creates superusers; everybody else registers through `actions.register`."""
 
     def get_by_natural_key(self, username: str | None) -> "User":
-        """The user of a handle, whatever case it is written in."""
         return self.get(handle=(username or "").lower())
 
     def create_superuser(self, handle: str, password: str, **fields: Any) -> "User":
@@ -111,7 +106,8 @@ class User(AbstractBaseUser, PermissionsMixin):
         validators=[RegexValidator(rf"\A{HANDLE_PATTERN}\Z", _("3 to 30 of a-z, 0-9 and _."))],
     )
     email = models.EmailField(_("e-mail"), null=True, blank=True, unique=True)
-    # What its owner says, and has not confirmed: it counts for nothing, and several accounts may have said the same.
+    # Given by the owner but not confirmed: without any effect, and several accounts may have the
+    # same.
     pending_email = models.EmailField(
         _("e-mail, not confirmed"), blank=True, default="", db_default=""
     )
@@ -178,7 +174,7 @@ class User(AbstractBaseUser, PermissionsMixin):
     created_at = models.DateTimeField(_("joined"), default=timezone.now)
 
     objects: ClassVar[UserManager] = UserManager()
-    derived: dict[Any, Any] | None = None  # of a card: what others make of it, shared by all pages
+    derived: dict[Any, Any] | None = None  # values computed from a card, shared by all pages
     has_new_password = False  # until it is saved
     USERNAME_FIELD = "handle"
     EMAIL_FIELD = "email"
@@ -194,7 +190,7 @@ class User(AbstractBaseUser, PermissionsMixin):
                 condition=models.Q(id__lte=MAX_AUTHOR_ID), name="user_id_fits_post_ids"
             ),
         ]
-        indexes = [  # whose a file is, asked whenever it is served
+        indexes = [  # the owner of a file, looked up whenever it is served
             models.Index(fields=["avatar"], name="user_avatar"),
             models.Index(fields=["header"], name="user_header"),
         ]
@@ -203,17 +199,15 @@ class User(AbstractBaseUser, PermissionsMixin):
         return f"@{self.handle}"
 
     def set_password(self, raw_password: str | None) -> None:
-        """Take a new password, to be saved."""
         super().set_password(raw_password)
         self.has_new_password = True
 
     def set_unusable_password(self) -> None:
-        """Take none at all, to be saved."""
         super().set_unusable_password()
         self.has_new_password = True
 
     def check_password(self, raw_password: str | None) -> bool:
-        """Whether this is the password. One that is hashed in an older way is hashed again, which makes it no new one."""
+        """A password in an outdated hash is hashed again, which does not revoke access."""
 
         def rehash(right: str) -> None:
             self.password = make_password(right)
@@ -222,7 +216,7 @@ class User(AbstractBaseUser, PermissionsMixin):
         return check_password(raw_password, self.password, rehash)
 
     def save(self, **options: Any) -> None:
-        """Write the row; a new password in one transaction with the end of all that the old one let in."""
+        """A new password revokes, in the same transaction, all access that the old one granted."""
         fields = options.get("update_fields")
         writes_password = self.has_new_password and (fields is None or "password" in fields)
         if not writes_password or self._state.adding:
@@ -236,36 +230,36 @@ class User(AbstractBaseUser, PermissionsMixin):
 
     @property
     def name(self) -> str:
-        """What people see: the display name, else the handle."""
+        """The display name, else the handle."""
         return self.display_name or self.handle
 
     @property
     def url(self) -> str:
-        """The address of the profile."""
         return f"/@{self.handle}"
 
     @property
     def avatar_url(self) -> str:
-        """The address of the picture; empty when the site draws one from the handle."""
+        """Empty without a picture: the site generates one from the handle."""
         return self.avatar.url if self.avatar else ""
 
     @property
     def header_url(self) -> str:
-        """The address of the wide picture; empty when the site draws one from the handle."""
+        """Empty without a picture: the site generates one from the handle."""
         return self.header.url if self.header else ""
 
     @property
     def is_suspended(self) -> bool:
-        """Whether staff have suspended the account: nobody sees it or its posts."""
+        """By staff, or deleted by its owner: the account and its posts are hidden."""
         return self.suspended_at is not None
 
 
 class UserCounts(models.Model):
-    """The counts of a user, changed in the transaction of the rows they count; locked first in every write.
+    """The counts of a user, changed in the transaction of the rows they count; every write locks
+    them first.
 
-    `posts` and `last_open_post_id` are shown to everybody, and know only what everybody may see: public and unlisted posts.
-    `last_post_id` guards the order of the author's ids against clocks that go back. The revisions are fences: a cache
-    entry carries the revision it was made from, and is a miss for everybody who knows a newer one.
+    `posts` and `last_open_post_id` are public, and count only open posts. `last_post_id` guards the
+    order of the author's ids against clocks that go back. The revisions version cache entries: an
+    entry carries the revision it was built from, and is a miss for readers who know a newer one.
     """
 
     user = models.OneToOneField(User, models.CASCADE, primary_key=True, related_name="counts")
@@ -274,23 +268,22 @@ class UserCounts(models.Model):
     posts = models.PositiveIntegerField(_("posts"), default=0)
     last_post_id = models.BigIntegerField(default=0)
     last_open_post_id = models.BigIntegerField(default=0, db_default=0)
-    wrote_restricted = models.BooleanField(default=False, db_default=True)  # or is older than this
+    wrote_restricted = models.BooleanField(default=False, db_default=True)  # or has an old row
     revision = models.PositiveIntegerField(default=0, db_default=0)  # of these counts
-    # of whom the user follows, blocks, mutes
+    # of the accounts that the user follows, blocks, mutes
     graph_revision = models.PositiveIntegerField(default=0, db_default=0)
-    followers_revision = models.PositiveIntegerField(
-        default=0, db_default=0
-    )  # of who follows the user
-    outbox_revision = models.PositiveIntegerField(
-        default=0, db_default=0
-    )  # of the user's public posts: which there are, and what they say
-    # Whether there is anything to look up for this reader: read with the reader, so that most cost no query.
+    # of the user's followers
+    followers_revision = models.PositiveIntegerField(default=0, db_default=0)
+    # of the ids and contents of the user's open posts
+    outbox_revision = models.PositiveIntegerField(default=0, db_default=0)
+    # Zero when there is nothing to look up for this reader: read with the reader, and saves
+    # queries.
     followed_tags = models.PositiveIntegerField(default=0, db_default=0)
     exclusive_lists = models.PositiveIntegerField(default=0, db_default=0)
     filters = models.PositiveIntegerField(default=0, db_default=0)
     holds_notifications = models.BooleanField(default=False, db_default=False)
-    choosy_follows = models.PositiveIntegerField(default=0, db_default=0)  # of some languages only
-    knows_circles = models.BooleanField(default=False, db_default=True)  # or is older than this
+    choosy_follows = models.PositiveIntegerField(default=0, db_default=0)  # with a language filter
+    knows_circles = models.BooleanField(default=False, db_default=True)  # or has an old row
 
     class Meta:
         verbose_name = verbose_name_plural = _("user counts")
@@ -318,12 +311,12 @@ class AccessToken(models.Model):
 
     @staticmethod
     def digest_of(token: str) -> str:
-        """What is stored of a token. Tokens are long and random, so a plain hash is enough."""
+        """Tokens are long and random, so a plain hash is enough."""
         return hashlib.sha256(token.encode()).hexdigest()
 
 
 class Login(models.Model):
-    """A session of a user, to be seen and ended by them. The session itself is Django's."""
+    """A login of a user, for the list of sessions. The session itself is Django's."""
 
     user = models.ForeignKey(User, models.CASCADE, related_name="logins")
     session_key = models.CharField(max_length=40, unique=True)
@@ -338,9 +331,11 @@ class Login(models.Model):
 
 
 class FormerHandle(models.Model):
-    """The handle of an account that was deleted, which nobody else may take. Only a keyed digest is kept: it tells no name.
+    """The handle of a deleted account, which stays taken. Only a keyed digest is stored, which does
+    not reveal it.
 
-    With another SECRET_KEY the handles are free again, unless the old one stays among SECRET_KEY_FALLBACKS.
+    With another SECRET_KEY the handles become free, unless the old key stays in
+    SECRET_KEY_FALLBACKS.
     """
 
     digest = models.CharField(max_length=64, unique=True)
@@ -350,7 +345,7 @@ class FormerHandle(models.Model):
 
     @staticmethod
     def digests_of(handle: str) -> list[str]:
-        """What is stored of a handle, and what was stored of it under earlier keys."""
+        """The digests of a handle under the current and the earlier keys."""
         return [
             salted_hmac(
                 "apps.accounts.FormerHandle", handle, secret=secret, algorithm="sha256"
@@ -360,17 +355,16 @@ class FormerHandle(models.Model):
 
 
 class MailKind(models.TextChoices):
-    """What a mail is about."""
-
     CONFIRM_EMAIL = "confirm_email", _("confirm an address")
     EMAIL_CHANGED = "email_changed", _("another address was given")
     PASSWORD_RESET = "password_reset", _("a new password")
 
 
 class Mail(LeasedRow):
-    """A mail to be sent. It holds no link and no token: the worker makes them, from what is true when it sends.
+    """A mail to be sent. It holds no link and no token: the worker makes them when it sends.
 
-    `address` is where to for mails that are not simply to a user; whether an account has it, the worker looks.
+    `address` is the recipient of mails that do not go to the address of `user`; the worker looks up
+    its account.
     """
 
     kind = models.CharField(_("kind"), max_length=20, choices=MailKind.choices)

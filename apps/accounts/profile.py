@@ -1,4 +1,4 @@
-"""What a profile may say: names, lines, pictures, choices; cleaned before they are stored."""
+"""Cleans the fields of a profile before they are stored: names, lines, pictures, choices."""
 
 import re
 from collections.abc import Callable, Iterable, Mapping
@@ -15,20 +15,20 @@ from apps.accounts.models import (
 from apps.errors import Invalid
 from apps.media.avatars import avatar_file, header_file
 
-# Characters that reorder or hide text; joiners stay, emoji and several scripts need them.
+# Characters that reorder or hide text; but not joiners, which emoji and several scripts need.
 _INVISIBLE = re.compile(
     "[\u0000-\u001f\u007f-\u009f\u00ad\u115f\u1160\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\u3164\ufeff\uffa0]"
 )
 
 
-def clean_profile(said: Mapping[str, Any]) -> dict[str, Any]:
-    """The columns of an account that change by what is said; what is None or absent stays.
+def clean_profile(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """The columns of an account that change; fields that are None stay.
 
-    `display_name`, `bio`, `lines` (pairs of a name and a value), `avatar` and `header` (open files), `is_bot`,
-    `is_discoverable`, `is_indexable`, `post_visibility`, `post_sensitive`, `post_language`. Invalid when a rule is broken,
-    KeyError for a name that is none of these.
+    `display_name`, `bio`, `lines` (pairs of a name and a value), `avatar` and `header` (open
+    files), `is_bot`, `is_discoverable`, `is_indexable`, `post_visibility`, `post_sensitive`,
+    `post_language`. Invalid, and KeyError for an unknown name.
     """
-    return {name: _CLEAN[name](value) for name, value in said.items() if value is not None}
+    return {name: _CLEAN[name](value) for name, value in fields.items() if value is not None}
 
 
 def clean_name(text: str) -> str:
@@ -41,7 +41,7 @@ def clean_name(text: str) -> str:
 
 
 def single_line(text: str) -> str:
-    """A text as one line, without characters that reorder or hide text."""
+    """On one line, without characters that reorder or hide text."""
     return " ".join(_INVISIBLE.sub("", text).split())
 
 
@@ -53,7 +53,7 @@ def _clean_bio(text: str) -> str:
 
 
 def _clean_lines(lines: Iterable[tuple[str, str]]) -> list[list[str]]:
-    """Names and values in one line each; pairs that say nothing are left out."""
+    """Names and values on one line each, without empty pairs."""
     clean = [[single_line(name), single_line(value)] for name, value in lines]
     clean = [pair for pair in clean if any(pair)]
     if len(clean) > MAX_LINES:
@@ -68,7 +68,7 @@ def _invalid(errors: dict[str, str]) -> Invalid:
     return Invalid(" ".join(errors.values()), errors=errors)
 
 
-def _as_it_is(value: Any) -> Any:
+def _unchanged(value: Any) -> Any:
     return value
 
 
@@ -81,7 +81,7 @@ _CLEAN: dict[str, Callable[[Any], Any]] = {
     "is_bot": bool,
     "is_discoverable": bool,
     "is_indexable": bool,
-    "post_visibility": _as_it_is,
+    "post_visibility": _unchanged,
     "post_sensitive": bool,
-    "post_language": _as_it_is,
+    "post_language": _unchanged,
 }

@@ -1,4 +1,4 @@
-"""Reads of accounts. Suspended accounts are not found: hidden and absent look the same."""
+"""Reads of accounts. Suspended accounts are not found: hidden and missing look the same."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from apps.errors import NotFound
 from apps.sql import Columns, Row, rows_of
 
 _USER, _COUNTS = Columns(User), Columns(UserCounts)
-# For statements that are written by hand: an account with its counts. `account_of` makes the object.
+# For hand-written SQL: the columns of an account and its counts, which `account_of` reads.
 ACCOUNT = f"{_USER.of('u')}, {_COUNTS.of('c')}"
 WITH_COUNTS = "LEFT JOIN accounts_usercounts c ON c.user_id = u.id"
 IS_ACTIVE = "u.is_active AND u.suspended_at IS NULL"
@@ -31,17 +31,15 @@ WHERE t.digest = %(digest)s AND t.revoked_at IS NULL AND {IS_ACTIVE}
 
 @dataclass(frozen=True, slots=True)
 class AccountCounts:
-    """The counts of an account."""
-
     followers: int = 0
     following: int = 0
     posts: int = 0
 
 
 def user_counts(user_ids: Collection[int]) -> dict[int, AccountCounts]:
-    """The counts of up to 1,000 accounts from Redis, for pages that need no row of theirs.
+    """The counts of up to 1,000 accounts from Redis, for pages that read no row of theirs.
 
-    Who reads the row has the counts beside it: the join costs less than another round trip.
+    A page that reads the row joins the counts: that costs less than another round trip.
     """
     return {
         user_id: AccountCounts(*values)
@@ -50,7 +48,7 @@ def user_counts(user_ids: Collection[int]) -> dict[int, AccountCounts]:
 
 
 def users_by_id(user_ids: Collection[int]) -> dict[int, User]:
-    """The accounts with these ids that are not suspended, with their counts, in one query."""
+    """Accounts that are not suspended, with their counts, in one query."""
     if not user_ids:
         return {}
     users = User.objects.filter(pk__in=set(user_ids), suspended_at=None).select_related("counts")
@@ -58,7 +56,7 @@ def users_by_id(user_ids: Collection[int]) -> dict[int, User]:
 
 
 def user_by_handle(handle: str) -> User:
-    """The account of a handle, in any case, with or without the @; NotFound."""
+    """The account of a handle in any case, with or without the @; NotFound."""
     name = handle.removeprefix("@").lower()
     for row in rows_of(_BY_HANDLE, {"handle": name}):
         return account_of(row)
@@ -66,7 +64,7 @@ def user_by_handle(handle: str) -> User:
 
 
 def account_of(row: Row) -> User:
-    """The account of a row of `ACCOUNT`, with its counts."""
+    """The account and counts of an `ACCOUNT` row."""
     user = _USER.instance(row[: len(_USER)])
     counts = row[len(_USER) :]
     if counts[0] is not None:
@@ -75,14 +73,14 @@ def account_of(row: Row) -> User:
 
 
 def user_of_session(user_id: int) -> User | None:
-    """The account that is logged in as this id, with its counts; None once it is suspended."""
+    """The account of a session, with its counts; None when it is suspended or inactive."""
     for row in rows_of(_BY_SESSION, {"id": user_id}):
         return account_of(row)
     return None
 
 
 def user_by_id(user_id: int) -> User:
-    """The account with an id; NotFound."""
+    """NotFound."""
     user = users_by_id([user_id]).get(user_id)
     if user is None:
         raise NotFound(_("There is no such account."))
@@ -90,7 +88,7 @@ def user_by_id(user_id: int) -> User:
 
 
 def user_ids_by_handle(handles: Collection[str]) -> dict[str, int]:
-    """The ids of the accounts that exist among these lower-case handles."""
+    """The ids of existing accounts by lower-case handle."""
     if not handles:
         return {}
     rows = User.objects.filter(handle__in=set(handles), suspended_at=None).values_list(
@@ -100,7 +98,7 @@ def user_ids_by_handle(handles: Collection[str]) -> dict[str, int]:
 
 
 def user_ids_named(handles: Collection[str]) -> list[int]:
-    """The ids of the accounts of all these lower-case handles; NotFound names the first that is not there."""
+    """The ids of all these lower-case handles; NotFound names the first missing one."""
     ids = user_ids_by_handle(handles)
     for handle in handles:
         if handle not in ids:
@@ -109,14 +107,12 @@ def user_ids_named(handles: Collection[str]) -> list[int]:
 
 
 def tokens_of(user: User) -> list[AccessToken]:
-    """A user's tokens that still work, newest first."""
+    """Valid tokens, newest first."""
     return list(AccessToken.objects.filter(user=user, revoked_at=None).order_by("-pk"))
 
 
 @dataclass(frozen=True, slots=True)
 class PersonalToken:
-    """A token that works, and whose it is."""
-
     id: int
     name: str
     scopes: str
@@ -124,13 +120,13 @@ class PersonalToken:
 
 
 def personal_token(token: str) -> PersonalToken | None:
-    """A personal token with its active account and the counts; None when it is unknown or revoked."""
+    """A valid token with its active account and the counts; None when it is unknown or revoked."""
     for id_, name, scopes, *account in rows_of(_BY_TOKEN, {"digest": AccessToken.digest_of(token)}):
         return PersonalToken(id_, name, scopes, account_of(tuple(account)))
     return None
 
 
 def user_of_token(token: str) -> User | None:
-    """The active account a personal token stands for; None when it is unknown or revoked."""
+    """The active account of a personal token; None when it is unknown or revoked."""
     found = personal_token(token)
     return found.user if found else None

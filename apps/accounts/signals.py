@@ -1,4 +1,6 @@
-"""What accounts tell apps above them in the same process, after the commit. What must happen is an event (`events`)."""
+"""Signals to apps above accounts in the same process, after the commit. What must not be lost is an
+event (`apps.events`).
+"""
 
 from django.db import transaction
 from django.dispatch import Signal

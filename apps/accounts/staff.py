@@ -1,4 +1,4 @@
-"""What members of staff may do to others, asked here by pages, API and admin alike; and the record of what they did."""
+"""Permissions of staff, for pages, API and admin alike; and the log of their actions."""
 
 from django.contrib.admin.models import CHANGE, LogEntry
 from django.db.models import Model
@@ -16,12 +16,12 @@ def is_permitted(by: User, permission: str) -> bool:
 
 
 def require_permission(by: User, permission: str, *, over: User | None = None) -> None:
-    """NotAllowed for who is not permitted to do this, and for all but superusers when it is done to one of them."""
+    """NotAllowed without the permission; over a superuser, for everybody but superusers."""
     outranked = over is not None and over.is_superuser and not by.is_superuser
     if outranked or not is_permitted(by, permission):
         raise NotAllowed(_("You may not do this."))
 
 
-def log_action(by: User, target: Model, what: str) -> None:
-    """Note in the admin's history what a member of staff did to something; in the caller's transaction, if it has one."""
-    LogEntry.objects.log_actions(by.pk, [target], CHANGE, what, single_object=True)
+def log_action(by: User, target: Model, message: str) -> None:
+    """Add an entry to the admin's history."""
+    LogEntry.objects.log_actions(by.pk, [target], CHANGE, message, single_object=True)

@@ -1,4 +1,4 @@
-"""Celery's entry points to accounts."""
+"""Celery tasks of accounts."""
 
 from celery import shared_task
 
@@ -7,29 +7,29 @@ from apps.accounts.mail import sending
 from apps.events.actions import enqueue
 from feedcache.structures.counters import maintenance
 
-TURN_SECONDS = 20.0
+REBUILD_SECONDS = 20.0
 
 
 @shared_task
 def maintain_counts() -> None:
-    """Rebuild the counters of accounts as far as a turn goes, if they need it."""
-    maintenance.maintain(USER_COUNTS, seconds=TURN_SECONDS)
+    """Rebuild the counters of accounts if necessary, for up to 20 seconds."""
+    maintenance.maintain(USER_COUNTS, seconds=REBUILD_SECONDS)
 
 
 @shared_task
 def send_mail(mail_id: int) -> None:
-    """Send a mail, unless somebody else does, or it was sent."""
+    """Skipped while another worker sends it, and once it is sent."""
     sending.run_due(limit=1, only=[mail_id])
 
 
 @shared_task
 def sweep_mail() -> None:
-    """Ring again for mails that are due: the mail server may take too long for a sweeper."""
+    """Enqueue due mails again: the mail server may take too long for a sweeper."""
     for mail_id in sending.due():
         enqueue(sending.TASK, mail_id)
 
 
 @shared_task
 def purge_mail() -> None:
-    """Delete mails that were sent, or that could not be."""
+    """Delete old mails that were sent or could not be."""
     sending.purge()

@@ -115,8 +115,8 @@ def look_at_counts(turn: AuditPass) -> None:
         report = reconcile.Report()
         first, last = subject.table.ends()
         start = first + secrets.randbelow(max(last - first, 1))
-        reconcile.step(subject, start - 1, report, fix=True, limit=COUNTS)
-        turn.run.counts += report.looked_at
+        reconcile.reconcile_batch(subject, start - 1, report, fix=True, limit=COUNTS)
+        turn.run.counts += report.compared
         for (name, where, counted), tally in report.tallies.items():
             worst = {"id": tally.worst.id, "has": tally.worst.has, "should": tally.worst.should}
             about = {"counts": f"{name}.{counted}", "where": where, "number": tally.number}

@@ -1,1 +1,1 @@
-"""What readers do with a post: like and bookmark it."""
+"""Likes, bookmarks, reads and votes; the counts of posts and accounts, checked and repaired."""

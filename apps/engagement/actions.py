@@ -1,4 +1,4 @@
-"""Writes of engagement: the row and its count in one transaction. Twice is once.
+"""Writes of engagement: the row and its count in one transaction; all are idempotent.
 
 The existence filter is marked before the commit, so it never lacks a row that can be read.
 """
@@ -11,7 +11,7 @@ from apps.engagement.cache import BOOKMARKS, LIKES, READS
 from apps.engagement.models import Bookmark, Like
 from apps.errors import NotFound
 from apps.events.actions import record
-from apps.posts.cache.counts import change_post_counts, count_reads
+from apps.posts.cache.entries import change_post_counts, count_reads
 from apps.posts.models import Kind, Post, PostCounts
 from apps.posts.queries import visible_posts
 from feedcache.ids import author_of
@@ -21,29 +21,29 @@ from feedcache.structures.bloom.segments import Marks
 
 
 def like_post(user: User, post_id: int) -> None:
-    """Like a post; liking a repost likes what it shares."""
+    """Like a post, or the source of a repost. NotFound."""
     _add(Like, "likes", user, post_id)
 
 
 def unlike_post(user: User, post_id: int) -> None:
-    """Take back a like, named as it was given; works on posts that are not visible any more."""
+    """Works on posts that are not visible any more, too."""
     _remove(Like, "likes", user, post_id)
 
 
 def bookmark_post(user: User, post_id: int) -> None:
-    """Keep a post for later."""
+    """Bookmark a post, or the source of a repost. NotFound."""
     _add(Bookmark, "bookmarks", user, post_id)
 
 
 def unbookmark_post(user: User, post_id: int) -> None:
-    """Drop a bookmark, named as it was made; works on posts that are not visible any more."""
+    """Works on posts that are not visible any more, too."""
     _remove(Bookmark, "bookmarks", user, post_id)
 
 
 def read_post(user: User, post_id: int) -> None:
-    """Remember that a user opened a post; the first time counts as a read, unless it is the author's.
+    """Mark a post as read by a user; the first read counts, except the author's own.
 
-    Nothing is remembered while Redis does not answer.
+    Does nothing while Redis is down.
     """
     if author_of(post_id) == user.pk:
         return
@@ -58,7 +58,7 @@ def read_post(user: User, post_id: int) -> None:
 def _add(model: type[Like] | type[Bookmark], column: str, user: User, post_id: int) -> None:
     target = _target(user, post_id)
     with transaction.atomic():
-        # the counts row is the lock: of two equal requests the second one finds the first one's row
+        # the counts row is the lock: the second of two equal requests finds the row of the first
         list(PostCounts.objects.select_for_update().filter(pk=target))
         if model.objects.filter(user=user, post=target).exists():
             return
@@ -70,8 +70,8 @@ def _add(model: type[Like] | type[Bookmark], column: str, user: User, post_id: i
 
 
 def _remove(model: type[Like] | type[Bookmark], column: str, user: User, post_id: int) -> None:
-    shared = Post.objects.filter(pk=post_id, kind=Kind.REPOST).values_list("source_id", flat=True)
-    target = shared.first() or post_id
+    source = Post.objects.filter(pk=post_id, kind=Kind.REPOST).values_list("source_id", flat=True)
+    target = source.first() or post_id
     with transaction.atomic():
         list(PostCounts.objects.select_for_update().filter(pk=target))
         deleted, _by_model = model.objects.filter(user=user, post=target).delete()
@@ -80,7 +80,7 @@ def _remove(model: type[Like] | type[Bookmark], column: str, user: User, post_id
 
 
 def _mark(marks: Marks, user_id: int, post_id: int) -> None:
-    """After the insertion: a rebuild of the filter waits for the transactions that wrote before it began."""
+    """Call it after the insertion: a rebuild of the filter waits for earlier transactions."""
     try:
         mark_many(marks, [(user_id, post_id)])
     except RedisError:

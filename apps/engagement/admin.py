@@ -1,4 +1,4 @@
-"""Staff see likes and can take one back. Bookmarks are their owner's alone: there is no list of them here."""
+"""Staff see likes and can remove them. Bookmarks are private: there is no list of them."""
 
 from typing import Any
 
@@ -19,8 +19,6 @@ from apps.posts.admin import post_link, search_by_post_or_account
 
 @admin.register(Like)
 class LikeAdmin(StaffList):
-    """Who likes what, newest first."""
-
     list_display = ("id", "user_link", "post_link", "created_at")
     list_display_links = None
     list_select_related = ("user",)
@@ -32,22 +30,19 @@ class LikeAdmin(StaffList):
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
     ) -> tuple[QuerySet[Any], bool]:
-        """By post or by account, whichever it is."""
         return search_by_post_or_account(queryset, search_term, account="user"), False
 
     @admin.display(description=gettext_lazy("account"))
     def user_link(self, like: Like) -> SafeString:
-        """Who likes."""
         return user_link(like.user)
 
     @admin.display(description=gettext_lazy("post"))
     def post_link(self, like: Like) -> SafeString | str:
-        """What is liked."""
         return post_link(like.post_id)
 
     @admin.action(description=gettext_lazy("Remove"), permissions=["discard"])
     def remove(self, request: HttpRequest, queryset: QuerySet[Like]) -> TemplateResponse | None:
-        """Take likes back as their owners would, after a question."""
+        """After a confirmation."""
         likes = self.chosen(request, queryset.select_related("user"))
         question = ngettext("Remove %(count)d like?", "Remove %(count)d likes?", len(likes)) % {
             "count": len(likes)

@@ -1,7 +1,8 @@
-"""What this app keeps in Redis: existence filters of who did what with which post.
+"""The existence filters in Redis: which user did what with which post.
 
-Likes and bookmarks have rows: "no" spares the query, "yes" is confirmed by it. Reads and recommendations have none:
-the filter is their only record, lossy on purpose, and at the declared rate it takes an unread post for a read one.
+Likes and bookmarks have rows: "no" spares the query, "yes" is confirmed by it. Reads and
+recommendations have none: the filter is their only record, lossy on purpose, and takes an unread
+post for a read one at the declared rate.
 """
 
 from django.conf import settings

@@ -1,8 +1,8 @@
-"""What engagement does when a change is reported."""
+"""Event handlers of engagement."""
 
 from apps.engagement.cache import KINDS
 from apps.engagement.rebuild import invalidate
-from apps.engagement.reconcile import recount
+from apps.engagement.reconcile import recount_poll
 from apps.events.registry import Payload, handles
 from feedcache.redis_servers.connections import RedisError
 from feedcache.structures.bloom.existence import mark_many
@@ -10,7 +10,9 @@ from feedcache.structures.bloom.existence import mark_many
 
 @handles("mark_missed")
 def mark_again(payload: Payload) -> None:
-    """Make a mark that failed. A store that answers but takes no marks must not go on saying "no"."""
+    """Repeat a mark that failed. A store that answers but rejects marks must not keep answering
+    "no".
+    """
     marks = KINDS[payload["kind"]]
     try:
         mark_many(marks, [(payload["user_id"], payload["post_id"])])
@@ -21,11 +23,11 @@ def mark_again(payload: Payload) -> None:
 
 @handles("filter_outdated")
 def invalidate_filters(payload: Payload) -> None:
-    """Rows were written past a filter while its store did not answer."""
+    """Rows bypassed a filter while its store was down."""
     invalidate(KINDS[payload["kind"]])
 
 
 @handles("poll_ended")
 def count_for_good(payload: Payload) -> None:
-    """Nothing is voted from now on: what is counted now stays."""
-    recount(payload["post_id"])
+    """The final count: nobody can vote any more."""
+    recount_poll(payload["post_id"])

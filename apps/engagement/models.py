@@ -1,4 +1,4 @@
-"""Likes, bookmarks and votes: a row each, unique, and the row's insertion decides the count."""
+"""Likes, bookmarks and votes: unique rows whose insertion decides the counts."""
 
 from django.conf import settings
 from django.db import models
@@ -9,8 +9,6 @@ from apps.posts.models import Poll, Post
 
 
 class Like(models.Model):
-    """`user` likes `post`."""
-
     user = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.CASCADE, related_name="+", db_index=False
     )
@@ -30,7 +28,7 @@ class Like(models.Model):
 
 
 class Bookmark(models.Model):
-    """`user` keeps `post` for later; nobody else learns of it."""
+    """Private to `user`."""
 
     user = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.CASCADE, related_name="+", db_index=False
@@ -51,7 +49,7 @@ class Bookmark(models.Model):
 
 
 class Vote(models.Model):
-    """`user` chose an option of a poll, by its number from 0; a row for each option chosen."""
+    """An option of a poll, by its number from 0; one row for each chosen option."""
 
     user = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.CASCADE, related_name="+", db_index=False

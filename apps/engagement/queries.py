@@ -1,7 +1,8 @@
 """Reads of engagement.
 
-The existence filters answer most of them: whoever marked nothing on a page costs no query. What they take for marked is
-looked up before anybody sees it, so a like is never shown that was not given, and one taken back is gone at once.
+The existence filters answer most of them: a viewer who marked nothing on a page costs no query.
+Every "perhaps" of a filter is confirmed by its row, so that no like appears that was not given, and
+a like that was taken back disappears at once.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -15,10 +16,9 @@ from feedcache.batch import Batch, Later
 from feedcache.structures.bloom.existence import Answer, ask_many, check_many
 from feedcache.structures.bloom.segments import Marks
 
-KINDS_SHOWN = (LIKES, BOOKMARKS, READS)
+PAGE_KINDS = (LIKES, BOOKMARKS, READS)
 Filters = Mapping[Marks, Answer]
 
-# Written out, like the relations: it runs on many pages.
 _ENGAGED = """
 SELECT 'like', post_id FROM engagement_like WHERE user_id = %(viewer)s AND post_id = ANY(%(likes)s)
 UNION ALL
@@ -35,7 +35,7 @@ FROM posts_poll p WHERE post_id = ANY(%(posts)s)
 
 @dataclass(frozen=True, slots=True)
 class Engaged:
-    """Which of some posts a viewer liked and bookmarked; and which were perhaps read, wrong once in a hundred times."""
+    """The posts that a viewer liked, bookmarked, and perhaps read (a false positive in a hundred)."""
 
     liked: set[int] = field(default_factory=set)
     bookmarked: set[int] = field(default_factory=set)
@@ -43,28 +43,28 @@ class Engaged:
 
 
 def engaged(viewer_id: int | None, post_ids: Collection[int]) -> Engaged:
-    """What a viewer did with these posts, in at most one query; nothing for anonymous viewers."""
+    """What a viewer did with these posts, in at most one query; empty for visitors."""
     if viewer_id is None or not post_ids:
         return Engaged()
-    return confirmed(viewer_id, [check_many(viewer_id, dict.fromkeys(KINDS_SHOWN, post_ids))])
+    return confirmed(viewer_id, [check_many(viewer_id, dict.fromkeys(PAGE_KINDS, post_ids))])
 
 
-def ask_filters(trip: Batch, viewer_id: int | None, post_ids: Collection[int]) -> Later[Filters]:
-    """What the filters say of a viewer and posts, as a part of a trip; `confirmed` makes facts of it."""
+def ask_filters(batch: Batch, viewer_id: int | None, post_ids: Collection[int]) -> Later[Filters]:
+    """Request what the filters know of a viewer and posts; `confirmed` turns it into facts."""
     if viewer_id is None or not post_ids:
         return dict
-    return ask_many(trip, viewer_id, dict.fromkeys(KINDS_SHOWN, post_ids), stage="flags")
+    return ask_many(batch, viewer_id, dict.fromkeys(PAGE_KINDS, post_ids), stage="flags")
 
 
 def confirmed(viewer_id: int | None, answers: Sequence[Filters]) -> Engaged:
-    """What a viewer did, by what the filters said in one or several trips, in at most one query."""
+    """What a viewer did, by the filters' answers of one or more batches, in at most one query."""
     result = Engaged()
     likes: list[int] = []
     bookmarks: list[int] = []
-    for one in filter(None, answers):
-        result.read.update(one[READS].perhaps)
-        likes += _doubtful(one[LIKES])
-        bookmarks += _doubtful(one[BOOKMARKS])
+    for answer in filter(None, answers):
+        result.read.update(answer[READS].perhaps)
+        likes += _doubtful(answer[LIKES])
+        bookmarks += _doubtful(answer[BOOKMARKS])
     if not likes and not bookmarks:
         return result
     values = {"viewer": viewer_id, "likes": likes, "bookmarks": bookmarks}
@@ -79,7 +79,7 @@ def _doubtful(answer: Answer) -> list[int]:
 
 @dataclass(frozen=True, slots=True)
 class PollResult:
-    """What was voted in a poll, option by option, by how many, and what the viewer chose."""
+    """The votes of each option, the number of voters, and the options that the viewer chose."""
 
     votes: tuple[int, ...] = ()
     voters: int = 0
@@ -87,7 +87,7 @@ class PollResult:
 
 
 def poll_results(viewer_id: int | None, post_ids: Collection[int]) -> dict[int, PollResult]:
-    """What was voted in the polls of posts; one query, none without polls."""
+    """The results of the polls of posts; at most one query."""
     if not post_ids:
         return {}
     return {
@@ -99,15 +99,15 @@ def poll_results(viewer_id: int | None, post_ids: Collection[int]) -> dict[int, 
 
 
 def likes_page(user_id: int, cursor: Cursor) -> Page[Like]:
-    """What a user likes, newest like first; the cursor is the like's id."""
+    """The likes of a user, newest first; the cursor is the id of the like."""
     return page_of_rows(Like.objects.filter(user=user_id), cursor)
 
 
 def likers_page(post_id: int, cursor: Cursor) -> Page[Like]:
-    """Who likes a post, newest like first; the cursor is the like's id."""
+    """The likes of a post, newest first; the cursor is the id of the like."""
     return page_of_rows(Like.objects.filter(post=post_id), cursor)
 
 
 def bookmarks_page(user_id: int, cursor: Cursor) -> Page[Bookmark]:
-    """What a user keeps, newest bookmark first; the cursor is the bookmark's id."""
+    """The bookmarks of a user, newest first; the cursor is the id of the bookmark."""
     return page_of_rows(Bookmark.objects.filter(user=user_id), cursor)

@@ -1,11 +1,12 @@
-"""Existence filters from the rows: built by one builder in pieces, and kept whole afterwards.
+"""Rebuilds the existence filters from the rows, in steps, and keeps them complete.
 
-Nothing may be missing from a filter that is believed. The builder registers the new filter, so that every mark from
-now on goes there too; waits for the transactions that may have marked before it was registered; and reads all rows.
-A flush of the store takes the registration along, and the rebuild comes to nothing.
+A filter that answers must lack nothing. The builder registers the new filter, so that every mark
+from then on goes there too; waits for the transactions that may have marked before the
+registration; and reads all rows. A flush of the store drops the registration with everything else,
+and the rebuild starts over.
 
-A store that comes back a little older than it was (a crash of the machine, a replica promoted) has lost the newest
-marks, but also the newest "whole until": what happened since is marked again.
+A store that comes back slightly older than it was (a crash of the machine, a promoted replica) has
+lost the newest marks, but also the newest "complete until": everything since then is marked again.
 """
 
 import time
@@ -27,15 +28,15 @@ from feedcache.structures.bloom.segments import Marks, free
 
 MODELS: dict[Marks, type[Like] | type[Bookmark]] = {LIKES: Like, BOOKMARKS: Bookmark}
 ROWS_PER_QUERY = 5000
-PAIRS_PER_TRIP = 500  # few enough that a layer hardly passes its design load before it is noticed
+PAIRS_PER_BATCH = 500  # few enough to notice a full layer before it exceeds its capacity by much
 RECENT_PER_QUERY = 200
-LOOK_BACK_SECONDS = 120  # longer than a transaction of a mark lives
-MAX_GAP_SECONDS = 6 * 3600  # a store that was away for longer is rebuilt
+LOOK_BACK_SECONDS = 120  # longer than a transaction that marks
+MAX_GAP_SECONDS = 6 * 3600  # after a longer outage the filter is rebuilt
 WAIT_SECONDS, POLL_SECONDS = 2, 0.05
 
-# Every transaction that marked before has a smaller number: it inserted its row first. Running are those that the snapshot
-# names, and all from its upper end (one past the last transaction that ENDED) to the barrier.
-# Numbers are the whole server's: other databases do not matter.
+# Every transaction that marked before has a smaller number: it inserted its row first. Still
+# running are those in the snapshot, and all from its upper end (one past the last transaction that
+# ENDED) to the barrier. Numbers belong to the whole server, so other databases are excluded.
 _BARRIER = "SELECT pg_current_xact_id()::text"
 _STILL_RUNNING = """
 WITH now AS (SELECT pg_current_snapshot() AS seen),
@@ -54,25 +55,22 @@ SELECT EXISTS (
     )
 )
 """
-_LOOK_ANEW = (
-    "SELECT pg_stat_clear_snapshot()"  # else a transaction sees for ever what its first look saw
-)
+# pg_stat_activity does not change within a transaction without this.
+_CLEAR_STATISTICS = "SELECT pg_stat_clear_snapshot()"
 
 
 class Outcome(Enum):
-    """How a piece of a rebuild ended."""
+    """How a step of a rebuild ended."""
 
     DONE = "done"
-    UNFINISHED = "unfinished"  # the time was up; the next piece goes on from here
-    WAITING = (
-        "waiting"  # transactions that began before the filter was registered are still under way
-    )
-    BUSY = "busy"  # somebody else builds
-    LOST = "lost"  # the store lost the filter; the next piece begins anew
+    UNFINISHED = "unfinished"  # out of time; the next step continues
+    WAITING = "waiting"  # transactions from before the registration are still running
+    BUSY = "busy"  # another process builds
+    LOST = "lost"  # the store lost the filter; the next step starts over
 
 
 def maintain(marks: Marks, *, seconds: float) -> Outcome:
-    """What has to be done now and then: rebuild a filter that is missing, else mark again what is new."""
+    """Rebuild a missing filter, else mark the newest rows again."""
     generations.clear_garbage(marks.name)
     state = generations.read(marks.name)
     if state.live is None or state.building is not None:
@@ -80,31 +78,32 @@ def maintain(marks: Marks, *, seconds: float) -> Outcome:
     return catch_up(marks)
 
 
-def rebuild(marks: Marks, *, seconds: float, anew: bool = False) -> Outcome:
-    """Do a piece of a rebuild, for so long at most. `anew` discards a rebuild that is under way.
+def rebuild(marks: Marks, *, seconds: float, restart: bool = False) -> Outcome:
+    """Do a step of a rebuild, for at most `seconds`; `restart` discards an unfinished one.
+    RedisError.
 
-    RedisError is the caller's. What is believed now is believed until the new filter takes its place.
+    The live filter answers until the new one replaces it.
     """
     builder = generations.take(marks.name)
     if builder is None:
         return Outcome.BUSY
     try:
-        return _build(marks, builder, time.monotonic() + seconds, anew=anew)
+        return _build(marks, builder, time.monotonic() + seconds, restart=restart)
     finally:
         generations.release(marks.name, builder)
 
 
-def _build(marks: Marks, builder: str, deadline: float, *, anew: bool) -> Outcome:
-    generation = None if anew else generations.read(marks.name).building
+def _build(marks: Marks, builder: str, deadline: float, *, restart: bool) -> Outcome:
+    generation = None if restart else generations.read(marks.name).building
     if generation is None:
         generation, abandoned = generations.begin(marks.name)
         free(marks, abandoned)
     phase, reached = _reached(marks)
     if phase == "wait":
-        barrier = reached or str(_one(_BARRIER))
+        barrier = reached or str(_scalar(_BARRIER))
         if not generations.progress(marks.name, generation, builder, f"wait {barrier}"):
             return Outcome.LOST
-        if not _older_ones_ended(barrier):
+        if not _wait_for_older(barrier):
             return Outcome.WAITING
         reached = "0"
     return _fill(marks, generation, builder, int(reached), deadline)
@@ -113,12 +112,12 @@ def _build(marks: Marks, builder: str, deadline: float, *, anew: bool) -> Outcom
 def _reached(marks: Marks) -> tuple[str, str]:
     """The phase, and the transaction waited for or the last row that was read."""
     phase, _, reached = generations.cursor(marks.name).partition(" ")
-    known = phase in {"wait", "rows"} and reached.isdecimal()
-    return (phase, reached) if known else ("wait", "")
+    is_valid = phase in {"wait", "rows"} and reached.isdecimal()
+    return (phase, reached) if is_valid else ("wait", "")
 
 
-def _older_ones_ended(barrier: str) -> bool:
-    """Wait a little until no transaction is left that began before the filter was registered."""
+def _wait_for_older(barrier: str) -> bool:
+    """Wait up to 2 seconds for all transactions that began before the registration."""
     deadline = time.monotonic() + WAIT_SECONDS
     while _is_running(barrier):
         if time.monotonic() > deadline:
@@ -128,14 +127,14 @@ def _older_ones_ended(barrier: str) -> bool:
 
 
 def _is_running(barrier: str) -> bool:
-    _one(_LOOK_ANEW)
-    return bool(_one(_STILL_RUNNING, barrier=barrier))
+    _scalar(_CLEAR_STATISTICS)
+    return bool(_scalar(_STILL_RUNNING, barrier=barrier))
 
 
 def _fill(
     marks: Marks, generation: Generation, builder: str, reached: int, deadline: float
 ) -> Outcome:
-    began = time.time()
+    start = time.time()
     while True:
         rows = _rows(marks, after=reached)
         _mark(marks, [(user, post) for _pk, user, post in rows])
@@ -146,14 +145,14 @@ def _fill(
             break
         if time.monotonic() > deadline:
             return Outcome.UNFINISHED
-    generations.set_complete_until(marks.name, int(began))
-    done, old = generations.finish(marks.name, generation, builder)
+    generations.set_complete_until(marks.name, int(start))
+    is_live, old = generations.finish(marks.name, generation, builder)
     free(marks, [old] if old else [])
-    return Outcome.DONE if done else Outcome.LOST
+    return Outcome.DONE if is_live else Outcome.LOST
 
 
 def catch_up(marks: Marks) -> Outcome:
-    """Mark again what was done since the filter was last known to be whole; RedisError is the caller's."""
+    """Mark again everything since the filter was last complete; RedisError."""
     now, complete_until = int(time.time()), generations.complete_until(marks.name)
     if now - complete_until > MAX_GAP_SECONDS:
         invalidate(marks)
@@ -166,15 +165,15 @@ def catch_up(marks: Marks) -> Outcome:
 
 
 def invalidate(marks: Marks) -> None:
-    """Believe nothing of a kind until it is rebuilt: for rows that were written past the filter.
+    """Stop using the filter of a kind until it is rebuilt: for rows that bypassed it.
 
-    Called in the transaction of those rows, after their insertion: a rebuild that begins later waits for it.
+    Call it in the transaction of those rows, after their insertion: a later rebuild waits for it.
     """
     free(marks, generations.drop(marks.name))
 
 
-def written_past() -> None:
-    """Likes and bookmarks were written in bulk, in this transaction: no filter is believed until it is rebuilt."""
+def invalidate_all() -> None:
+    """Invalidate all filters, in a transaction that inserts likes or bookmarks in bulk."""
     for marks in MODELS:
         try:
             invalidate(marks)
@@ -188,7 +187,9 @@ def _rows(marks: Marks, *, after: int) -> list[tuple[int, int, int]]:
 
 
 def _recent(marks: Marks, since: datetime) -> Iterator[list[Pair]]:
-    """What was done since a moment, newest first. Keys follow time closely enough: a whole page older ends it."""
+    """The rows since a moment, newest first. Keys follow time closely enough: a whole older page is
+    the end.
+    """
     rows = MODELS[marks].objects.order_by("-pk")
     page = list(rows.values_list("pk", "user_id", "post_id", "created_at")[:RECENT_PER_QUERY])
     while pairs := [(user, post) for _pk, user, post, created in page if created >= since]:
@@ -198,11 +199,11 @@ def _recent(marks: Marks, since: datetime) -> Iterator[list[Pair]]:
 
 
 def _mark(marks: Marks, pairs: list[Pair]) -> None:
-    for start in range(0, len(pairs), PAIRS_PER_TRIP):
-        mark_many(marks, pairs[start : start + PAIRS_PER_TRIP])
+    for start in range(0, len(pairs), PAIRS_PER_BATCH):
+        mark_many(marks, pairs[start : start + PAIRS_PER_BATCH])
 
 
-def _one(statement: str, **values: Any) -> Any:
+def _scalar(statement: str, **values: Any) -> Any:
     with connection.cursor() as sql:
         sql.execute(statement, values or None)
         row = sql.fetchone()

@@ -1,7 +1,9 @@
-"""Finds counts that drifted, in PostgreSQL from the rows they count and in Redis from PostgreSQL, and repairs them.
+"""Finds counts that drifted, in PostgreSQL from the rows they count and in Redis from PostgreSQL,
+and repairs them.
 
-Works in steps of some hundred ids, beside all writers: what is found is looked at again under the lock of its row, and
-a repair is a change with a revision of its own, so nothing newer is ever overwritten.
+Works in batches of some hundred ids, beside all writers: a difference is checked again under the
+lock of its row, and a repair is a change with a revision of its own, so that it never overwrites
+anything newer.
 """
 
 import logging
@@ -21,13 +23,13 @@ from feedcache.structures.counters.schema import Row, revision_after
 
 logger = logging.getLogger(__name__)
 
-STEP = 500  # ids
+BATCH_SIZE = 500  # ids
 DAY = 24 * 3600
 
 
 @dataclass(slots=True)
 class Tally:
-    """How often a field drifted, and the worst case."""
+    """How often a count drifted, and the worst case."""
 
     number: int
     worst: Drift
@@ -35,36 +37,34 @@ class Tally:
 
 @dataclass(slots=True)
 class Report:
-    """What a walk over ids found."""
+    """The differences of a scan."""
 
-    looked_at: int = 0
+    compared: int = 0
     repaired: int = 0
-    tallies: dict[tuple[str, str, str], Tally] = field(
-        default_factory=dict
-    )  # subject, where, field
+    # by subject, store and field
+    tallies: dict[tuple[str, str, str], Tally] = field(default_factory=dict)
 
     @property
     def drifts(self) -> int:
-        """How many counts were wrong."""
+        """The number of wrong counts."""
         return sum(tally.number for tally in self.tallies.values())
 
     def note(self, subject: Subject, drifts: list[Drift]) -> None:
-        """Count what was found."""
         for drift in drifts:
             key = (subject.name, drift.where, drift.field)
             tally = self.tallies.setdefault(key, Tally(0, drift))
             tally.number += 1
-            tally.worst = max(tally.worst, drift, key=lambda one: one.size)
+            tally.worst = max(tally.worst, drift, key=lambda drift: drift.size)
 
 
-def step(
-    subject: Subject, after: int, report: Report, *, fix: bool, limit: int = STEP
+def reconcile_batch(
+    subject: Subject, after: int, report: Report, *, fix: bool, limit: int = BATCH_SIZE
 ) -> int | None:
-    """Look at the next ids above `after`; the last of them, None when there is none."""
+    """Compare the next ids above `after`; returns the last of them, None at the end."""
     rows = subject.table.all_rows_after(after, limit=limit)
     if not rows:
         return None
-    report.looked_at += len(rows)
+    report.compared += len(rows)
     ids = [row.id for row in rows]
     wrong = subject.drifted(ids)
     report.note(subject, wrong)
@@ -75,21 +75,21 @@ def step(
     return ids[-1]
 
 
-def first_of(subject: Subject, days: float | None) -> int:
-    """The id after which a walk over the last days begins; accounts are walked over in full."""
+def start_id(subject: Subject, days: float | None) -> int:
+    """The id after which a scan of the last days begins; accounts are always scanned in full."""
     if days is None or subject is not POSTS:
         return -1
     return first_id_at(max(round(time.time() - days * DAY), EPOCH)) - 1
 
 
 def reconcile_next(*, days: float, seconds: float) -> Report:
-    """Go on where the last walk stopped, for some seconds a subject, and repair what is found."""
+    """Continue the last scan for `seconds` per subject, and repair what differs."""
     report = Report()
     for subject in SUBJECTS:
-        store, until = subject.service.store, time.monotonic() + seconds
-        reached: int | None = max(building.walked(store), first_of(subject, days))
-        while reached is not None and time.monotonic() < until:
-            reached = step(subject, reached, report, fix=True)
+        store, deadline = subject.service.store, time.monotonic() + seconds
+        reached: int | None = max(building.walked(store), start_id(subject, days))
+        while reached is not None and time.monotonic() < deadline:
+            reached = reconcile_batch(subject, reached, report, fix=True)
             building.note_walked(store, -1 if reached is None else reached)
     for (name, where, counted), tally in report.tallies.items():
         logger.warning("%d counts of %s.%s in %s had drifted", tally.number, name, counted, where)
@@ -104,13 +104,15 @@ def _compare(subject: Subject, rows: list[Row], report: Report, *, fix: bool) ->
         ]
         report.note(subject, drifts)
         if fix:
-            _put_again(subject, row.id, record)
+            _overwrite(subject, row.id, record)
             report.repaired += len(drifts)
 
 
 @transaction.atomic
 def _recount(subject: Subject, id_: int) -> int:
-    """Set the counts of an id to its rows, under the lock that all who write them take; how many were wrong."""
+    """Set the counts of an id to its rows, under the lock that all writers take; returns how many
+    were wrong.
+    """
     if subject.table.locked(id_) is None:
         return 0
     drifts = subject.drifted([id_])
@@ -122,18 +124,17 @@ def _recount(subject: Subject, id_: int) -> int:
 
 
 @transaction.atomic
-def _put_again(subject: Subject, id_: int, record: Row | None) -> None:
-    """Put a row with a revision that wins against the record that is there."""
+def _overwrite(subject: Subject, id_: int, record: Row | None) -> None:
+    """Put a row with a revision that beats the record in Redis."""
     row = subject.table.locked(id_)
     if row is None:
         return
     revision = revision_after(row.revision, than=record.revision if record else row.revision)
-    again = subject.table.revise(id_, revision)
-    put_after_commit(subject.service, [again])
+    put_after_commit(subject.service, [subject.table.revise(id_, revision)])
 
 
 POLLS_PER_STATEMENT = 200
-_VOTES = """
+_COUNT_VOTES = """
 SELECT p.post_id,
        ARRAY(SELECT count(v.id) FROM generate_series(0, cardinality(p.options) - 1) AS option
              LEFT JOIN engagement_vote v ON v.poll_id = p.post_id AND v.choice = option
@@ -141,29 +142,32 @@ SELECT p.post_id,
        (SELECT count(DISTINCT v.user_id) FROM engagement_vote v WHERE v.poll_id = p.post_id)
 FROM posts_poll p WHERE p.post_id = ANY(%s)
 """
-_Voted = tuple[list[int], int]
+_PollCounts = tuple[list[int], int]
 
 
-def recount_running(*, seconds: float) -> int:
-    """Compare the polls that still run, those that end first at first, for at most so long; how many were put right."""
-    until, repaired = time.monotonic() + seconds, 0
+def recount_running_polls(*, seconds: float) -> int:
+    """Compare the running polls, those that end first at first, for at most `seconds`; returns how
+    many were repaired.
+    """
+    deadline, repaired = time.monotonic() + seconds, 0
     after: tuple[datetime, int] | None = None
-    while (polls := _running(after)) and time.monotonic() < until:
+    while (polls := _running(after)) and time.monotonic() < deadline:
         wrong = _wrong(polls)
-        repaired += sum(recount(post_id) for post_id in wrong)
+        repaired += sum(recount_poll(post_id) for post_id in wrong)
         after = polls[-1].expires_at, polls[-1].pk
     return repaired
 
 
 @transaction.atomic
-def recount(post_id: int) -> bool:
-    """Set what a poll counts to the rows of its votes; whether that was wrong."""
+def recount_poll(post_id: int) -> bool:
+    """Set the counts of a poll to its votes; returns whether they were wrong."""
     polls = list(Poll.objects.select_for_update().filter(pk=post_id))  # voters wait for it
     if not _wrong(polls):
         return False
     [poll] = polls
-    votes, voters = _voted(polls)[post_id]
-    logger.warning("the poll %d counted %s of %d, and is %s of %d", post_id, poll.votes, poll.voters, votes, voters)  # fmt: skip
+    votes, voters = _votes_of(polls)[post_id]
+    text = "the poll %d counted %s of %d, and is %s of %d"
+    logger.warning(text, post_id, poll.votes, poll.voters, votes, voters)
     poll.votes, poll.voters = votes, voters
     poll.save(update_fields=["votes", "voters"])
     return True
@@ -178,15 +182,15 @@ def _running(after: tuple[datetime, int] | None) -> list[Poll]:
 
 
 def _wrong(polls: Sequence[Poll]) -> list[int]:
-    """Those whose counts differ; one without options is of a post that is gone."""
-    voted = _voted([poll for poll in polls if poll.options])
+    """The polls whose counts differ; polls without options belong to deleted posts."""
+    voted = _votes_of([poll for poll in polls if poll.options])
     by_id = {poll.pk: poll for poll in polls}
-    return [key for key, found in voted.items() if found != (by_id[key].votes, by_id[key].voters)]
+    return [key for key, counts in voted.items() if counts != (by_id[key].votes, by_id[key].voters)]
 
 
-def _voted(polls: Sequence[Poll]) -> dict[int, _Voted]:
+def _votes_of(polls: Sequence[Poll]) -> dict[int, _PollCounts]:
     if not polls:
         return {}
     with connection.cursor() as sql:
-        sql.execute(_VOTES, [[poll.pk for poll in polls]])
+        sql.execute(_COUNT_VOTES, [[poll.pk for poll in polls]])
         return {post_id: (votes, voters) for post_id, votes, voters in sql.fetchall()}

@@ -1,6 +1,7 @@
-"""What the counts should be: the rows they count, of every app, a slice of ids at a time.
+"""What the counts should be, from the rows of every app, for a slice of ids at a time.
 
-One statement compares the counts of a slice with the rows, so it sees both as of one moment, whatever is being written.
+One statement compares the counts of a slice with the rows, so both are of one moment, beside all
+writers.
 """
 
 from collections.abc import Collection
@@ -17,7 +18,7 @@ from feedcache.structures.counters.service import CounterService
 
 @dataclass(frozen=True, slots=True)
 class Drift:
-    """A count that is not what it should be; `where` it is kept."""
+    """A wrong count in the store `where`."""
 
     where: str
     id: int
@@ -27,13 +28,14 @@ class Drift:
 
     @property
     def size(self) -> int:
-        """By how much."""
         return abs(self.has - self.should)
 
 
 @dataclass(frozen=True)
 class Subject:
-    """Counts of one kind of id, and SQL per field that says (id, n) for those of `ids` that have any."""
+    """The counts of one kind of id. `truth` holds SQL per field that returns (id, n) for those of
+    `ids` that have any.
+    """
 
     service: CounterService
     table: CountsTable
@@ -41,20 +43,19 @@ class Subject:
 
     @property
     def name(self) -> str:
-        """What is counted."""
         return self.service.name
 
     def drifted(self, ids: Collection[int]) -> list[Drift]:
         """The counts in PostgreSQL that differ from the rows they count."""
-        found = []
+        drifts = []
         with connection.cursor() as cursor:
             cursor.execute(self._compare, {"ids": list(ids)})
             for id_, *numbers in cursor.fetchall():
-                for at, field in enumerate(self.truth):
-                    has, should = numbers[2 * at : 2 * at + 2]
+                for index, field in enumerate(self.truth):
+                    has, should = numbers[2 * index : 2 * index + 2]
                     if has != should:
-                        found.append(Drift("PostgreSQL", id_, field, has, should))
-        return found
+                        drifts.append(Drift("PostgreSQL", id_, field, has, should))
+        return drifts
 
     @cached_property
     def _compare(self) -> str:
@@ -72,8 +73,8 @@ class Subject:
         )
 
 
-# Only what everybody may see counts: numbers that everybody sees must not tell of restricted posts.
-# A reply shares the thread of what it answers, which is what the index of threads is for.
+# Only open posts count: public numbers must not reveal restricted posts. Replies are found by the
+# index of threads, because a reply shares the thread of what it answers.
 POSTS = Subject(
     POST_COUNTS,
     POST_COUNTS_TABLE,

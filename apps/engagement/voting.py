@@ -1,4 +1,4 @@
-"""Votes: the rows and their counts in one transaction. Whoever has voted has voted."""
+"""Votes: the rows and their counts in one transaction. A vote is final."""
 
 from collections.abc import Collection
 
@@ -19,14 +19,14 @@ def vote(user: User, post_id: int, choices: Collection[int]) -> None:
     if post is None or post.poll is None:
         raise NotFound(_("There is no such poll."))
     if post.author_id == user.pk:
-        raise _refused(_("You cannot vote in your own poll."), "own_poll")
+        raise _invalid(_("You cannot vote in your own poll."), "own_poll")
     chosen = sorted(set(choices))
     with transaction.atomic():
-        # the poll's row is the lock: of two equal requests the second one finds the first one's votes
+        # the poll's row is the lock: the second of two equal requests finds the votes of the first
         poll = Poll.objects.select_for_update().get(pk=post_id)
         _check(poll, chosen)
         if Vote.objects.filter(poll=poll, user=user).exists():
-            raise _refused(_("You have voted already."), "voted_already")
+            raise _invalid(_("You have voted already."), "voted_already")
         Vote.objects.bulk_create(Vote(poll=poll, user=user, choice=choice) for choice in chosen)
         poll.votes = [count + (option in chosen) for option, count in enumerate(poll.votes)]
         poll.voters += 1
@@ -35,13 +35,13 @@ def vote(user: User, post_id: int, choices: Collection[int]) -> None:
 
 @transaction.atomic
 def withdraw_vote(user: User, post_id: int) -> None:
-    """Take back what somebody voted in a poll, rows and counts; nothing happens when they did not. For accounts that are deleted."""
+    """Delete the vote of a user whose account is deleted, rows and counts; idempotent."""
     poll = Poll.objects.select_for_update().filter(pk=post_id).first()
-    mine = Vote.objects.filter(poll=post_id, user=user)
-    chosen = set(mine.values_list("choice", flat=True))
+    votes = Vote.objects.filter(poll=post_id, user=user)
+    chosen = set(votes.values_list("choice", flat=True))
     if poll is None or not chosen:
         return
-    mine.delete()
+    votes.delete()
     poll.votes = [max(count - (option in chosen), 0) for option, count in enumerate(poll.votes)]
     poll.voters = max(poll.voters - 1, 0)
     poll.save(update_fields=["votes", "voters"])
@@ -49,14 +49,14 @@ def withdraw_vote(user: User, post_id: int) -> None:
 
 def _check(poll: Poll, chosen: list[int]) -> None:
     if poll.expires_at <= timezone.now():
-        raise _refused(_("This poll is over."), "poll_ended")
+        raise _invalid(_("This poll is over."), "poll_ended")
     if not chosen:
-        raise _refused(_("Choose an option."), "blank")
+        raise _invalid(_("Choose an option."), "blank")
     if chosen[0] < 0 or chosen[-1] >= len(poll.options):
-        raise _refused(_("There is no such option."), "unknown")
+        raise _invalid(_("There is no such option."), "unknown")
     if len(chosen) > 1 and not poll.multiple:
-        raise _refused(_("Choose one option."), "too_many")
+        raise _invalid(_("Choose one option."), "too_many")
 
 
-def _refused(message: str, code: str) -> Invalid:
+def _invalid(message: str, code: str) -> Invalid:
     return Invalid(message, code=code, errors={"choices": message})

@@ -1,1 +1,1 @@
-"""Media."""
+"""Pictures: uploads decoded in a sandbox, avatars, crops, addresses, BlurHash."""

@@ -1,7 +1,7 @@
-"""Where pictures are: those of open posts under their random names, all others only for those who were just shown them.
+"""Addresses of stored pictures: stable ones for open posts, signed ones that expire for all others.
 
-An address of a restricted picture is signed and ends within two days. It is made when the post is read, which PostgreSQL
-decides each time: whoever may not see the post any more gets no new one.
+A restricted picture's address expires within two days. It is signed when the post is read, and
+PostgreSQL decides each read: readers who lost access to the post get no new address.
 """
 
 import secrets
@@ -12,25 +12,27 @@ from django.core.files.storage import default_storage
 from django.utils.crypto import constant_time_compare, salted_hmac
 
 OPEN_FOLDER, RESTRICTED_FOLDER = "pictures/", "restricted/"
-LIFETIME_SECONDS = (
-    24 * 3600
-)  # at least: it is the same for everybody and all day, so that browsers keep the picture
+# At least. Addresses stay the same all day and for all readers, so that browsers can cache the
+# picture.
+LIFETIME_SECONDS = 24 * 3600
 KEY_CHARACTERS = 32
 _SALT = "apps.media.addresses"
 
 
 def new_name(*, is_open: bool) -> str:
-    """A name in the storage that nobody can guess."""
+    """An unguessable name in the storage."""
     return f"{OPEN_FOLDER if is_open else RESTRICTED_FOLDER}{secrets.token_hex(16)}.webp"
 
 
 def is_restricted(name: str) -> bool:
-    """Whether a stored picture is shown by signed addresses only."""
+    """Whether a stored picture needs a signed address."""
     return name.startswith(RESTRICTED_FOLDER)
 
 
 def address_of(name: str) -> str:
-    """The address of a stored picture, below the site's; of a restricted one it works for one or two days."""
+    """The address of a stored picture, relative to the site; a restricted one's expires after one
+    to two days.
+    """
     url: str = default_storage.url(name)
     if not is_restricted(name):
         return url
@@ -39,12 +41,12 @@ def address_of(name: str) -> str:
 
 
 def may_be_shown(name: str, *, until: str, key: str) -> bool:
-    """Whether an address of a stored picture holds."""
+    """Whether the signature of an address is valid and has not expired; open pictures need none."""
     if not is_restricted(name):
         return True
     keys = (settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS)
-    holds = any(constant_time_compare(key, _key(name, until, secret)) for secret in keys)
-    return holds and int(until) > time()  # what was signed is a number
+    is_signed = any(constant_time_compare(key, _key(name, until, secret)) for secret in keys)
+    return is_signed and int(until) > time()  # a signed `until` is a number
 
 
 def _key(name: str, until: str, secret: str) -> str:

@@ -1,4 +1,4 @@
-"""Uploaded pictures of profiles: written anew by another process, so that nothing of the original file survives but pixels."""
+"""Avatars and headers: uploads that the sandbox crops and re-encodes."""
 
 import secrets
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from django.core.files.base import ContentFile
 from django.utils.translation import gettext as _
 
 from apps.media.crop import Box
-from apps.media.sandbox import decoded, unfit
+from apps.media.sandbox import bad_picture, run_decoder
 
 AVATAR_SIZE = (400, 400)
 HEADER_SIZE = (1500, 500)
@@ -18,14 +18,16 @@ WHOLE: Box = (0.0, 0.0, 1.0, 1.0)
 
 @dataclass(frozen=True, slots=True)
 class Cropped:
-    """An upload, and the part of it that is wanted: left, upper, right and lower edge as parts of the upright picture."""
+    """An upload and the part to show: left, upper, right and lower edge as fractions of the upright
+    picture.
+    """
 
     file: IO[bytes]
     box: Box = WHOLE
 
 
 def box_of(text: str) -> Box:
-    """The part that a form names as four numbers; the whole picture for anything else."""
+    """Parse the four numbers of a crop form field; the whole picture for anything else."""
     try:
         left, upper, right, lower = (float(part) for part in text.split(","))
     except ValueError:
@@ -35,25 +37,25 @@ def box_of(text: str) -> Box:
 
 
 def avatar_file(upload: IO[bytes] | Cropped) -> "ContentFile[bytes]":
-    """A square 400-pixel WebP of an uploaded picture, under a random name; Invalid when it is no fit picture.
+    """A WebP of 400 x 400 pixels under a random name; Invalid when the upload cannot be decoded.
 
-    Of a part that is not square, and of a whole picture, the middle is taken.
+    A box that is not square is cropped to its middle.
     """
     return _fitted(upload, AVATAR_SIZE, field="avatar")
 
 
 def header_file(upload: IO[bytes] | Cropped) -> "ContentFile[bytes]":
-    """A WebP of 1500 x 500 pixels of an uploaded picture, likewise."""
+    """A WebP of 1500 x 500 pixels, otherwise as `avatar_file`."""
     return _fitted(upload, HEADER_SIZE, field="header")
 
 
 def _fitted(
     upload: IO[bytes] | Cropped, size: tuple[int, int], *, field: str
 ) -> "ContentFile[bytes]":
-    wanted = upload if isinstance(upload, Cropped) else Cropped(upload)
-    data = wanted.file.read(settings.AVATAR_MAX_BYTES + 1)
+    crop = upload if isinstance(upload, Cropped) else Cropped(upload)
+    data = crop.file.read(settings.AVATAR_MAX_BYTES + 1)
     if len(data) > settings.AVATAR_MAX_BYTES:
-        raise unfit(_("This picture is too large. 4 MB is the most."), field)
-    arguments = [str(number) for number in (*size, *wanted.box)]
-    made = decoded("apps.media.crop", data, arguments=arguments, field=field)
-    return ContentFile(made, name=f"{secrets.token_hex(12)}.webp")
+        raise bad_picture(_("This picture is too large. 4 MB is the most."), field)
+    arguments = [str(number) for number in (*size, *crop.box)]
+    webp = run_decoder("apps.media.crop", data, arguments=arguments, field=field)
+    return ContentFile(webp, name=f"{secrets.token_hex(12)}.webp")

@@ -1,8 +1,9 @@
-"""BlurHash: a picture as some 28 characters, drawn as a blur until the picture is there. Pure.
+"""BlurHash: some 28 characters that browsers render as a blur until the picture has loaded. Pure.
 
-The picture is written as a sum of cosine waves in linear light: `factor[j][i]` is the mean of every pixel times
-cos(pi i x / width) cos(pi j y / height). The first is the mean colour; the others are small and coarsely quantised.
-The format is described at https://github.com/woltapp/blurhash/blob/master/Algorithm.md.
+The picture becomes a sum of cosine waves in linear light: `factor[j][i]` is the mean of every pixel
+times cos(pi i x / width) cos(pi j y / height). The first factor is the mean colour; the others are
+small and coarsely quantised. The format is described at
+https://github.com/woltapp/blurhash/blob/master/Algorithm.md.
 """
 
 import numpy as np
@@ -13,7 +14,7 @@ Pixels = NDArray[np.uint8]
 
 
 def blurhash(pixels: Pixels, *, across: int = 4, down: int = 3) -> str:
-    """The hash of a picture given as height x width x 3 sRGB bytes, by 1 to 9 waves across and down."""
+    """The hash of a height x width x 3 array of sRGB bytes, with 1 to 9 waves across and down."""
     height, width, _channels = pixels.shape
     light = _linear(pixels.astype(np.float64) / 255)
     factors = np.einsum("jy,yxc,ix->jic", _waves(down, height), light, _waves(across, width))
@@ -25,7 +26,7 @@ def blurhash(pixels: Pixels, *, across: int = 4, down: int = 3) -> str:
     step = max(0, min(82, int(largest * 166 - 0.5))) if len(details) else 0
     scale = (step + 1) / 166
     parts = [_digits((across - 1) + (down - 1) * 9, 1), _digits(step, 1), _digits(_colour(mean), 4)]
-    return "".join([*parts, *(_digits(_detail(one / scale), 2) for one in details)])
+    return "".join([*parts, *(_digits(_detail(detail / scale), 2) for detail in details)])
 
 
 def _waves(number: int, size: int) -> NDArray[np.float64]:
@@ -47,9 +48,11 @@ def _colour(light: NDArray[np.float64]) -> int:
     return (red << 16) + (green << 8) + blue
 
 
-def _detail(share: NDArray[np.float64]) -> int:
-    """Three shares of the largest wave, -1 to 1, as one number below 19 x 19 x 19."""
-    steps = np.clip(np.floor(np.sign(share) * np.abs(share) ** 0.5 * 9 + 9.5), 0, 18)
+def _detail(colour: NDArray[np.float64]) -> int:
+    """A colour relative to the largest wave, three values of -1 to 1, as one number below 19 x 19 x
+    19.
+    """
+    steps = np.clip(np.floor(np.sign(colour) * np.abs(colour) ** 0.5 * 9 + 9.5), 0, 18)
     red, green, blue = (int(value) for value in steps)
     return red * 19 * 19 + green * 19 + blue
 

@@ -1,7 +1,7 @@
-"""A program that makes the picture of a profile: a part of what a stranger sent, in the size that is shown.
+"""Crops and scales the picture of a profile, as a program of its own (`apps.media.sandbox`).
 
-It runs in a process of its own (`apps.media.sandbox`). Its arguments are width and height in pixels, and the left, upper, right and
-lower edge of the part that is wanted, as parts of the upright picture.
+Arguments: width and height in pixels, then the left, upper, right and lower edge of the crop as
+fractions of the upright picture.
 """
 
 import sys
@@ -11,26 +11,27 @@ from PIL import ImageOps
 
 from apps.media.pixels import flat, opened, samples, serve, webp
 
-SIDE = 2048  # pixels, of a picture before it is cut; a larger one comes smaller
+SIDE = 2048  # pixels: larger pictures are reduced before they are cropped
 Box = tuple[float, float, float, float]
 
 
 def main() -> int:
-    """Read, cut, write; the exit code."""
     width, height, *edges = sys.argv[1:]
     left, upper, right, lower = map(float, edges)
-    cut = partial(part_of, size=(int(width), int(height)), box=(left, upper, right, lower))
-    return serve(cut, lambda: [cut(sample) for sample in samples()])
+    crop = partial(part_of, size=(int(width), int(height)), box=(left, upper, right, lower))
+    return serve(crop, lambda: [crop(sample) for sample in samples()])
 
 
 def part_of(data: bytes, *, size: tuple[int, int], box: Box) -> bytes:
-    """A part of a picture as WebP of exactly this size. Where the shapes differ its middle is taken."""
+    """Crop to a box and scale to exactly this size, as WebP. Where the proportions differ, the
+    middle is used.
+    """
     upright = flat(opened(data, moving=False), SIDE).convert("RGB")
     return webp(ImageOps.fit(upright.crop(pixels(box, upright.size)), size), quality=85)
 
 
 def pixels(box: Box, size: tuple[int, int]) -> tuple[int, int, int, int]:
-    """The edges in pixels; something is always left between them."""
+    """The box in pixels, at least one pixel wide and high."""
     (width, height), (left, upper, right, lower) = size, box
     across = min(round(left * width), width - 1), max(round(right * width), 1)
     down = min(round(upper * height), height - 1), max(round(lower * height), 1)

@@ -1,7 +1,7 @@
-"""A program that writes a picture of a post anew, and a small one beside it; it runs in a process of its own (`apps.media.sandbox`).
+"""Re-encodes the picture of a post and its preview, as a program of its own (`apps.media.sandbox`).
 
-Nothing of the original file survives but pixels. Out goes a line of JSON that says what follows, then the bytes of the
-picture and of its preview.
+Only the pixels of the original survive. The output is a line of JSON with the facts of the picture,
+then the bytes of the picture and of its preview.
 """
 
 import json
@@ -19,23 +19,21 @@ HASH_SIDE = 32
 
 
 def main() -> int:
-    """Read, check, write; the exit code."""
     return serve(rewritten, rehearse)
 
 
 def rewritten(data: bytes) -> bytes:
-    """What is written of a file."""
     picture = opened(data)
     still = flat(picture, SIDE)
     moves = moving(picture) if getattr(picture, "n_frames", 1) > 1 else b""
     size = picture.size
-    del picture  # and all that its decoder keeps
+    del picture  # with everything that its decoder holds
     facts, parts = written(still, moves, size)
     return json.dumps(facts).encode() + b"\n" + b"".join(parts)
 
 
 def rehearse() -> None:
-    """Have everything loaded that the libraries load when it is needed."""
+    """Load everything that the libraries import lazily."""
     for sample in samples():
         rewritten(sample)
 
@@ -43,7 +41,9 @@ def rehearse() -> None:
 def written(
     still: Image.Image, moves: bytes, size: tuple[int, int]
 ) -> tuple[dict[str, object], list[bytes]]:
-    """What there is to say of a picture, and its bytes and those of its preview; `moves` are all frames of one that does."""
+    """The facts of a picture, and the bytes of it and of its preview; `moves` is the encoded
+    animation, or empty.
+    """
     if not moves:
         still = fitted(still, SIDE)
         size = still.size
@@ -61,7 +61,7 @@ def written(
 
 
 def fitted(picture: Image.Image, side: int) -> Image.Image:
-    """At most `side` pixels long and wide."""
+    """Scale down to at most `side` pixels either way."""
     if max(picture.size) <= side:
         return picture
     return picture.resize(
@@ -70,7 +70,7 @@ def fitted(picture: Image.Image, side: int) -> Image.Image:
 
 
 def moving(picture: Image.Image) -> bytes:
-    """All frames, as WebP."""
+    """All frames as an animated WebP."""
     buffer = BytesIO()
     picture.save(
         buffer, "WEBP", save_all=True, quality=75, method=0, icc_profile=b"", exif=b"", xmp=b""

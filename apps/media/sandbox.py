@@ -1,8 +1,12 @@
-"""Pictures that strangers send are decoded by a process that can do nothing else (`apps.media.pixels`), never in this one."""
+"""Decodes uploaded pictures in a restricted subprocess (`apps.media.pixels`), never in the calling
+process.
+"""
 
+import json
 import subprocess
 import sys
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from django.conf import settings
 from django.utils.translation import gettext as _
@@ -11,15 +15,44 @@ from apps.errors import Invalid
 from apps.media.pixels import TOO_LARGE
 
 TIMEOUT_SECONDS = 25.0
-# One thread: the arithmetic is small, and threads take address space.
+# One thread: the arrays are small, and every thread takes address space.
 ENVIRONMENT = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
 
 
-def decoded(program: str, data: bytes, *, arguments: Sequence[str] = (), field: str) -> bytes:
-    """What a program, named by its module, makes of a file; Invalid, about `field`, when it is no fit picture."""
-    command = [sys.executable, "-s", "-E", "-m", program, *arguments]
+@dataclass(frozen=True, slots=True)
+class ReencodedPicture:
+    """A picture ready to be served. `data` and `preview` are WebP; `width` and `height` are those
+    of `data`, in pixels.
+    """
+
+    data: bytes
+    preview: bytes
+    width: int
+    height: int
+    blurhash: str
+    moves: bool = False
+
+
+def reencode_picture(data: bytes) -> ReencodedPicture:
+    """Re-encode a JPEG, PNG, WebP or GIF: upright, at most 2,048 pixels a side, without metadata.
+    Invalid.
+    """
+    output = run_decoder("apps.media.reencode", data, field="file")
+    header, _newline, pictures = output.partition(b"\n")
+    facts = json.loads(header)
+    (width, height), (length, _rest) = facts["size"], facts["bytes"]
+    return ReencodedPicture(
+        pictures[:length], pictures[length:], width, height, facts["blurhash"], facts["moves"]
+    )
+
+
+def run_decoder(module: str, data: bytes, *, arguments: Sequence[str] = (), field: str) -> bytes:
+    """The standard output of a decoding program for a file; Invalid, naming `field`, when it cannot
+    decode it.
+    """
+    command = [sys.executable, "-s", "-E", "-m", module, *arguments]
     try:
-        done = subprocess.run(  # noqa: S603 -- a constant and numbers
+        result = subprocess.run(  # noqa: S603 -- a constant and numbers
             command,
             input=data,
             capture_output=True,
@@ -30,17 +63,22 @@ def decoded(program: str, data: bytes, *, arguments: Sequence[str] = (), field: 
         )
     except subprocess.TimeoutExpired:
         raise _unreadable(field) from None
-    if done.returncode == TOO_LARGE:
-        raise unfit(_("This picture has too many pixels. 25 million is the most, 12 million of a WebP or of all frames of a moving one."), field)  # fmt: skip
-    if done.returncode != 0:
+    if result.returncode == TOO_LARGE:
+        text = _(
+            "This picture has too many pixels."
+            " 25 million is the most, 12 million of a WebP or of all frames of a moving one."
+        )
+        raise bad_picture(text, field)
+    if result.returncode != 0:
         raise _unreadable(field)
-    return done.stdout
+    return result.stdout
 
 
-def unfit(message: str, field: str) -> Invalid:
-    """A refusal of an uploaded file."""
+def bad_picture(message: str, field: str) -> Invalid:
     return Invalid(message, code="bad_picture", errors={field: message})
 
 
 def _unreadable(field: str) -> Invalid:
-    return unfit(_("This file is not a picture we can read. Use JPEG, PNG, WebP or GIF."), field)
+    return bad_picture(
+        _("This file is not a picture we can read. Use JPEG, PNG, WebP or GIF."), field
+    )

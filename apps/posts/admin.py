@@ -1,4 +1,4 @@
-"""What staff pages of several apps share about posts. Posts themselves are in `apps.timeline.admin.posts`."""
+"""Shared by the staff pages of several apps; those of posts are in `apps.timeline.admin.posts`."""
 
 from typing import Any
 
@@ -14,7 +14,9 @@ from feedcache.ids import parse_id
 def search_by_post_or_account(
     queryset: QuerySet[Any], search_term: str, *, account: str
 ) -> QuerySet[Any]:
-    """Rows that have a `post`: by its number, or by the handle of the account that `account` leads to."""
+    """Filter rows with a `post` by its id, or by the handle of the account behind the lookup
+    `account`.
+    """
     term = search_term.strip()
     if not term:
         return queryset

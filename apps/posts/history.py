@@ -1,4 +1,4 @@
-"""What a post said before, and what its author wrote."""
+"""Earlier versions of a post, and its source text."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -12,11 +12,11 @@ from apps.posts.content.post import Picture, PostContent
 from apps.posts.models import Revision
 from apps.posts.queries import visible_posts
 
-MAX_VERSIONS = 100  # versions shown
+MAX_VERSIONS = 100
 
 
 def source_of(author: User, post_id: int) -> PostContent:
-    """The post as its author wrote it; NotFound for posts of others."""
+    """One's own post as it was written; NotFound for reposts and for posts of others."""
     post = visible_posts(author.pk, [post_id]).posts.get(post_id)
     if post is None or post.author_id != author.pk or post.is_repost:
         raise NotFound(_("This post isn't here."))
@@ -24,9 +24,11 @@ def source_of(author: User, post_id: int) -> PostContent:
 
 
 def versions_of(post: PostContent) -> list[PostContent]:
-    """A post that the viewer may see as it was at first, after each edit, and as it is: at most the newest 100.
+    """The versions of a post that the viewer may see, oldest first: at most the newest 100. Two
+    queries.
 
-    `created_at` of each is when it was written. Pictures that were taken out meanwhile are in none of them. Two queries.
+    `created_at` of each is the time it was written. Pictures that were removed since are in none of
+    them.
     """
     rows = list(Revision.objects.filter(post=post.id).order_by("-version")[: MAX_VERSIONS - 1])
     named = mentioned(" ".join(row.body for row in rows))
@@ -48,5 +50,5 @@ def _version(post: PostContent, row: Revision, named: dict[str, int]) -> PostCon
 
 
 def _pictures(post: PostContent, row: Revision) -> Iterator[Picture]:
-    here = {picture.id: picture for picture in post.pictures}
-    return (replace(here[pk], alt=alt) for pk, alt in row.pictures if pk in here)
+    pictures = {picture.id: picture for picture in post.pictures}
+    return (replace(pictures[pk], alt=alt) for pk, alt in row.pictures if pk in pictures)

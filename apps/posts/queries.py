@@ -1,5 +1,5 @@
-"""Reads of posts. `visible_posts` is the gate as actions use it: decided by PostgreSQL. Pages go through `gate`, which
-asks it for everything that caches must not decide.
+"""Reads of posts. `visible_posts` is the visibility check by PostgreSQL, which actions use; pages
+use `visibility`, which falls back to it for everything that caches must not decide.
 """
 
 from collections.abc import Collection
@@ -18,8 +18,9 @@ from apps.posts.models import OPEN, Kind, Mention, Post, Visibility
 from feedcache.ids import MAX_ID
 
 MAX_IDS = 200
-# An array, not a join or an OR: with either the planner may walk through all posts there are instead of asking by key.
-_GATE = """
+# An array, not a join or an OR: with either the planner may scan all posts instead of looking up
+# keys.
+_VISIBILITY = """
 SELECT post.id, post.version, post.author_id, post.visibility, post.circle_id,
        (SELECT graph_revision FROM accounts_usercounts WHERE user_id = %(viewer)s)
 FROM posts_post post JOIN accounts_user author ON author.id = post.author_id
@@ -32,8 +33,6 @@ Preloaded = dict[int, PostContent]  # by post id
 
 
 class Counts(NamedTuple):
-    """The counts of a post."""
-
     replies: int = 0
     reposts: int = 0
     likes: int = 0
@@ -44,9 +43,10 @@ class Counts(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class VisiblePosts:
-    """What a viewer may see of the asked posts and of their sources, with counts and the relations to the authors.
+    """The posts that a viewer may see and their sources, with counts and the relations to the
+    authors.
 
-    `circles` names the circles among them that the viewer belongs to now.
+    `circles` names the posts' circles to which the viewer belongs now.
     """
 
     posts: dict[int, PostContent] = field(default_factory=dict)
@@ -55,7 +55,6 @@ class VisiblePosts:
     circles: dict[int, str] = field(default_factory=dict)
 
     def __or__(self, other: "VisiblePosts") -> "VisiblePosts":
-        """What both know."""
         return VisiblePosts(
             self.posts | other.posts,
             self.counts | other.counts,
@@ -65,7 +64,7 @@ class VisiblePosts:
 
 
 @dataclass(frozen=True, slots=True)
-class _GateRow:
+class _PostRow:
     id: int
     version: int
     author_id: int
@@ -79,47 +78,50 @@ def visible_posts(
 ) -> VisiblePosts:
     """The posts among `post_ids` (at most 200), and their sources, that a viewer may see now.
 
-    Missing are those that do not exist, are deleted, restricted to others, or whose author is suspended or
-    blocked in either direction, and reposts of such posts: the same answer for all of them. `preloaded` are contents of open posts that the caller
-    has already; those of the right version are not read again.
+    Missing are posts that do not exist, are deleted, restricted to others, or whose author is
+    suspended or blocked in either direction, and reposts of such posts: all look the same.
+    `preloaded` are contents of open posts that the caller has already; those of the right version
+    are not read again. ValueError beyond 200 ids.
     """
     ids = set(post_ids)
     if not ids:
         return VisiblePosts()
     if len(ids) > MAX_IDS:
         raise ValueError(f"at most {MAX_IDS} posts a call, not {len(ids)}")
-    rows = _gate_rows(ids, viewer_id)
+    rows = _post_rows(ids, viewer_id)
     revision = rows[0].viewer_revision if rows else None
-    related = relations(viewer_id, {row.author_id for row in rows}, revision=revision)
-    allowed = [row for row in rows if row.author_id not in related.severed]
-    restricted = [row for row in allowed if row.visibility not in OPEN]
+    known_relations = relations(viewer_id, {row.author_id for row in rows}, revision=revision)
+    unblocked = [row for row in rows if row.author_id not in known_relations.severed]
+    restricted = [row for row in unblocked if row.visibility not in OPEN]
     named = _restricted_to(viewer_id, [row.id for row in restricted if row.circle_id is None])
     circles = circles_known(viewer_id, {row.circle_id for row in restricted if row.circle_id})
-    # what Redis says of them is good enough to hide a post, never to show a restricted one
-    certain = exact_relations(viewer_id, {row.author_id for row in restricted})
-    seen = [row for row in allowed if _may_see(row, viewer_id, certain, named, circles)]
-    counts = post_counts([row.id for row in seen])
-    posts = _contents(seen, preloaded or {})
-    shown = {
+    # relations from Redis are good enough to hide a post, never to show a restricted one
+    exact = exact_relations(viewer_id, {row.author_id for row in restricted})
+    allowed_rows = [row for row in unblocked if _may_see(row, viewer_id, exact, named, circles)]
+    counts = post_counts([row.id for row in allowed_rows])
+    posts = _contents(allowed_rows, preloaded or {})
+    visible = {
         pk: post
         for pk, post in posts.items()
         if not post.is_repost or post.source_id is None or post.source_id in posts
     }
-    return VisiblePosts(shown, counts, related, circles)
+    return VisiblePosts(visible, counts, known_relations, circles)
 
 
 def concerns_others(post_id: int) -> bool:
-    """Whether a post that stands answers, quotes, reposts or names anybody; one query. Most posts do not."""
+    """Whether an existing post answers, quotes, reposts or names anybody; one query. Most posts do
+    not.
+    """
     names = Exists(Mention.objects.filter(post=OuterRef("pk")))
     about_others = Q(reply_to__isnull=False) | Q(source__isnull=False) | names
     return Post.objects.filter(about_others, pk=post_id, deleted_at=None).exists()
 
 
-def _gate_rows(ids: set[int], viewer_id: int | None) -> list[_GateRow]:
-    possible = [one for one in ids if 0 < one <= MAX_ID]  # PostgreSQL has no words for larger ones
+def _post_rows(ids: set[int], viewer_id: int | None) -> list[_PostRow]:
+    possible = [pk for pk in ids if 0 < pk <= MAX_ID]  # larger ones overflow the column's type
     with connection.cursor() as sql:
-        sql.execute(_GATE, {"ids": possible, "viewer": viewer_id})
-        return [_GateRow(*row) for row in sql.fetchall()]
+        sql.execute(_VISIBILITY, {"ids": possible, "viewer": viewer_id})
+        return [_PostRow(*row) for row in sql.fetchall()]
 
 
 def _restricted_to(viewer_id: int | None, post_ids: list[int]) -> set[int]:
@@ -131,25 +133,25 @@ def _restricted_to(viewer_id: int | None, post_ids: list[int]) -> set[int]:
 
 
 def _may_see(
-    row: _GateRow,
+    row: _PostRow,
     viewer_id: int | None,
-    certain: Relations,
+    exact: Relations,
     named: set[int],
     circles: Collection[int],
 ) -> bool:
     if row.visibility in OPEN or row.author_id == viewer_id:
         return True
-    if row.author_id in certain.severed:
+    if row.author_id in exact.severed:
         return False
-    if row.visibility == Visibility.CIRCLE:  # whom it names has to belong all the same
+    if row.visibility == Visibility.CIRCLE:  # also for mentioned people
         return row.circle_id in circles
     if row.id in named:
         return True
-    return row.visibility == Visibility.FOLLOWERS and row.author_id in certain.following
+    return row.visibility == Visibility.FOLLOWERS and row.author_id in exact.following
 
 
-def _contents(rows: list[_GateRow], preloaded: Preloaded) -> dict[int, PostContent]:
-    here = {
+def _contents(rows: list[_PostRow], preloaded: Preloaded) -> dict[int, PostContent]:
+    current = {
         row.id: preloaded[row.id]
         for row in rows
         if row.id in preloaded
@@ -157,14 +159,14 @@ def _contents(rows: list[_GateRow], preloaded: Preloaded) -> dict[int, PostConte
         and preloaded[row.id].version == row.version
     }
     versions = {
-        row.id: row.version for row in rows if row.visibility in OPEN and row.id not in here
+        row.id: row.version for row in rows if row.visibility in OPEN and row.id not in current
     }
     restricted = [row.id for row in rows if row.visibility not in OPEN]
-    return here | open_contents(versions) | load_contents(restricted)
+    return current | open_contents(versions) | load_contents(restricted)
 
 
 def reposted_ids(viewer_id: int | None, post_ids: Collection[int]) -> dict[int, int]:
-    """Those of the posts that a viewer reposted, with the id of the repost."""
+    """The ids of a viewer's reposts, by the id of the reposted post."""
     if viewer_id is None or not post_ids:
         return {}
     rows = Post.objects.filter(
@@ -174,10 +176,9 @@ def reposted_ids(viewer_id: int | None, post_ids: Collection[int]) -> dict[int, 
 
 
 def post_counts(post_ids: Collection[int]) -> dict[int, Counts]:
-    """The counts of up to 1,000 posts, zeros for those that were never counted; one round trip to Redis."""
+    """The counts of up to 1,000 posts, zeros for unknown ids; one round trip to Redis."""
     return {post_id: Counts(*values) for post_id, values in POST_COUNTS.get_many(post_ids).items()}
 
 
 def counts_of(post_id: int) -> Counts:
-    """The counts of one post."""
     return post_counts([post_id])[post_id]

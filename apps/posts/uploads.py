@@ -1,4 +1,4 @@
-"""Pictures that were uploaded and wait for the post they are for."""
+"""Uploaded pictures that wait for their post."""
 
 import secrets
 from collections.abc import Sequence
@@ -13,27 +13,28 @@ from django.utils.translation import gettext as _
 
 from apps.accounts.models import User
 from apps.errors import NotFound
-from apps.media.pictures import rewritten
-from apps.media.sandbox import unfit
+from apps.media.sandbox import bad_picture, reencode_picture
 from apps.posts.actions.attachments import discard
 from apps.posts.actions.drafts import Focus, check_picture, invalid
 from apps.posts.models import Attachment
 from apps.throttling import check_rate_limit
 
-KEEP_FOR = timedelta(days=1)  # waiting; then nobody wants it any more
+RETENTION = timedelta(days=1)  # of waiting pictures
 
 
 def upload_picture(
     owner: User, file: IO[bytes], *, alt: str = "", focus: Focus = (0.0, 0.0)
 ) -> Attachment:
-    """Store a picture until a post takes it; nothing of the file survives but pixels. Invalid, TooMany."""
+    """Re-encode and store a picture until it is attached to a post. Invalid, TooMany."""
     check_picture(alt, focus)
     check_rate_limit("upload", str(owner.pk))
     data = file.read(settings.PICTURE_MAX_BYTES + 1)
     if len(data) > settings.PICTURE_MAX_BYTES:
         maximum = {"count": settings.PICTURE_MAX_BYTES // 1024**2}
-        raise unfit(_("This picture is too large. %(count)d MB is the most.") % maximum, "file")
-    picture = rewritten(data)
+        raise bad_picture(
+            _("This picture is too large. %(count)d MB is the most.") % maximum, "file"
+        )
+    picture = reencode_picture(data)
     return Attachment.objects.create(
         owner=owner,
         file=_file(picture.data),
@@ -49,23 +50,25 @@ def upload_picture(
 
 
 def uploaded_picture(owner: User, number: int) -> Attachment:
-    """One of one's own pictures, waiting or published. NotFound."""
-    found = Attachment.objects.filter(pk=number, owner=owner).first()
-    if found is None:
-        raise _not_there()
-    return found
+    """One of one's own pictures, waiting or published; NotFound."""
+    picture = Attachment.objects.filter(pk=number, owner=owner).first()
+    if picture is None:
+        raise _not_found()
+    return picture
 
 
 def uploaded_pictures(owner: User, numbers: Sequence[int]) -> list[Attachment]:
-    """Those of one's own pictures that are there, waiting or published, in the order asked; one query."""
-    found = Attachment.objects.filter(owner=owner).in_bulk(numbers)
-    return [found[number] for number in numbers if number in found]
+    """One's own pictures among these ids, waiting or published, in order; one query."""
+    pictures = Attachment.objects.filter(owner=owner).in_bulk(numbers)
+    return [pictures[number] for number in numbers if number in pictures]
 
 
 def describe_picture(
     owner: User, number: int, *, alt: str | None = None, focus: Focus | None = None
 ) -> Attachment:
-    """Change what is given of a picture that waits; one that is published is changed with its post. Invalid, NotFound."""
+    """Change a waiting picture; edits of a post change published ones. None leaves a value.
+    Invalid, NotFound.
+    """
     check_picture(alt, focus)
     with transaction.atomic():
         picture = _waiting(owner, number)
@@ -76,7 +79,7 @@ def describe_picture(
 
 
 def withdraw_picture(owner: User, number: int) -> None:
-    """Delete a picture that waits. NotFound; Invalid when a scheduled post will show it."""
+    """Delete a waiting picture. NotFound; Invalid when a scheduled post uses it."""
     with transaction.atomic():
         picture = _waiting(owner, number)
         if picture.scheduled_id is not None:
@@ -85,27 +88,27 @@ def withdraw_picture(owner: User, number: int) -> None:
 
 
 def purge_pictures(*, limit: int) -> int:
-    """Delete up to `limit` pictures that nobody took within a day; how many."""
+    """Delete up to `limit` pictures that waited for more than a day; returns how many."""
     with transaction.atomic():
-        forgotten = Attachment.objects.select_for_update(skip_locked=True).filter(
-            post=None, scheduled=None, created_at__lt=timezone.now() - KEEP_FOR
+        rows = Attachment.objects.select_for_update(skip_locked=True).filter(
+            post=None, scheduled=None, created_at__lt=timezone.now() - RETENTION
         )
-        found = list(forgotten.order_by("created_at")[:limit])
-        discard(found)
-    return len(found)
+        pictures = list(rows.order_by("created_at")[:limit])
+        discard(pictures)
+    return len(pictures)
 
 
 def _waiting(owner: User, number: int) -> Attachment:
     rows = Attachment.objects.select_for_update(of=("self",))
-    found = rows.filter(pk=number, owner=owner, post=None).first()
-    if found is None:
-        raise _not_there()
-    return found
+    picture = rows.filter(pk=number, owner=owner, post=None).first()
+    if picture is None:
+        raise _not_found()
+    return picture
 
 
 def _file(data: bytes) -> "ContentFile[bytes]":
     return ContentFile(data, name=f"{secrets.token_hex(16)}.webp")
 
 
-def _not_there() -> NotFound:
+def _not_found() -> NotFound:
     return NotFound(_("There is no such picture."))

@@ -1,7 +1,8 @@
-"""What is known of a viewer before a page is put together: asked together with the ids of the page, in its first trip.
+"""What a page must know of its viewer, read in the same batch as the ids of the page.
 
-It holds whether Memcached may be believed for this page at all (`caches.fence`), the revision of the viewer's relations,
-and what the viewer reposts and which threads the viewer muted. Nothing of it is kept beyond the page.
+Whether Memcached entries are fresh enough for this page at all (`feedcache.revision_check`), the
+revision of the viewer's relations, the viewer's reposts and the muted threads. Nothing of it
+outlives the page.
 """
 
 from collections.abc import Iterator
@@ -19,7 +20,7 @@ from feedcache.revision_check import ask_revisions
 
 @dataclass(slots=True)
 class ViewerContext:
-    """Of a viewer, None for a visitor. Empty until it has been asked for."""
+    """`viewer_id` is None for visitors. Empty until it has been read."""
 
     viewer_id: int | None
     is_fresh: bool = False  # else PostgreSQL decides about everything on the page
@@ -30,12 +31,14 @@ class ViewerContext:
 
 @contextmanager
 def viewer_context_of(viewer_id: int | None) -> Iterator[ViewerContext]:
-    """A context that is asked for now and known afterwards: what is read inside is read at the same time."""
-    context, trip = ViewerContext(viewer_id), Batch()
+    """A context that is filled in when the block ends: what the block reads is read at the same
+    time.
+    """
+    context, batch = ViewerContext(viewer_id), Batch()
     viewers = [] if viewer_id is None else [viewer_id]
-    is_fresh = ask_revisions(trip)
+    is_fresh = ask_revisions(batch)
 
-    def revisions_of(user_ids: list[int]) -> dict[int, int]:  # of no use where nothing is believed
+    def revisions_of(user_ids: list[int]) -> dict[int, int]:  # useless unless entries are fresh
         return load_graph_revisions(user_ids) if is_fresh() else {}
 
     def reposts_of(user_ids: list[int]) -> dict[int, NewestIds]:
@@ -44,14 +47,14 @@ def viewer_context_of(viewer_id: int | None) -> Iterator[ViewerContext]:
     def mutes_of(user_ids: list[int]) -> dict[int, NewestIds]:
         return load_muted_threads(user_ids) if is_fresh() else {}
 
-    revisions = trip.entries(GRAPH_REVISION, viewers, revisions_of)
-    reposted = trip.entries(REPOSTED, viewers, reposts_of)
-    muted = trip.entries(MUTED_THREADS, viewers, mutes_of)
-    trip.send()
+    revisions = batch.entries(GRAPH_REVISION, viewers, revisions_of)
+    reposted = batch.entries(REPOSTED, viewers, reposts_of)
+    muted = batch.entries(MUTED_THREADS, viewers, mutes_of)
+    batch.send()
     try:
         yield context
     finally:
-        trip.collect()
+        batch.collect()
         context.is_fresh = is_fresh()
         if viewer_id is not None:
             context.revision = revisions().get(viewer_id, 0)

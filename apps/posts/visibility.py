@@ -1,8 +1,9 @@
-"""The gate of pages: which of the asked posts a viewer may see now, as a part of a trip to the caches.
+"""Which posts of a page its viewer may see now, decided within the page's batch of cache reads.
 
-Open posts are decided by entries of Memcached that are as good as rows (decision 0019): heads, cards of the authors, the
-viewer's context, and the relations it fences. A restricted post is decided by PostgreSQL at every read, and so is
-everything where the caches may not be believed: `visible_posts`.
+Open posts are decided by cache entries that are as current as rows (decision 0019): the posts, the
+cards of their authors, the viewer's context, and the relations that its revision checks. PostgreSQL
+decides every restricted post at every read, and everything else while the caches may be stale:
+`visible_posts`.
 """
 
 from collections.abc import Collection, Mapping
@@ -19,31 +20,32 @@ from apps.posts.viewer_context import ViewerContext
 from feedcache.batch import Batch, Later
 from feedcache.ids import author_of
 
-MAX_PAGE_IDS = 2 * MAX_IDS  # of a page of reposts of quotes: what they share, and what that quotes
+MAX_PAGE_IDS = 2 * MAX_IDS  # a page of reposts of quotes: the shared posts and what they quote
 
 
 @dataclass(frozen=True, slots=True)
-class PostsSeen:
-    """What a viewer may see of the asked posts, and of whom: the authors who are not suspended, and the relations to
-    them. `circles` names the circles of the posts that the viewer belongs to now. `parents` are those of the posts that
-    others answer of which only this was asked: whether the viewer may see them.
+class HydratedPosts:
+    """The posts that the viewer may see, with their authors unless suspended, and the relations to
+    them.
+
+    `circles` names the posts' circles to which the viewer belongs now. `parents` are the visible
+    posts among the `parents` asked for.
     """
 
     posts: dict[int, PostContent] = field(default_factory=dict)
-    heads: Mapping[int, CachedPost] = field(default_factory=dict)
+    entries: Mapping[int, CachedPost] = field(default_factory=dict)
     counts: dict[int, Counts] = field(default_factory=dict)
-    people: dict[int, User] = field(default_factory=dict)
+    authors: dict[int, User] = field(default_factory=dict)
     relations: Relations = field(default_factory=Relations)
     circles: dict[int, str] = field(default_factory=dict)
     parents: frozenset[int] = frozenset()
 
-    def __or__(self, other: "PostsSeen") -> "PostsSeen":
-        """What both know."""
-        return PostsSeen(
+    def __or__(self, other: "HydratedPosts") -> "HydratedPosts":
+        return HydratedPosts(
             self.posts | other.posts,
-            {**self.heads, **other.heads},
+            {**self.entries, **other.entries},
             self.counts | other.counts,
-            self.people | other.people,
+            self.authors | other.authors,
             self.relations | other.relations,
             self.circles | other.circles,
             self.parents | other.parents,
@@ -51,80 +53,83 @@ class PostsSeen:
 
 
 def ask_posts(
-    trip: Batch,
+    batch: Batch,
     context: ViewerContext,
     post_ids: Collection[int],
     *,
     parents: Collection[int] = (),
     preloaded: Preloaded | None = None,
-) -> Later[PostsSeen]:
-    """The posts among up to 400 ids that a viewer may see now, without their sources; and which of the posts that they
-    answer (`parents`, up to 400 more).
+) -> Later[HydratedPosts]:
+    """Request the posts among up to 400 ids that a viewer may see now, without their sources.
 
-    `preloaded` are contents of open posts that the caller has just read, from PostgreSQL or by the author's revision; they are
-    not read again. For a context that is believed.
+    `parents` are up to 400 more ids, of posts that others answer, which are only checked for
+    visibility. `preloaded` are contents of open posts that the caller has just read from PostgreSQL
+    or by the author's revision; they are not read again. Only for a context that is fresh.
+    ValueError beyond 400 ids.
     """
     ids = set(post_ids)
     if len(ids) > MAX_PAGE_IDS:
         raise ValueError(f"at most {MAX_PAGE_IDS} posts a call, not {len(ids)}")
-    above = set(parents) - ids
-    all_ids = ids | above
-    here = {
+    parent_ids = set(parents) - ids
+    all_ids = ids | parent_ids
+    loaded = {
         pk: CachedPost(State.OPEN, post) for pk, post in (preloaded or {}).items() if pk in all_ids
     }
     authors = {author_of(post_id) for post_id in all_ids}
-    heads = trip.entries(CACHED_POSTS, all_ids - here.keys(), load_cached_posts, stage="content")
-    users = ask_users(trip, authors)
-    counts = POST_COUNTS.ask(trip, ids, stage="counts")
-    related = ask_relations(trip, context.viewer_id, authors, context.revision)
+    entries = batch.entries(
+        CACHED_POSTS, all_ids - loaded.keys(), load_cached_posts, stage="content"
+    )
+    users = ask_users(batch, authors)
+    counts = POST_COUNTS.ask(batch, ids, stage="counts")
+    related = ask_relations(batch, context.viewer_id, authors, context.revision)
 
-    def seen() -> PostsSeen:
-        return _seen(context, {**heads(), **here}, above, users(), counts(), related())
+    def visible() -> HydratedPosts:
+        return _visible(context, {**entries(), **loaded}, parent_ids, users(), counts(), related())
 
-    return seen
+    return visible
 
 
-def _seen(
+def _visible(
     context: ViewerContext,
-    heads: Mapping[int, CachedPost],
-    above: set[int],
+    entries: Mapping[int, CachedPost],
+    parent_ids: set[int],
     users: dict[int, User],
     counts: Mapping[int, tuple[int, ...]],
-    related: Relations,
-) -> PostsSeen:
-    severed = related.severed
-    shown = {
-        post_id: head
-        for post_id, head in heads.items()
+    relations: Relations,
+) -> HydratedPosts:
+    severed = relations.severed
+    allowed = {
+        post_id: entry
+        for post_id, entry in entries.items()
         if (author := author_of(post_id)) in users and author not in severed
     }
-    restricted = [pk for pk, head in shown.items() if head.state is State.RESTRICTED]
-    parents = frozenset(pk for pk in above if pk in shown and shown[pk].content)
-    if above:
-        shown = {pk: head for pk, head in shown.items() if pk not in above}
-    posts = {post_id: head.content for post_id, head in shown.items() if head.content}
-    found = PostsSeen(
+    restricted = [pk for pk, entry in allowed.items() if entry.state is State.RESTRICTED]
+    parents = frozenset(pk for pk in parent_ids if pk in allowed and allowed[pk].content)
+    if parent_ids:
+        allowed = {pk: entry for pk, entry in allowed.items() if pk not in parent_ids}
+    posts = {post_id: entry.content for post_id, entry in allowed.items() if entry.content}
+    result = HydratedPosts(
         posts,
-        shown,
+        allowed,
         {post_id: Counts(*counts[post_id]) for post_id in posts},
         users,
-        related,
+        relations,
         parents=parents,
     )
     for start in range(0, len(restricted), MAX_IDS):
-        found |= _restricted(context, restricted[start : start + MAX_IDS], above)
-    return found
+        result |= _restricted(context, restricted[start : start + MAX_IDS], parent_ids)
+    return result
 
 
-def _restricted(context: ViewerContext, ids: list[int], above: set[int]) -> PostsSeen:
-    """What PostgreSQL says of restricted posts, at most 200."""
+def _restricted(context: ViewerContext, ids: list[int], parent_ids: set[int]) -> HydratedPosts:
+    """Restricted posts, at most 200, decided by PostgreSQL."""
     exact = visible_posts(context.viewer_id, ids)
-    seen = exact.posts.keys() & set(ids)
-    mine = seen - above
-    return PostsSeen(
-        {post_id: exact.posts[post_id] for post_id in mine},
-        counts={post_id: exact.counts[post_id] for post_id in mine},
+    visible = exact.posts.keys() & set(ids)
+    own = visible - parent_ids
+    return HydratedPosts(
+        {post_id: exact.posts[post_id] for post_id in own},
+        counts={post_id: exact.counts[post_id] for post_id in own},
         relations=exact.relations,
         circles=exact.circles,
-        parents=frozenset(seen & above),
+        parents=frozenset(visible & parent_ids),
     )

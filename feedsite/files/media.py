@@ -17,7 +17,7 @@ from django.utils.http import quote_etag
 from django.views.decorators.http import require_safe
 
 from apps.media.addresses import LIFETIME_SECONDS, is_restricted, may_be_shown
-from apps.posts.actions.attachments import is_shown
+from apps.posts.actions.attachments import is_served
 
 TYPES = {".webp": "image/webp", ".png": "image/png", ".jpg": "image/jpeg", ".gif": "image/gif"}
 NAME_MAX_CHARACTERS = 100  # of the column; a longer name is an error of the file system
@@ -35,7 +35,7 @@ def media_file(request: HttpRequest, name: str) -> HttpResponseBase:
     if content_type is None or len(name) > NAME_MAX_CHARACTERS or is_indirect:
         raise Http404
     until, key = request.GET.get("until", ""), request.GET.get("key", "")
-    if not (may_be_shown(name, until=until, key=key) and is_shown(name)):
+    if not (may_be_shown(name, until=until, key=key) and is_served(name)):
         raise Http404
     tag = quote_etag(name)  # the same name is the same picture
     if (not_modified := get_conditional_response(request, etag=tag)) is not None:

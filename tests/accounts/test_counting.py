@@ -178,7 +178,7 @@ def test_a_put_of_a_lost_store_keeps_nothing(alice):
 def test_a_lost_store_rings_now_and_then(alice, monkeypatch):
     rung: list[str] = []
     monkeypatch.setattr("apps.accounts.counts_store.enqueue", rung.append)
-    monkeypatch.setattr("apps.accounts.counts_store._rung", {})
+    monkeypatch.setattr("apps.accounts.counts_store._enqueued_at", {})
     counters().flushdb()
     for _ in range(5):
         counts(alice)

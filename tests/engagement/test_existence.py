@@ -251,7 +251,7 @@ def test_there_is_one_builder(whole):
     builder = builder_of(LIKES)
     assert rebuild.rebuild(LIKES, seconds=1) is Outcome.BUSY
     generations.release(LIKES.name, builder)
-    assert rebuilt(seconds=1, anew=True) is Outcome.DONE
+    assert rebuilt(seconds=1, restart=True) is Outcome.DONE
 
 
 def test_a_builder_whose_answer_was_lost_leaves_no_lock(whole, monkeypatch):
@@ -328,7 +328,7 @@ def disturb(stop):
     """Rebuild and flush until it is enough."""
     while not stop.is_set():
         for marks in rebuild.MODELS:
-            rebuild.rebuild(marks, seconds=2, anew=True)
+            rebuild.rebuild(marks, seconds=2, restart=True)
         existence().flushdb()
         rebuild.rebuild(LIKES, seconds=2)
 
@@ -338,7 +338,7 @@ def test_a_rebuild_does_not_wait_for_another_database():
     connection.ensure_connection()
     with psycopg.connect(connection.connection.info.dsn, dbname="postgres") as other:
         other.execute("SELECT pg_current_xact_id()")
-        assert rebuild.rebuild(LIKES, seconds=1, anew=True) is Outcome.DONE
+        assert rebuild.rebuild(LIKES, seconds=1, restart=True) is Outcome.DONE
 
 
 def test_likes_during_rebuilds_and_flushes_are_never_denied(transactional_db):
@@ -478,7 +478,7 @@ def test_bulk_rows_end_the_trust(alice, bob, whole, transactional_db):
     post = publish(alice).pk
     with transaction.atomic():
         Like.objects.bulk_create([Like(user=bob, post_id=post)])
-        rebuild.written_past()
+        rebuild.invalidate_all()
     assert engaged(bob.pk, [post]).liked == {post}
     build()
     assert engaged(bob.pk, [post]).liked == {post}
@@ -489,7 +489,7 @@ def test_bulk_rows_while_redis_is_away_end_the_trust_later(alice, bob, whole):
     before = saved()
     with dead_redis(), transaction.atomic():
         Like.objects.bulk_create([Like(user=bob, post_id=post)])
-        rebuild.written_past()
+        rebuild.invalidate_all()
     restore(before)
     deliver()
     assert engaged(bob.pk, [post]).liked == {post}

@@ -15,8 +15,7 @@ from apps.engagement.tasks import reconcile_counts
 from apps.engagement.truth import POSTS, USERS, Drift
 from apps.graph.actions import follow_user, unfollow_user
 from apps.posts.actions.publish import delete_post, repost
-from apps.posts.cache.counts import count_reads
-from apps.posts.cache.entries import POST_COUNTS
+from apps.posts.cache.entries import POST_COUNTS, count_reads
 from apps.posts.models import PostCounts
 from apps.posts.queries import counts_of, post_counts
 from feedcache.redis_servers.connections import counters
@@ -145,9 +144,9 @@ def test_reads_that_only_redis_has_are_no_drift_and_survive_a_repair(life):
 def test_only_posts_of_the_last_days_are_compared_when_asked_so(life):
     PostCounts.objects.filter(pk=life[0].pk).update(likes=5)
     assert drifts("--since", "1")[1] == 1
-    assert reconcile.first_of(POSTS, 10**6) == -1
-    assert reconcile.first_of(POSTS, 1) < life[0].pk < reconcile.first_of(POSTS, -1)
-    assert reconcile.first_of(USERS, 1) == -1
+    assert reconcile.start_id(POSTS, 10**6) == -1
+    assert reconcile.start_id(POSTS, 1) < life[0].pk < reconcile.start_id(POSTS, -1)
+    assert reconcile.start_id(USERS, 1) == -1
 
 
 def test_a_store_that_is_not_whole_is_not_compared_but_rows_are(life):
@@ -158,10 +157,10 @@ def test_a_store_that_is_not_whole_is_not_compared_but_rows_are(life):
 
 
 def test_the_task_repairs_a_little_at_a_time(life, monkeypatch, caplog):
-    monkeypatch.setattr(reconcile, "STEP", 2)
+    monkeypatch.setattr(reconcile, "BATCH_SIZE", 2)
     PostCounts.objects.update(likes=5)
     report = reconcile.reconcile_next(days=7, seconds=0.0)
-    assert report.looked_at == 0
+    assert report.compared == 0
     for _ in range(20):
         reconcile_counts()
     assert set(PostCounts.objects.exclude(pk=life[2].pk).values_list("likes", flat=True)) == {0}
@@ -178,7 +177,7 @@ def test_a_walk_begins_again_at_its_end(life):
 
 def test_a_row_that_is_gone_by_the_time_of_the_repair_is_left_alone(life):
     assert reconcile._recount(POSTS, 5) == 0
-    reconcile._put_again(POSTS, 5, None)
+    reconcile._overwrite(POSTS, 5, None)
 
 
 def test_the_worst_case_is_named(life):

@@ -5,7 +5,7 @@ from django.utils import timezone
 
 from apps.engagement.models import Vote
 from apps.engagement.queries import poll_results
-from apps.engagement.reconcile import recount_running
+from apps.engagement.reconcile import recount_running_polls
 from apps.engagement.voting import vote
 from apps.errors import Invalid, NotFound
 from apps.events.registry import EVENTS
@@ -156,9 +156,9 @@ def test_counts_that_drifted_are_put_right_while_the_poll_runs(alice, bob, carol
         vote(carol, post.pk, [2])
     delete_post(gone.pk, by=alice)
     Poll.objects.filter(pk=wrong.pk).update(votes=[7, 0, 0], voters=1)
-    assert recount_running(seconds=5) == 1
+    assert recount_running_polls(seconds=5) == 1
     assert result(wrong) == result(right)
-    assert recount_running(seconds=5) == 0
+    assert recount_running_polls(seconds=5) == 0
 
 
 def test_the_last_count_of_a_poll_is_made_when_it_ends(alice, bob):

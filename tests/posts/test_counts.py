@@ -9,8 +9,7 @@ from django.test.utils import CaptureQueriesContext
 from apps.engagement.actions import bookmark_post, like_post, unlike_post
 from apps.events.models import Event
 from apps.posts.actions.publish import delete_post, repost
-from apps.posts.cache.counts import count_reads
-from apps.posts.cache.entries import POST_COUNTS
+from apps.posts.cache.entries import POST_COUNTS, count_reads
 from apps.posts.models import PostCounts
 from apps.posts.queries import Counts, counts_of, post_counts, visible_posts
 from apps.posts.tasks import evict_counts, maintain_counts, write_back_reads

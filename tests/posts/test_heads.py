@@ -154,7 +154,7 @@ def test_ones_own_reposts_are_known_at_once(alice, bob, elsewhere):
 def test_reposts_of_posts_older_than_those_that_are_kept_are_asked_of_postgresql(
     alice, bob, monkeypatch
 ):
-    monkeypatch.setattr(post_cache, "REPOSTS_KEPT", 2)
+    monkeypatch.setattr(post_cache, "MAX_REPOSTED", 2)
     posts = [publish(alice) for _ in range(5)]
     for post in posts[::2]:
         repost(bob, post.pk)
@@ -213,8 +213,8 @@ def test_a_late_publication_does_not_bring_back_what_was_edited_meanwhile(
     kept = []
     monkeypatch.setattr(
         post_cache,
-        "publishing",
-        lambda post_id, real=post_cache.publishing: _later(kept, real(post_id)),
+        "prepare_entry",
+        lambda post_id, real=post_cache.prepare_entry: _later(kept, real(post_id)),
     )
     edited, deleted = publish(alice, "Before."), publish(alice, "Before.")
     edit_post(alice, edited.pk, body="After.")

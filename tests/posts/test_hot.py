@@ -12,7 +12,7 @@ from apps.posts.actions.publish import delete_post
 from apps.posts.cache import hot_authors as hot
 from apps.posts.cache import updates
 from apps.posts.cache.entries import RECENT
-from apps.posts.cache.hot_authors import POSTS_KEPT, HotAuthors, hot_authors
+from apps.posts.cache.hot_authors import MAX_POSTS, HotAuthors, hot_authors
 from apps.posts.cache.recent import recent_posts
 from feedcache.local_cache import LocalCache, Rate
 from feedcache.memcached import topology_listener as listening
@@ -202,17 +202,17 @@ def test_what_may_have_been_missed_while_the_link_was_down_is_forgotten(star, li
 def test_a_message_that_is_no_id_is_no_harm(star):
     bodies(star)
     for message in (b"", b"x", b"-1", b"\xff" * 50, None, str(star.pk).encode()):
-        hot_authors().heard(message)
+        hot_authors().on_message(message)
         assert len(bodies(star)) == 3
 
 
 def test_pages_below_the_head_come_from_redis(star, committed, clock):
-    for number in range(3, POSTS_KEPT + 10):
+    for number in range(3, MAX_POSTS + 10):
         committed(publish, star, f"Number {number}")
     clock.now += 5
     author = known(star)
-    everything = [f"Number {number}" for number in reversed(range(POSTS_KEPT + 10))]
-    assert bodies(author, POSTS_KEPT + 10) == everything
+    everything = [f"Number {number}" for number in reversed(range(MAX_POSTS + 10))]
+    assert bodies(author, MAX_POSTS + 10) == everything
     first = recent_posts(author, ALL, 40).posts
     before = commands()
     assert [post.body for post in first] == everything[:40]
@@ -227,7 +227,7 @@ def test_pages_below_the_head_come_from_redis(star, committed, clock):
 
 def test_what_cannot_be_had_is_not_kept(star, monkeypatch, committed):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("apps.posts.cache.recent._lately", lambda *_args: None)
+        patch.setattr("apps.posts.cache.recent._both_weeks", lambda *_args: None)
         assert recent_posts(star, ALL, 20).complete_to is None
     assert len(bodies(star)) == 3
 
@@ -235,7 +235,7 @@ def test_what_cannot_be_had_is_not_kept(star, monkeypatch, committed):
 def test_only_so_many_are_kept(settings, clock):
     settings.HOT_AUTHORS_KEPT = 2
     made = HotAuthors()
-    assert made._heads._most == 2
+    assert made._entries._most == 2
 
 
 @pytest.mark.django_db(transaction=True)
@@ -253,9 +253,9 @@ def test_a_crowd_reads_once(alice, clock):
 def test_a_forked_child_begins_anew(star):
     bodies(star)
     inherited = hot_authors()
-    inherited._heads._lock.acquire()  # by a thread that the child does not have
+    inherited._entries._lock.acquire()  # by a thread that the child does not have
     child = os.fork()
     if child == 0:  # nothing but this may happen here
-        os._exit(0 if hot_authors() is not inherited and not len(hot_authors()._heads) else 1)
-    inherited._heads._lock.release()
+        os._exit(0 if hot_authors() is not inherited and not len(hot_authors()._entries) else 1)
+    inherited._entries._lock.release()
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0

@@ -123,7 +123,7 @@ def test_a_key_of_the_clients_is_not_one_of_the_sites(alice, api_of):
 def test_old_keys_are_forgotten_and_their_posts_stay(alice):
     for key in ("old", "older", "new"):
         publish(alice, key, idempotency_key=key)
-    long_ago = timezone.now() - idempotency.KEEP_FOR - timedelta(minutes=1)
+    long_ago = timezone.now() - idempotency.RETENTION - timedelta(minutes=1)
     IdempotencyKey.objects.exclude(key="new").update(created_at=long_ago)
     assert [idempotency.purge_keys(limit=1) for _turn in range(3)] == [1, 1, 0]
     assert [row.key for row in IdempotencyKey.objects.all()] == ["new"]

@@ -14,7 +14,7 @@ from apps.posts.content.text import (
     length,
     mentioned_handles,
     normalise,
-    pieces,
+    segments,
     tags,
 )
 
@@ -92,14 +92,14 @@ def test_html_shows_the_text_as_it_was_written(text):
     # links are shown without their scheme
     bare = "".join(
         piece.text.split("://", 1)[1].removeprefix("www.") if piece.kind == "url" else piece.text
-        for piece in pieces(text)
+        for piece in segments(text)
     )
     assert shown.replace("\n", "") == bare.replace("\n", "")
 
 
 @given(texts)
 def test_pieces_are_the_text_cut_up(text):
-    assert "".join(piece.text for piece in pieces(text)) == text
+    assert "".join(piece.text for piece in segments(text)) == text
 
 
 @given(texts)
@@ -191,7 +191,7 @@ def test_tags_are_found_in_both_forms(text, found):
      ("<https://example.org/a>", "https://example.org/a")],
 )  # fmt: skip
 def test_an_address_ends_where_the_sentence_goes_on(text, address):
-    assert [piece.value for piece in pieces(text) if piece.kind == "url"] == [address]
+    assert [piece.value for piece in segments(text) if piece.kind == "url"] == [address]
 
 
 @pytest.mark.parametrize(
@@ -199,7 +199,7 @@ def test_an_address_ends_where_the_sentence_goes_on(text, address):
     ["http://", "https://", "https://...", "ftp://example.org", "HTTPS", "https:/x", "http:// x"],
 )
 def test_what_is_no_address_stays_text(text):
-    assert [piece.kind for piece in pieces(text)] == ["text"]
+    assert [piece.kind for piece in segments(text)] == ["text"]
 
 
 def test_only_existing_accounts_become_links():

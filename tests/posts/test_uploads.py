@@ -13,7 +13,7 @@ from PIL import Image, PngImagePlugin
 from apps.errors import Invalid, NotFound, TooMany
 from apps.media.addresses import LIFETIME_SECONDS
 from apps.media.blurhash import blurhash
-from apps.media.pictures import rewritten
+from apps.media.sandbox import reencode_picture
 from apps.posts.actions.edit import edit_post
 from apps.posts.actions.publish import delete_post
 from apps.posts.history import versions_of
@@ -66,7 +66,7 @@ def moving(frames, size=(20, 10)):
     ids=["png", "jpeg", "webp", "gif", "alpha", "palette", "grey", "grey-alpha", "bits", "16-bit", "cmyk", "dot", "wide"],
 )  # fmt: skip
 def test_every_form_of_picture_becomes_a_webp(data):
-    made = rewritten(data)
+    made = reencode_picture(data)
     full, preview = Image.open(BytesIO(made.data)), Image.open(BytesIO(made.preview))
     assert (full.format, preview.format, full.size) == ("WEBP", "WEBP", (made.width, made.height))
     assert max(full.size) <= 2048
@@ -77,7 +77,7 @@ def test_every_form_of_picture_becomes_a_webp(data):
 
 @pytest.mark.parametrize("data", [with_place(), with_words()], ids=["place", "words"])
 def test_nothing_is_left_of_what_a_file_says_beside_its_pixels(data):
-    made = rewritten(data)
+    made = reencode_picture(data)
     for part in (made.data, made.preview):
         assert b"canary" not in part
         found = Image.open(BytesIO(part))
@@ -86,12 +86,12 @@ def test_nothing_is_left_of_what_a_file_says_beside_its_pixels(data):
 
 
 def test_a_picture_on_its_side_is_set_upright():
-    made = rewritten(with_place())
+    made = reencode_picture(with_place())
     assert (made.width, made.height) == (40, 60)
 
 
 def test_what_moves_goes_on_moving():
-    made = rewritten(moving(6))
+    made = reencode_picture(moving(6))
     full = Image.open(BytesIO(made.data))
     assert (getattr(full, "n_frames", 1), full.size) == (6, (20, 10))
     assert made.moves
@@ -111,12 +111,12 @@ SVG = b'<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>'
 )  # fmt: skip
 def test_what_is_no_fit_picture_is_refused(data):
     with pytest.raises(Invalid) as refused:
-        rewritten(data)
+        reencode_picture(data)
     assert refused.value.errors.keys() == {"file"}
 
 
 def test_an_image_that_is_a_page_too_becomes_only_an_image():
-    made = rewritten(picture() + b"<script>alert(1)</script>")
+    made = reencode_picture(picture() + b"<script>alert(1)</script>")
     assert b"script" not in made.data
 
 

@@ -44,7 +44,7 @@ def counts(verdicts: Verdicts, world: World, oracle: Oracle, reader: Reader) -> 
     for subject in SUBJECTS:
         after: int | None = -1
         while after is not None:
-            after = reconcile.step(subject, after, reconcile.Report(), fix=True)
+            after = reconcile.reconcile_batch(subject, after, reconcile.Report(), fix=True)
     verdict = verdicts["I4"]
     for person in world.people:
         verdict.checked += 1

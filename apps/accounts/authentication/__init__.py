@@ -1,1 +1,1 @@
-"""How people prove who they are: passwords, passkeys, codes, and the sessions that follow."""
+"""Authentication: passwords, passkeys, one-time codes, known devices, and sessions."""

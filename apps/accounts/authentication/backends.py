@@ -1,4 +1,4 @@
-"""Who is logging in: handle or e-mail, and password."""
+"""Authenticates by handle or e-mail address, and password."""
 
 from typing import Any
 
@@ -11,8 +11,6 @@ from apps.accounts.queries import user_of_session
 
 
 class HandleOrEmailBackend(ModelBackend):
-    """Log in with the handle or the e-mail address."""
-
     def authenticate(
         self,
         request: HttpRequest | None,
@@ -20,18 +18,15 @@ class HandleOrEmailBackend(ModelBackend):
         password: str | None = None,
         **_kw: Any,
     ) -> User | None:
-        """The account, or None; takes equally long whether the name exists or not."""
+        """Takes equally long whether the name exists or not."""
         name = (username or "").strip().removeprefix("@").lower()
         user = User.objects.filter(Q(handle=name) | Q(email=name)).first() if name else None
         if user is None:
             User().set_password(password or "")
             return None
-        return (
-            user
-            if user.check_password(password or "") and self.user_can_authenticate(user)
-            else None
-        )
+        is_right = user.check_password(password or "")
+        return user if is_right and self.user_can_authenticate(user) else None
 
     def get_user(self, user_id: int) -> User | None:
-        """The account of a session, with its counts; None once it is suspended."""
+        """With its counts; None once it is suspended."""
         return user_of_session(user_id)

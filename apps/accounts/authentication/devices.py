@@ -1,6 +1,8 @@
-"""The device an account was logged in from before: a signed cookie, so that its guesses have a limit of their own.
+"""A signed cookie that remembers a device an account was logged in from, so that its guesses have a
+limit of their own.
 
-Who attacks an account can use up the limits of everybody else, not this one. With a new password old cookies are worth nothing.
+An attacker can use up everybody else's limit for an account, not this one. A new password makes old
+cookies worthless.
 """
 
 import secrets
@@ -22,18 +24,18 @@ _PROOF_CHARACTERS = 16
 
 @dataclass(frozen=True, slots=True)
 class Device:
-    """A device, and the account that has been logged in from it."""
+    """A device and the account that was logged in from it."""
 
     user: User
     key: str
 
 
 def known_device(request: HttpRequest) -> Device | None:
-    """The device that asks, if an account has been logged in from it since its last new password."""
-    said = _read(request)
-    if said is None:
+    """The device of a request, if an account was logged in from it since its last new password."""
+    claims = _read(request)
+    if claims is None:
         return None
-    number, name, proof = said
+    number, name, proof = claims
     user = User.objects.filter(pk=number).first()
     if user is None or not constant_time_compare(proof, _proof(user)):
         return None
@@ -41,9 +43,9 @@ def known_device(request: HttpRequest) -> Device | None:
 
 
 def remember_device(request: HttpRequest, response: HttpResponseBase, user: User) -> None:
-    """Let the answer to a login say that the account knows this device; one that it knew keeps its name."""
-    said = _read(request)
-    name = said[1] if said and said[0] == user.pk else secrets.token_urlsafe(12)
+    """Set the cookie on the response to a login; a device that the account knows keeps its name."""
+    claims = _read(request)
+    name = claims[1] if claims and claims[0] == user.pk else secrets.token_urlsafe(12)
     response.set_cookie(
         COOKIE,
         signing.dumps([user.pk, name, _proof(user)], salt=SALT),

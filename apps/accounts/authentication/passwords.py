@@ -1,4 +1,4 @@
-"""The rules of passwords that differ from Django's, and the password of somebody who is logged in already."""
+"""Password rules that differ from Django's, and the check of a logged-in user's own password."""
 
 from django.contrib.auth.base_user import AbstractBaseUser
 from django.contrib.auth.password_validation import MinimumLengthValidator
@@ -8,10 +8,9 @@ from apps.throttling import Origin, begin_guess
 
 
 class LongEnough(MinimumLengthValidator):
-    """Django's rule in our words: its own message is not translated in every language of the site."""
+    """Django's rule with our message: Django's is not translated into every language of the site."""
 
     def get_error_message(self) -> str:
-        """What is wrong with a short password."""
         return ngettext(
             "Use at least %(count)d character.",
             "Use at least %(count)d characters.",
@@ -20,9 +19,10 @@ class LongEnough(MinimumLengthValidator):
 
 
 def check_own_password(user: AbstractBaseUser, password: str, origin: Origin | None = None) -> bool:
-    """Whether somebody who acts as a user knows the password. TooMany before the hash when a limit is used up.
+    """Whether a logged-in user knows the password. TooMany, before the hash, when a limit is used
+    up.
 
-    Without an origin, as at the command line, the account itself is what is limited.
+    Without an origin, as at the command line, the limit is the account's.
     """
     guess = begin_guess(str(user.pk), origin or Origin("", f"account {user.pk}"))
     is_right = user.check_password(password)

@@ -1,7 +1,9 @@
-"""Second factors of accounts: an authenticator app, passkeys, and recovery codes for when neither is at hand.
+"""Second factors: an authenticator app, passkeys, and recovery codes for when both are out of
+reach.
 
-Rows and checks are those of django-otp and django-otp-webauthn. Here stands what this site adds: one app per account, recovery
-codes that are stored as digests, and a bound on how long wrong codes can keep the owner out.
+Rows and checks are those of django-otp and django-otp-webauthn. This module adds: one app per
+account, recovery codes stored as digests, and a bound on how long wrong codes can lock the owner
+out.
 """
 
 import logging
@@ -32,7 +34,7 @@ from apps.throttling import Origin
 RECOVERY_CODES = 10
 RECOVERY_CHARACTERS = 12  # of 32: 60 bits
 MAX_PASSKEYS = 10
-# Every wrong code doubles the wait until the next one is looked at; 2^11 s are half an hour.
+# Every wrong code doubles the delay before the next attempt; 2^11 s are half an hour.
 MAX_FAILURES = 12
 _APP_CODE = re.compile("[0-9]{6}")
 
@@ -41,7 +43,7 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class SecondFactor:
-    """What an account has."""
+    """The factors of an account."""
 
     app: Any | None
     passkeys: list[Any]
@@ -50,12 +52,12 @@ class SecondFactor:
 
     @property
     def is_on(self) -> bool:
-        """Whether logging in asks for more than the password. Recovery codes alone are none."""
+        """Whether a login needs more than the password. Recovery codes alone do not count."""
         return self.app is not None or bool(self.passkeys)
 
 
 def second_factor_of(user: User) -> SecondFactor:
-    """All of it, for the page of settings and for the export; nothing in it is secret but the rows' own keys."""
+    """For the settings page and the export; nothing in it is secret except the rows' keys."""
     recovery = StaticDevice.objects.filter(user=user).first()
     return SecondFactor(
         app=TOTPDevice.objects.filter(user=user, confirmed=True).first(),
@@ -74,14 +76,16 @@ def is_on(user: User) -> bool:
 
 
 def require_password(user: User, password: str, origin: Origin) -> None:
-    """Invalid for a wrong password; TooMany after some of them."""
+    """Invalid for a wrong password; TooMany after several."""
     if not check_own_password(user, password, origin):
         message = _("This is not your password.")
         raise Invalid(message, errors={"password": message})
 
 
 def begin_app(user: User) -> Any:
-    """A new key for an authenticator app; it counts for nothing until a code of it is shown. Invalid when there is one."""
+    """A new key for an authenticator app, inactive until a code confirms it. Invalid when the
+    account has one.
+    """
     with _locked(user):
         if TOTPDevice.objects.filter(user=user, confirmed=True).exists():
             raise Invalid(_("Remove the authenticator app that you have first."))
@@ -90,12 +94,14 @@ def begin_app(user: User) -> Any:
 
 
 def begun_app(user: User, device_id: int) -> Any | None:
-    """What `begin_app` made, until it is confirmed."""
+    """The unconfirmed device of `begin_app`."""
     return TOTPDevice.objects.filter(pk=device_id, user=user, confirmed=False).first()
 
 
 def confirm_app(user: User, device_id: int, code: str) -> tuple[Any, list[str]]:
-    """Turn the app on with a code of it; the device, and recovery codes if there were none. Invalid for a wrong code."""
+    """Activate the app with one of its codes; the device, and recovery codes if it is the first
+    factor. Invalid for a wrong code.
+    """
     device = _verified(TOTPDevice, user, _clean(code), pk=device_id, confirmed=False)
     if device is None:
         message = _("This code is wrong. Check the clock of your device.")
@@ -106,7 +112,9 @@ def confirm_app(user: User, device_id: int, code: str) -> tuple[Any, list[str]]:
 
 
 def added(user: User, what: str) -> list[str]:
-    """After a factor was added: the first one brings recovery codes, and ends what was let in by the password alone."""
+    """After a factor was added: the first one brings recovery codes, and ends what was let in by
+    the password alone.
+    """
     logger.info("second factor of user %d: %s added", user.pk, what)
     if StaticDevice.objects.filter(user=user).exists():
         return []
@@ -128,9 +136,11 @@ def new_codes(user: User) -> list[str]:
 
 
 def use_code(user: User, code: str) -> Any | None:
-    """The device that a code of the app, or a recovery code, proves; None when it is wrong or was used before.
+    """The device that a code of the app or a recovery code proves; None when it is wrong or was
+    used before.
 
-    TooMany while earlier wrong ones still have to be waited for: that is in the database, and holds whatever else is down.
+    TooMany while earlier wrong codes delay the next attempt: the database counts them, independent
+    of every cache.
     """
     clean = _clean(code)
     model = TOTPDevice if _APP_CODE.fullmatch(clean) else StaticDevice
@@ -138,14 +148,13 @@ def use_code(user: User, code: str) -> Any | None:
 
 
 def remove_app(user: User) -> None:
-    """End the authenticator app."""
     with _locked(user):
         TOTPDevice.objects.filter(user=user).delete()
         _removed(user, "authenticator app")
 
 
 def remove_passkey(user: User, passkey_id: int) -> None:
-    """End a passkey. NotFound when it is somebody else's."""
+    """NotFound when it is somebody else's."""
     with _locked(user):
         own_passkey(user, passkey_id).delete()
         _removed(user, "passkey")
@@ -153,16 +162,17 @@ def remove_passkey(user: User, passkey_id: int) -> None:
 
 def own_passkey(user: User, passkey_id: int) -> Any:
     """One of a user's passkeys; NotFound."""
-    found = WebAuthnCredential.objects.filter(pk=passkey_id, user=user).first()
-    if found is None:
+    passkey = WebAuthnCredential.objects.filter(pk=passkey_id, user=user).first()
+    if passkey is None:
         raise NotFound(_("This page isn't here. It may have been deleted or the address is wrong."))
-    return found
+    return passkey
 
 
 def reset_second_factor(user: User, *, by: User | None) -> None:
-    """Staff end somebody's second factor, who has lost it; the password alone is enough then. NotAllowed to others.
+    """Remove the second factor of a user who lost it; the password alone is enough afterwards.
+    NotAllowed unless `by` is staff.
 
-    Without `by` it is the operator, at the command line.
+    `by` is None for the operator at the command line.
     """
     if by is not None:
         superuser_only = user.is_staff or user.is_superuser
@@ -173,7 +183,7 @@ def reset_second_factor(user: User, *, by: User | None) -> None:
 
 
 def erase_second_factor(user: User) -> int:
-    """Delete all of it; how many rows there were."""
+    """Delete all factors; returns the number of rows."""
     with _locked(user):
         models = (TOTPDevice, StaticDevice, WebAuthnCredential, WebAuthnUserHandle)
         return sum(model.objects.filter(user=user).delete()[0] for model in models)
@@ -188,7 +198,9 @@ def _locked(user: User) -> Iterator[None]:
 
 
 def _verified(model: Any, user: User, clean: str, **which: Any) -> Any | None:
-    """The device if the code is right. Of two who show the same code one waits for the other, and is refused."""
+    """The device if the code is right. Two requests with the same code are serialised, and the
+    second fails.
+    """
     with transaction.atomic():
         device = model.objects.select_for_update().filter(user=user, **which).first()
         if device is None:
@@ -206,12 +218,12 @@ def _verified(model: Any, user: User, clean: str, **which: Any) -> Any | None:
 
 def _too_soon(wait: timedelta) -> TooMany:
     seconds = int(wait.total_seconds()) + 1
-    said = ngettext(
+    text = ngettext(
         "Wait %(count)d second before the next code.",
         "Wait %(count)d seconds before the next code.",
         seconds,
     )
-    return TooMany(said % {"count": seconds}, retry_after=seconds)
+    return TooMany(text % {"count": seconds}, retry_after=seconds)
 
 
 def _removed(user: User, what: str) -> None:
@@ -226,9 +238,9 @@ def _new_code() -> str:
 
 
 def _digest(device: Any, clean: str) -> str:
-    """What is stored of a recovery code: 16 characters, as many as the library's column holds."""
-    made = sha256(f"{device.pk}:{clean}".encode()).digest()
-    return b32encode(made[:10]).decode().lower()
+    """The stored form of a recovery code: 16 characters, as many as the library's column holds."""
+    digest = sha256(f"{device.pk}:{clean}".encode()).digest()
+    return b32encode(digest[:10]).decode().lower()
 
 
 def _clean(code: str) -> str:

@@ -1,4 +1,4 @@
-"""Where a user is logged in: each login is remembered, shown on the settings page, and can be ended from there."""
+"""The logins of a user: remembered, listed on the settings page, and ended from there."""
 
 from dataclasses import dataclass
 from datetime import timedelta
@@ -16,22 +16,34 @@ from apps.accounts.models import Login, User
 from apps.events.live import announce
 
 MAX_SHOWN = 50
-# The first that fits: browsers claim to be their rivals, and tablets to be computers.
-_BROWSERS = (("Edg", "Edge"), ("OPR", "Opera"), ("Firefox", "Firefox"), ("Chrome", "Chrome"), ("Safari", "Safari"))  # fmt: skip
-_SYSTEMS = (("Android", "Android"), ("iPhone", "iPhone"), ("iPad", "iPad"), ("Windows", "Windows"), ("Mac OS", "macOS"),
-            ("Linux", "Linux"))  # fmt: skip
+# The first match wins: browsers claim to be their rivals, and tablets to be computers.
+_BROWSERS = (
+    ("Edg", "Edge"),
+    ("OPR", "Opera"),
+    ("Firefox", "Firefox"),
+    ("Chrome", "Chrome"),
+    ("Safari", "Safari"),
+)
+_SYSTEMS = (
+    ("Android", "Android"),
+    ("iPhone", "iPhone"),
+    ("iPad", "iPad"),
+    ("Windows", "Windows"),
+    ("Mac OS", "macOS"),
+    ("Linux", "Linux"),
+)
 
 
 @dataclass(frozen=True, slots=True)
 class LivingSession:
-    """A login whose session still lives; `is_current` is the one that asks."""
+    """A login whose session is alive; `is_current` marks the session of the request."""
 
     login: Login
     is_current: bool
 
 
 def remember_login(request: HttpRequest, user: User) -> None:
-    """Remember a login that has just happened, and forget those of the user that have run out."""
+    """Store a new login, and delete the user's expired ones."""
     oldest = timezone.now() - timedelta(seconds=settings.SESSION_COOKIE_AGE)
     Login.objects.filter(user=user, created_at__lt=oldest).delete()
     Login.objects.update_or_create(
@@ -41,12 +53,12 @@ def remember_login(request: HttpRequest, user: User) -> None:
 
 
 def follow_session(old_key: str, new_key: str) -> None:
-    """A session goes on under another key: the login is found under it from now on."""
+    """Follow a session whose key changed."""
     Login.objects.filter(session_key=old_key).update(session_key=new_key)
 
 
 def sessions_of(user: User, *, current_key: str | None) -> list[LivingSession]:
-    """The newest 50 logins of a user that still live, in two queries."""
+    """The newest 50 logins whose sessions are alive, in two queries."""
     logins = list(Login.objects.filter(user=user).order_by("-pk")[:MAX_SHOWN])
     alive = Session.objects.filter(
         session_key__in=[login.session_key for login in logins], expire_date__gt=timezone.now()
@@ -60,7 +72,7 @@ def sessions_of(user: User, *, current_key: str | None) -> list[LivingSession]:
 
 
 def end_session(user: User, login_id: int) -> None:
-    """Log a user out elsewhere, with the next request from there; nothing happens when the login is somebody else's."""
+    """End one of a user's own sessions, effective with its next request; ignores those of others."""
     login = Login.objects.filter(pk=login_id, user=user).first()
     if login is not None:
         login.delete()
@@ -69,17 +81,19 @@ def end_session(user: User, login_id: int) -> None:
 
 
 def end_sessions(user_id: int) -> None:
-    """Log a user out everywhere, in the caller's transaction. A session that its holder goes on with has to be remembered again."""
+    """End all sessions of a user, in the caller's transaction. A session that continues must be
+    remembered again.
+    """
     logins = Login.objects.filter(user=user_id)
     keys = list(logins.values_list("session_key", flat=True))
     Session.objects.filter(session_key__in=keys).delete()
     logins.delete()
-    for key in keys:  # what is cached goes after the rows, from which it could be cached again
+    for key in keys:  # the cache last: it is filled from the rows
         transaction.on_commit(partial(_delete_session, key), robust=True)
 
 
 def forget_login(request: HttpRequest, user: User) -> None:
-    """Take a login off the list while its session ends; the streams that its page opened end with it."""
+    """Take a login off the list while its session ends, and end the streams of its pages."""
     Login.objects.filter(user=user, session_key=request.session.session_key).delete()
     announce("tokens_ended", user_id=user.pk)
 
@@ -89,7 +103,7 @@ def _delete_session(key: str) -> None:
 
 
 def device_of(user_agent: str) -> str:
-    """A browser and a system in a few words; more of what a browser says of itself is not kept."""
+    """A browser and a system in a few words; nothing else of the user agent is stored."""
     browser = next((name for mark, name in _BROWSERS if mark in user_agent), "")
     system = next((name for mark, name in _SYSTEMS if mark in user_agent), "")
     if browser and system:

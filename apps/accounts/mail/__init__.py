@@ -1,1 +1,1 @@
-"""Mail to account holders: the address that is confirmed, and the letters that are sent."""
+"""E-mail of account holders: confirmed addresses, and the messages to them."""

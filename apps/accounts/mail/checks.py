@@ -1,4 +1,4 @@
-"""What accounts need of the settings."""
+"""System checks of the mail settings."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ from apps.accounts.mail.sending import CONSOLE
 
 @register(Tags.security)
 def mail_goes_out(**_given: Any) -> list[CheckMessage]:
-    """In production no mail is written to the log: who reads the log could take over any account."""
+    """Production must not log mails: readers of the log could take over any account."""
     if not settings.PRODUCTION or settings.EMAIL_BACKEND != CONSOLE:
         return []
     return [

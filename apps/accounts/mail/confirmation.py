@@ -1,7 +1,9 @@
-"""The e-mail address of an account: given, confirmed by its owner, changed. Nobody learns whether another account has it.
+"""The e-mail address of an account: given, confirmed by its owner, changed. No answer tells whether
+another account has it.
 
-With EMAIL_CONFIRMATION_REQUIRED an address counts (for logging in, for a new password) when its owner has pressed the
-button behind the link that is sent to it. Without, it counts at once where it is free.
+With EMAIL_CONFIRMATION_REQUIRED an address counts (for logging in, for a new password) once its
+owner has pressed the button behind the link sent to it. Otherwise it counts at once unless another
+account has it.
 """
 
 from django.conf import settings
@@ -18,17 +20,17 @@ from apps.accounts.models import MailKind, User
 from apps.errors import Invalid, NotAllowed, NotFound
 from apps.throttling import Origin, check_rate_limit
 
-EMAIL_MAX_CHARACTERS = 254  # of the column; the validator alone lets 320 pass
+EMAIL_MAX_CHARACTERS = 254  # of the column; the validator alone allows 320
 CONFIRMATION_SECONDS = 2 * 24 * 3600
 
 
 def clean_email(email: str | None) -> str | None:
-    """An address as it is stored; None for none."""
+    """The stored form of an address; None for an empty one."""
     return (email or "").strip().lower() or None
 
 
 def email_errors(email: str | None) -> dict[str, str]:
-    """What is wrong with the form of an address. That somebody has it already is nobody's business."""
+    """What is wrong with the form of an address. Whether another account has it is not checked."""
     if email is None:
         return {}
     try:
@@ -40,7 +42,7 @@ def email_errors(email: str | None) -> dict[str, str]:
 
 
 def give_email(user: User, address: str | None) -> None:
-    """Note on an unsaved change of a user which address they say is theirs; it counts at once where it may."""
+    """Set the address on an unsaved user: confirmed where that is allowed, else pending."""
     if address is None or address == user.email:
         user.email, user.pending_email, user.pending_email_at = address, "", None
     elif settings.EMAIL_CONFIRMATION_REQUIRED or _is_taken(address):
@@ -50,33 +52,35 @@ def give_email(user: User, address: str | None) -> None:
 
 
 def change_email(user: User, *, email: str, password: str, origin: Origin | None = None) -> User:
-    """Give another address, or none; asks for the password. Invalid, TooMany. The owner of the old address is told."""
+    """Change or remove the address, after the password. Invalid, TooMany. The owner of the old
+    address is notified.
+    """
     if not check_own_password(user, password, origin):
         message = _("This is not your password.")
         raise Invalid(message, errors={"password": message})
-    address, before = clean_email(email), user.email
+    address, old_address = clean_email(email), user.email
     errors = email_errors(address)
     if errors:
         raise Invalid(" ".join(errors.values()), errors=errors)
-    if address and address != before:
+    if address and address != old_address:
         check_rate_limit("mail", address)
     give_email(user, address)
     try:
         _save_email(user)
-    except IntegrityError:  # taken in this moment
+    except IntegrityError:  # taken in the meantime
         user.email, user.pending_email, user.pending_email_at = (
-            before,
+            old_address,
             address or "",
             timezone.now(),
         )
         _save_email(user)
-    if before and address != before:
-        sending.enqueue_mail(MailKind.EMAIL_CHANGED, user=user, address=before)
+    if old_address and address != old_address:
+        sending.enqueue_mail(MailKind.EMAIL_CHANGED, user=user, address=old_address)
     return user
 
 
 def send_confirmation(user: User) -> None:
-    """Send the link once more. NotAllowed when there is nothing to confirm; TooMany."""
+    """Send the link again. NotAllowed without a pending address; TooMany."""
     if not user.pending_email:
         raise NotAllowed(_("There is no address to confirm."))
     check_rate_limit("mail", user.pending_email)
@@ -84,7 +88,9 @@ def send_confirmation(user: User) -> None:
 
 
 def user_to_confirm(token: str) -> User:
-    """Whose pending address a link is about. NotFound for one that was used, is too old, or was never sent."""
+    """The user whose pending address a link confirms. NotFound when it was used, has expired, or is
+    forged.
+    """
     try:
         number, address, given_at = signing.loads(
             token, salt=sending.CONFIRMATION_SALT, max_age=CONFIRMATION_SECONDS
@@ -99,10 +105,15 @@ def user_to_confirm(token: str) -> User:
 
 @transaction.atomic
 def confirm_email(token: str) -> User:
-    """Let the pending address of a link count. NotFound as for `user_to_confirm`, also when another account was first."""
-    found = user_to_confirm(token)
-    user = User.objects.select_for_update().get(pk=found.pk)
-    if (user.pending_email, user.pending_email_at) != (found.pending_email, found.pending_email_at):
+    """Confirm the pending address of a link. NotFound as for `user_to_confirm`, and when another
+    account was first.
+    """
+    expected = user_to_confirm(token)
+    user = User.objects.select_for_update().get(pk=expected.pk)
+    if (user.pending_email, user.pending_email_at) != (
+        expected.pending_email,
+        expected.pending_email_at,
+    ):
         raise _dead_link()
     user.email, user.pending_email, user.pending_email_at = user.pending_email, "", None
     try:

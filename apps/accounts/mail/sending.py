@@ -1,6 +1,7 @@
-"""Mails of accounts: rows of work, sent by a task with a time-out. Whoever sets one off waits for nothing and learns nothing.
+"""Mails of accounts: rows that a task sends with a time-out, so that requests neither wait nor
+learn the outcome.
 
-Links are made when a mail is sent: no token stands in the broker, in the row or in a log.
+Links are made when a mail is sent: the broker, the row and the log contain no token.
 """
 
 import logging
@@ -34,21 +35,21 @@ logger = logging.getLogger(__name__)
 TASK = "apps.accounts.tasks.send_mail"
 CONSOLE = "django.core.mail.backends.console.EmailBackend"
 CONFIRMATION_SALT = "apps.accounts.confirmation"
-SENT_KEEP = timedelta(days=1)
-DEAD_KEEP = timedelta(days=7)
+SENT_RETENTION = timedelta(days=1)
+DEAD_RETENTION = timedelta(days=7)
 SWEEP_BATCH_SIZE = 20
 
 
 def enqueue_mail(kind: MailKind, *, user: User | None = None, address: str = "") -> None:
-    """Send a mail after the commit, in the language of whoever asks unless its reader has chosen one."""
+    """Send a mail after the commit, in the request's language unless its recipient has chosen one."""
     row = Mail.objects.create(kind=kind, user=user, address=address, language=get_language() or "")
     transaction.on_commit(partial(enqueue, TASK, row.pk))
 
 
 def run_due(*, limit: int, only: list[int] | None = None) -> int:
-    """Send mails that are due, unless enough workers are at it already; how many were claimed.
+    """Send due mails, unless enough workers are sending already; returns how many were claimed.
 
-    A mail server that hangs must not hold the workers that deliver posts.
+    A mail server that hangs must not occupy the workers that deliver posts.
     """
     under_way = Mail.objects.filter(state=State.PENDING, started_at__gt=timezone.now() - LEASE)
     free = settings.EMAIL_CONCURRENCY - under_way.count()
@@ -56,33 +57,35 @@ def run_due(*, limit: int, only: list[int] | None = None) -> int:
 
 
 def due() -> list[int]:
-    """Mails that no message has reached, or that are to be tried again."""
+    """Due mails, whose message was lost or which must be retried."""
     waiting = Mail.objects.filter(state=State.PENDING, due_at__lte=timezone.now())
     return list(waiting.order_by("due_at").values_list("pk", flat=True)[:SWEEP_BATCH_SIZE])
 
 
 def purge() -> None:
-    """Delete mails that were sent a day ago, and those that could not be sent a week ago: they name addresses."""
+    """Delete mails that were sent a day ago, and those that failed a week ago: they contain
+    addresses.
+    """
     now = timezone.now()
-    Mail.objects.filter(state=State.DONE, finished_at__lt=now - SENT_KEEP).delete()
-    Mail.objects.filter(state=State.DEAD, finished_at__lt=now - DEAD_KEEP).delete()
+    Mail.objects.filter(state=State.DONE, finished_at__lt=now - SENT_RETENTION).delete()
+    Mail.objects.filter(state=State.DEAD, finished_at__lt=now - DEAD_RETENTION).delete()
 
 
 def confirmation_token(user: User) -> str:
-    """What the link of a user's pending address ends with; good for that address, and for this time of giving it."""
-    said = [user.pk, user.pending_email, str(user.pending_email_at)]
-    return signing.dumps(said, salt=CONFIRMATION_SALT)
+    """The token of a pending address, valid for this address as it was given this time."""
+    claims = [user.pk, user.pending_email, str(user.pending_email_at)]
+    return signing.dumps(claims, salt=CONFIRMATION_SALT)
 
 
 @dataclass(frozen=True, slots=True)
 class _Message:
-    """A mail as it goes out: what its templates are called, to whom, and what they are told."""
+    """A mail as it is sent: the name of its templates, its recipient, and their context."""
 
     template: str
     address: str
     user: User
     link: str = ""
-    asker: User | None = None  # who gave an address that is the user's
+    asker: User | None = None  # another user who gave the recipient's address
 
 
 def _send(row: Mail) -> None:
@@ -123,7 +126,7 @@ def _password_reset(row: Mail) -> _Message | None:
 
 def _confirm_email(row: Mail) -> _Message | None:
     user = row.user
-    if user is None or not user.pending_email:  # confirmed meanwhile, or taken back
+    if user is None or not user.pending_email:  # confirmed or withdrawn in the meantime
         return None
     owner = User.objects.filter(email=user.pending_email).exclude(pk=user.pk).first()
     if owner is not None:

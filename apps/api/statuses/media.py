@@ -13,8 +13,12 @@ from apps.api.authentication import viewer_of
 from apps.api.entities.status import MediaAttachmentJson, media_json
 from apps.api.inputs.status import MediaChange, MediaInput
 from apps.api.openapi import EMPTY_OBJECT, Entity, problems
+<<<<<<< HEAD
 from apps.api.params import validated
 from apps.media.sandbox import unfit
+=======
+from apps.media.sandbox import bad_picture
+>>>>>>> w-content
 from apps.posts.content.post import Picture
 from apps.posts.models import Attachment
 from apps.posts.uploads import (
@@ -102,7 +106,9 @@ def _require_small(request: Request) -> None:
     length = request.META.get("CONTENT_LENGTH") or "0"
     if not length.isdecimal() or int(length) > settings.PICTURE_MAX_BYTES + FORM_BYTES:
         maximum = {"count": settings.PICTURE_MAX_BYTES // 1024**2}
-        raise unfit(_("This picture is too large. %(count)d MB is the most.") % maximum, "file")
+        raise bad_picture(
+            _("This picture is too large. %(count)d MB is the most.") % maximum, "file"
+        )
 
 
 def _media(picture: Attachment) -> Response:

@@ -9,7 +9,7 @@ from random import Random
 from apps.demo.seeding.rows import batches, moment_of
 from apps.demo.seeding.world import Entry, Member, World
 from apps.engagement.models import Bookmark, Like
-from apps.engagement.rebuild import written_past
+from apps.engagement.rebuild import invalidate_all
 from apps.notifications.models import NotificationKind
 from apps.posts.models import OPEN
 
@@ -38,7 +38,7 @@ def make_reactions(world: World) -> None:
         for _second, _member, entry in batch:
             entry.bookmarks += 1
     world.likes = len(likes)
-    written_past()
+    invalidate_all()
 
 
 def _order(reaction: Reaction) -> tuple[float, int, int]:

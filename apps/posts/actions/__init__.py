@@ -1,1 +1,1 @@
-"""What changes posts: publish, edit, schedule, mute a thread; drafts are checked first."""
+"""Writes of posts: publish, edit, schedule, mute a thread. Drafts are checked first."""

@@ -1,4 +1,4 @@
-"""The pictures of a post, as rows and files."""
+"""The pictures of a post: rows and files."""
 
 from collections.abc import Iterable, Sequence
 from functools import partial
@@ -18,7 +18,7 @@ ACCOUNT_FOLDERS = ("avatars/", "headers/")
 _OF_ACCOUNT = """
 SELECT 1 FROM accounts_user WHERE (avatar = %(name)s OR header = %(name)s) AND suspended_at IS NULL LIMIT 1
 """
-# Without a post it waits for one of its owner's. Several posts may show one file, as those of the demo do.
+# Uploads have no post yet. Several posts may show one file, as those of the demo do.
 _OF_POST = """
 SELECT 1 FROM posts_attachment picture LEFT JOIN posts_post post ON post.id = picture.post_id
 JOIN accounts_user person ON person.id = coalesce(post.author_id, picture.owner_id)
@@ -28,7 +28,7 @@ WHERE (picture.file = %(name)s OR picture.preview = %(name)s)
 
 
 def attach(post: Post, pictures: Sequence[NewPicture]) -> list[Picture]:
-    """Store pictures with a post that was just written, in its transaction."""
+    """Store new pictures with a post, in the transaction that inserts it."""
     return [
         Picture.of(
             Attachment.objects.create(
@@ -44,44 +44,49 @@ def attach(post: Post, pictures: Sequence[NewPicture]) -> list[Picture]:
     ]
 
 
-def take(post: Post, media_ids: Sequence[int], *, beginning: int = 0) -> list[Picture]:
-    """Give a post pictures that its author uploaded before, in its transaction. Invalid when one is not to be had."""
-    waiting = Attachment.objects.select_for_update(of=("self",)).in_bulk(media_ids)
-    found = [waiting.get(number) for number in media_ids]
-    taken = []
-    for position, one in enumerate(found, start=beginning):
-        if one is None or one.owner_id != post.author_id or one.post_id or one.scheduled_id:
+def attach_uploads(
+    post: Post, media_ids: Sequence[int], *, first_position: int = 0
+) -> list[Picture]:
+    """Attach pictures that the author uploaded, in the post's transaction. Invalid when one is
+    missing or in use.
+    """
+    uploads = Attachment.objects.select_for_update(of=("self",)).in_bulk(media_ids)
+    pictures = []
+    for position, media_id in enumerate(media_ids, start=first_position):
+        row = uploads.get(media_id)
+        if row is None or row.owner_id != post.author_id or row.post_id or row.scheduled_id:
             raise _no_such_picture()
-        one.post, one.position = post, position
-        _house(one, is_open=post.visibility in OPEN)
-        one.save(update_fields=["post", "position", "file", "preview"])
-        taken.append(Picture.of(one))
-    return taken
+        row.post, row.position = post, position
+        _move_files(row, is_open=post.visibility in OPEN)
+        row.save(update_fields=["post", "position", "file", "preview"])
+        pictures.append(Picture.of(row))
+    return pictures
 
 
 def rearrange(
     post: Post, media_ids: Sequence[int] | None, changes: Sequence[PictureChange]
 ) -> list[Picture]:
-    """The pictures of a post after an edit, in the order of the ids; None: those it has. Others go, with their files.
+    """The pictures of a post after an edit, in the order of `media_ids`; None leaves them. Others
+    are deleted with their files.
 
-    In the edit's transaction. Invalid when one is not to be had.
+    In the transaction of the edit. Invalid when one is missing or in use.
     """
-    have = {
+    current = {
         row.pk: row for row in Attachment.objects.select_for_update(of=("self",)).filter(post=post)
     }
-    before = sorted(have.values(), key=lambda row: row.position)
-    wanted = [row.pk for row in before] if media_ids is None else media_ids
-    if wanted != [row.pk for row in before]:
-        discard(have.pop(pk) for pk in have.keys() - set(wanted))
-        free = 1 + max((row.position for row in have.values()), default=0)
-        take(post, [pk for pk in wanted if pk not in have], beginning=free)
-        free += len(wanted)
-        for round_begins in (free, 0):  # two rows never have one place, not even on the way
-            for position, pk in enumerate(wanted, start=round_begins):
+    ordered = sorted(current.values(), key=lambda row: row.position)
+    ids = [row.pk for row in ordered] if media_ids is None else media_ids
+    if ids != [row.pk for row in ordered]:
+        discard(current.pop(pk) for pk in current.keys() - set(ids))
+        free_position = 1 + max((row.position for row in current.values()), default=0)
+        attach_uploads(post, [pk for pk in ids if pk not in current], first_position=free_position)
+        free_position += len(ids)
+        for first_position in (free_position, 0):  # positions are unique at every step
+            for position, pk in enumerate(ids, start=first_position):
                 Attachment.objects.filter(pk=pk, post=post).update(position=position)
     for change in changes:
         values = change.values()
-        if change.id not in wanted:
+        if change.id not in ids:
             raise _no_such_picture()
         if values:
             Attachment.objects.filter(pk=change.id, post=post).update(**values)
@@ -89,31 +94,35 @@ def rearrange(
 
 
 def reserve(row: ScheduledPost, media_ids: Sequence[int]) -> None:
-    """Keep uploaded pictures for a scheduled post, in the transaction that writes it. Invalid when one is not to be had."""
-    waiting = Attachment.objects.filter(
+    """Hold uploads for a scheduled post, in the transaction that inserts it. Invalid when one is
+    missing or in use.
+    """
+    uploads = Attachment.objects.filter(
         pk__in=media_ids, owner=row.author_id, post=None, scheduled=None
     )
-    if media_ids and waiting.update(scheduled=row) != len(media_ids):
+    if media_ids and uploads.update(scheduled=row) != len(media_ids):
         raise _no_such_picture()
 
 
 def pictures_of(post: Post) -> list[Picture]:
-    """The pictures of a post, in order."""
-    return [Picture.of(one) for one in Attachment.objects.filter(post=post).order_by("position")]
+    """In order."""
+    return [Picture.of(row) for row in Attachment.objects.filter(post=post).order_by("position")]
 
 
 def detach(post: Post, *, keep: bool) -> None:
-    """Take the pictures from a post that is deleted: they go, or (`keep`) wait a day for another post of their owner.
+    """Remove the pictures of a deleted post: delete them, or (`keep`) hold them a day for another
+    post of their owner.
 
-    Those that wait get other names, which nobody but their owner is told: the addresses that readers know end here.
+    Held pictures get new names that only their owner learns, so that the addresses that readers
+    know stop working.
     """
-    mine = Attachment.objects.filter(post=post)
+    attachments = Attachment.objects.filter(post=post)
     if keep:
-        for row in mine.exclude(owner=None):
+        for row in attachments.exclude(owner=None):
             _rename(row, is_open=False)
             row.post, row.position, row.scheduled, row.created_at = None, 0, None, timezone.now()
             row.save()
-    discard(mine)
+    discard(attachments)
 
 
 def discard(rows: Iterable[Attachment]) -> None:
@@ -121,9 +130,8 @@ def discard(rows: Iterable[Attachment]) -> None:
     rows = list(rows)
     names = {file.name for row in rows for file in (row.file, row.preview) if file.name}
     Attachment.objects.filter(pk__in=[row.pk for row in rows]).delete()
-    shared = [
-        row.file.name for row in rows if row.owner_id is None
-    ]  # uploads have files of their own
+    # uploads have files of their own
+    shared = [row.file.name for row in rows if row.owner_id is None]
     if shared:
         others = Attachment.objects.filter(file__in=shared).values_list("file", "preview")
         names.difference_update(*others)
@@ -131,17 +139,20 @@ def discard(rows: Iterable[Attachment]) -> None:
         transaction.on_commit(partial(default_storage.delete, name))
 
 
-def is_shown(name: str) -> bool:
-    """Whether a stored picture belongs to a post that is there, or to an account, and nobody suspended the account.
+def is_served(name: str) -> bool:
+    """Whether a stored picture belongs to an existing post or an account, and its owner is not
+    suspended.
 
-    One question to PostgreSQL, answered by indexes, for every file that is served: a picture ends with its post, at once.
+    One indexed query for every file that is served: a picture disappears with its post, at once.
     """
     statement = _OF_ACCOUNT if name.startswith(ACCOUNT_FOLDERS) else _OF_POST
     return bool(rows_of(statement, {"name": name}))
 
 
-def _house(row: Attachment, *, is_open: bool) -> None:
-    """Put the files of a picture where those of such posts are; the old ones go after the commit."""
+def _move_files(row: Attachment, *, is_open: bool) -> None:
+    """Move the files of a picture to the folder of its post's visibility; the old ones are deleted
+    after the commit.
+    """
     if is_restricted(row.file.name or "") == is_open:
         _rename(row, is_open=is_open)
 

@@ -1,4 +1,6 @@
-"""What every write of an author begins with: the lock of the counts row, the next revision of the outbox, whom a text names."""
+"""The first steps of every write of an author: lock the counts, raise the outbox revision, resolve
+mentions.
+"""
 
 from apps.accounts.models import User, UserCounts
 from apps.accounts.queries import user_ids_by_handle
@@ -7,14 +9,14 @@ from apps.posts.models import OPEN, Post
 
 
 def lock_author(author: User) -> UserCounts:
-    """The author's counts row, locked: all writes of one author come one after the other."""
+    """The author's counts row, locked: all writes of an author are serialised."""
     return UserCounts.objects.select_for_update().get(pk=author.pk)
 
 
 def next_revision(post: Post, counts: UserCounts) -> int:
-    """The outbox revision that a change of this post makes; `counts` as it was locked.
+    """The outbox revision after a change of this post; `counts` as it was locked.
 
-    It fences the ids and the contents of the author's open posts: restricted ones do not move it.
+    It versions the ids and contents of the author's open posts; restricted ones do not change it.
     """
     if post.visibility not in OPEN:
         return counts.outbox_revision
@@ -23,5 +25,5 @@ def next_revision(post: Post, counts: UserCounts) -> int:
 
 
 def mentioned(body: str) -> dict[str, int]:
-    """The accounts that a text names, by handle; those that do not exist are left out."""
+    """The ids of the mentioned accounts that exist, by handle."""
     return user_ids_by_handle(mentioned_handles(body))

@@ -1,4 +1,4 @@
-"""What an author asks to publish, and the rules it must keep. Nothing is written here."""
+"""Drafts of posts, and the rules for them. Nothing is written here."""
 
 import unicodedata
 from collections.abc import Collection, Sequence
@@ -25,10 +25,10 @@ from apps.posts.models import QuotePolicy, Visibility
 MAX_PICTURES = 4
 ALT_MAX_CHARACTERS = 1500  # of a picture's description
 CONTENT_WARNING_MAX_CHARACTERS = 200
-Focus = tuple[float, float]  # what of a picture must stay in sight: from -1 (left, bottom) to 1
-POLL_OPTIONS = (2, 4)  # how many
+Focus = tuple[float, float]  # the point of a picture that crops keep: -1 (left, bottom) to 1
+POLL_OPTIONS = (2, 4)  # minimum, maximum
 POLL_OPTION_MAX_CHARACTERS = 50
-POLL_SECONDS = (300, 2_678_400)  # how long it is open
+POLL_SECONDS = (300, 2_678_400)  # minimum, maximum
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,14 +43,14 @@ class NewPicture:
 
 @dataclass(frozen=True, slots=True)
 class PictureChange:
-    """What an edit changes of one of the post's pictures; None: nothing."""
+    """What an edit changes of a picture of the post; None leaves a value."""
 
     id: int
     alt: str | None = None
     focus: Focus | None = None
 
     def values(self) -> dict[str, Any]:
-        """The columns that change."""
+        """The changed columns."""
         values: dict[str, Any] = {} if self.alt is None else {"alt": self.alt}
         if self.focus is not None:
             values |= {"focus_x": self.focus[0], "focus_y": self.focus[1]}
@@ -59,7 +59,7 @@ class PictureChange:
 
 @dataclass(frozen=True, slots=True)
 class PollDraft:
-    """A poll to ask: 2 to 4 options of up to 50 characters, open for 5 minutes to a month."""
+    """A poll: 2 to 4 options of up to 50 characters, open for 5 minutes to a month."""
 
     options: Sequence[str]
     seconds: int
@@ -69,8 +69,6 @@ class PollDraft:
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """What an author asks to publish; checked before anything is written."""
-
     body: str
     visibility: str = Visibility.PUBLIC
     reply_to_id: int | None = None
@@ -80,30 +78,30 @@ class Draft:
     pictures: Sequence[NewPicture] = ()
     circle_id: int | None = None
     sensitive: bool = False
-    media_ids: Sequence[int] = ()  # pictures that the author uploaded before
+    media_ids: Sequence[int] = ()  # uploaded pictures
     poll: PollDraft | None = None
     quote_policy: str = QuotePolicy.PUBLIC
-    allowed_mentions: Sequence[int] | None = None  # who may be named in the text; None: anybody
-    application: str = ""  # the program it is written with, and where to get that
+    allowed_mentions: Sequence[int] | None = None  # user ids; None: anybody
+    application: str = ""  # the name of the API client
     website: str = ""
 
     def with_pictures(self, media_ids: Sequence[int]) -> "Draft":
-        """The same with pictures that the author uploaded before."""
+        """A copy with uploaded pictures."""
         return replace(self, media_ids=tuple(media_ids))
 
     @classmethod
-    def restored(cls, kept: dict[str, Any]) -> "Draft":
-        """From what a scheduled post keeps; fields that a later release adds have their defaults."""
-        poll = kept.get("poll")
-        return cls(**{**kept, "poll": PollDraft(**poll) if poll else None})
+    def restored(cls, data: dict[str, Any]) -> "Draft":
+        """From the JSON of a scheduled post; fields that a later release added have their defaults."""
+        poll = data.get("poll")
+        return cls(**{**data, "poll": PollDraft(**poll) if poll else None})
 
 
 def checked_body(text: str, *, required: bool) -> str:
-    """The text in the form that is stored; Invalid when it is empty though required, or too long."""
+    """The text as it is stored; Invalid when it is too long, or empty though required."""
     if len(text) > RAW_MAX_CHARACTERS:
         raise invalid("status", _("The text is too long."), "too_long")
     body = normalise(text)
-    if required and not _has_ink(body):
+    if required and not _is_visible(body):
         raise invalid("status", _("Write something first."), "blank")
     maximum = settings.POST_MAX_CHARACTERS
     if length(body) > maximum:
@@ -114,7 +112,9 @@ def checked_body(text: str, *, required: bool) -> str:
 
 
 def checked(draft: Draft) -> str:
-    """The text of a draft in the form that is stored; Invalid when a rule is broken that can be checked beforehand."""
+    """The text of a draft as it is stored; Invalid for every rule that can be checked before the
+    transaction.
+    """
     pictures = len(draft.pictures) + len(draft.media_ids)
     body = checked_body(draft.body, required=not pictures)
     check_labels(draft.visibility, draft.content_warning, pictures)
@@ -128,13 +128,12 @@ def checked(draft: Draft) -> str:
 
 
 def check_quote_policy(policy: str) -> None:
-    """Invalid when it is none."""
     if policy not in QuotePolicy.values:
         raise invalid("quote_approval_policy", _("Choose one of the list."), "unknown")
 
 
 class UnexpectedMentions(Invalid):
-    """The text names people, by user id, whom its author did not mean to reach."""
+    """The text mentions users, by id, whom its author did not expect."""
 
     code = "unexpected_mentions"
 
@@ -145,7 +144,7 @@ class UnexpectedMentions(Invalid):
 
 
 def check_mentions(draft: Draft, user_ids: Collection[int]) -> None:
-    """UnexpectedMentions when the text names somebody who is not among those that are allowed."""
+    """UnexpectedMentions when the text mentions somebody outside `draft.allowed_mentions`."""
     if draft.allowed_mentions is not None:
         unexpected = set(user_ids) - set(draft.allowed_mentions)
         if unexpected:
@@ -153,13 +152,13 @@ def check_mentions(draft: Draft, user_ids: Collection[int]) -> None:
 
 
 def check_once(media_ids: Sequence[int]) -> None:
-    """Invalid when a picture is named twice."""
+    """Invalid for a duplicate."""
     if len(set(media_ids)) < len(media_ids):
         raise invalid("media_ids", _("A picture can be there once."), "duplicate")
 
 
 def check_picture(alt: str | None, focus: Focus | None) -> None:
-    """Invalid when a description is too long, or a focus lies outside the picture; None is not looked at."""
+    """Invalid when a description is too long, or a focus lies outside the picture."""
     if alt is not None and len(alt) > ALT_MAX_CHARACTERS:
         maximum = {"count": ALT_MAX_CHARACTERS}
         raise invalid("description", _("At most %(count)d characters.") % maximum, "too_long")
@@ -168,12 +167,12 @@ def check_picture(alt: str | None, focus: Focus | None) -> None:
 
 
 def check_poll(poll: PollDraft) -> None:
-    """Invalid when a poll has too few, too many, too long, empty or equal options, or a time that is not allowed."""
+    """Invalid for too few, too many, too long, empty or equal options, or a duration out of range."""
     options = [normalise(option) for option in poll.options]
     if not POLL_OPTIONS[0] <= len(options) <= POLL_OPTIONS[1]:
         raise invalid("poll", _("A poll has 2 to 4 options."), "options")
     if any(
-        not _has_ink(option) or length(option) > POLL_OPTION_MAX_CHARACTERS for option in options
+        not _is_visible(option) or length(option) > POLL_OPTION_MAX_CHARACTERS for option in options
     ):
         maximum = {"count": POLL_OPTION_MAX_CHARACTERS}
         raise invalid("poll", _("An option has 1 to %(count)d characters.") % maximum, "options")
@@ -184,7 +183,7 @@ def check_poll(poll: PollDraft) -> None:
 
 
 def check_labels(visibility: str, content_warning: str, pictures: int) -> None:
-    """Invalid when the visibility is unknown, the warning too long or the pictures too many."""
+    """Invalid for an unknown visibility, a warning that is too long, or too many pictures."""
     if visibility not in Visibility.values:
         raise invalid("visibility", _("Unknown visibility."), "unknown")
     if len(content_warning) > CONTENT_WARNING_MAX_CHARACTERS:
@@ -196,10 +195,10 @@ def check_labels(visibility: str, content_warning: str, pictures: int) -> None:
         )
 
 
-def _has_ink(text: str) -> bool:
+def _is_visible(text: str) -> bool:
     return any(unicodedata.category(character)[0] not in "CZ" for character in text)
 
 
 def invalid(name: str, message: str, code: str) -> Invalid:
-    """A refusal that names the field it is about."""
+    """Invalid with an error for one field."""
     return Invalid(message, code=code, errors={name: message})

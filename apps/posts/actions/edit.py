@@ -1,6 +1,7 @@
-"""Changes of a post that is published: its text, its labels, its place on the author's profile.
+"""Changes of a published post: its text, its labels, its pin on the author's profile.
 
-Every change makes a new version, so no cache can show the old one. What an edit replaces is kept as a revision.
+Every change makes a new version, so that no cache can show the old one. An edit stores what it
+replaces as a revision.
 """
 
 from collections.abc import Sequence
@@ -28,7 +29,7 @@ from apps.posts.actions.drafts import (
     checked_body,
     invalid,
 )
-from apps.posts.actions.polls import ask_anew, poll_of
+from apps.posts.actions.polls import poll_of, replace_poll
 from apps.posts.cache import updates
 from apps.posts.content.post import Picture, PostContent
 from apps.posts.content.text import tag_names
@@ -36,14 +37,25 @@ from apps.posts.models import Kind, Mention, Post, Revision, Visibility
 from apps.tags.actions import rewrite_tags
 from apps.throttling import check_rate_limit
 
-_CHANGES = [
-    "body", "kind", "content_warning", "sensitive", "has_poll", "language", "quote_policy", "version", "edited_at", "pinned_at",
-]  # fmt: skip
+_COLUMNS = [
+    "body",
+    "kind",
+    "content_warning",
+    "sensitive",
+    "has_poll",
+    "language",
+    "quote_policy",
+    "version",
+    "edited_at",
+    "pinned_at",
+]
 
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """What an edit changes beside the text; None: nothing. Of `media_ids` the order counts; `poll` may be asked anew."""
+    """What an edit changes beside the text; None leaves a value. `media_ids` are in order; another
+    `poll` replaces the old one.
+    """
 
     content_warning: str | None = None
     sensitive: bool | None = None
@@ -55,33 +67,33 @@ class Changes:
 
 
 def edit_post(author: User, post_id: int, *, body: str, **changes: Any) -> Post:
-    """Change the text of one's own post, and what else is given (`Changes`). Invalid, NotFound, TooMany."""
-    asked = Changes(**changes)
+    """Change the text of one's own post, and the given `Changes`. Invalid, NotFound, TooMany."""
+    edit = Changes(**changes)
     check_rate_limit("publish", str(author.pk))
     with transaction.atomic():
         counts = lock_author(author)
         post = _own(author, post_id)
-        _keep_revision(post, pictures_of(post))
-        check_once(asked.media_ids or ())
-        for change in asked.pictures:
+        _store_revision(post, pictures_of(post))
+        check_once(edit.media_ids or ())
+        for change in edit.pictures:
             check_picture(change.alt, change.focus)
-        pictures = rearrange(post, asked.media_ids, asked.pictures)
+        pictures = rearrange(post, edit.media_ids, edit.pictures)
         post.body = checked_body(body, required=not pictures)
-        _relabel(post, asked, pictures)
-        if asked.poll is not None:
-            _ask_anew(post, asked.poll, pictures)
+        _relabel(post, edit, pictures)
+        if edit.poll is not None:
+            _replace_poll(post, edit.poll, pictures)
         post.edited_at = timezone.now()
-        named = mentioned(post.body)
-        _name(post, set(named.values()))
+        mentions = mentioned(post.body)
+        _update_mentions(post, set(mentions.values()))
         is_public = post.visibility == Visibility.PUBLIC
         rewrite_tags(post.pk, tag_names(post.body), is_public=is_public)
-        _changed(counts, post, pictures, named)
+        _save_version(counts, post, pictures, mentions)
         record("post_edited", post_id=post.pk)
     return post
 
 
 def pin_post(author: User, post_id: int) -> Post:
-    """Put one of one's own posts at the top of one's profile; twice is once. Invalid, NotFound."""
+    """Pin one of one's own posts to the profile; idempotent. Invalid, NotFound."""
     with transaction.atomic():
         counts = lock_author(author)
         post = _own(author, post_id)
@@ -98,7 +110,7 @@ def pin_post(author: User, post_id: int) -> Post:
 
 
 def unpin_post(author: User, post_id: int) -> Post:
-    """Take a post from the top of one's profile; nothing happens when it is not there. NotFound."""
+    """Idempotent. NotFound."""
     with transaction.atomic():
         counts = lock_author(author)
         post = _own(author, post_id)
@@ -109,7 +121,7 @@ def unpin_post(author: User, post_id: int) -> Post:
 
 
 def set_quote_policy(author: User, post_id: int, policy: str) -> Post:
-    """Choose who may quote one's own post from now on; quotes that are there stay. Invalid, NotFound."""
+    """Choose who may quote one's own post from now on; existing quotes stay. Invalid, NotFound."""
     check_quote_policy(policy)
     with transaction.atomic():
         counts = lock_author(author)
@@ -128,24 +140,24 @@ def _own(author: User, post_id: int) -> Post:
     return post
 
 
-def _relabel(post: Post, asked: Changes, pictures: list[Picture]) -> None:
-    warning = post.content_warning if asked.content_warning is None else asked.content_warning
+def _relabel(post: Post, edit: Changes, pictures: list[Picture]) -> None:
+    warning = post.content_warning if edit.content_warning is None else edit.content_warning
     check_labels(post.visibility, warning, len(pictures))
     post.content_warning = warning.strip()
-    if asked.quote_policy is not None:
-        check_quote_policy(asked.quote_policy)
-        post.quote_policy = asked.quote_policy
-    post.sensitive = post.sensitive if asked.sensitive is None else asked.sensitive
-    post.language = post.language if asked.language is None else asked.language
+    if edit.quote_policy is not None:
+        check_quote_policy(edit.quote_policy)
+        post.quote_policy = edit.quote_policy
+    post.sensitive = post.sensitive if edit.sensitive is None else edit.sensitive
+    post.language = post.language if edit.language is None else edit.language
     if post.kind in {Kind.TEXT, Kind.PICTURE}:
         post.kind = Kind.PICTURE if pictures else Kind.TEXT
 
 
-def _ask_anew(post: Post, draft: PollDraft, pictures: list[Picture]) -> None:
+def _replace_poll(post: Post, draft: PollDraft, pictures: list[Picture]) -> None:
     if pictures:
         raise invalid("poll", _("A post has pictures or a poll, not both."), "not_allowed")
     check_poll(draft)
-    ask_anew(post, draft)
+    replace_poll(post, draft)
     post.has_poll = True
 
 
@@ -155,23 +167,23 @@ def _repin(counts: UserCounts, post: Post) -> None:
 
 
 def _new_version(counts: UserCounts, post: Post) -> None:
-    """Of a post whose text, pictures and poll stay as they are."""
-    named = dict(Mention.objects.filter(post=post).values_list("user__handle", "user"))
-    _changed(counts, post, pictures_of(post), named)
+    """For changes that leave text, pictures and poll as they are."""
+    mentions = dict(Mention.objects.filter(post=post).values_list("user__handle", "user"))
+    _save_version(counts, post, pictures_of(post), mentions)
 
 
-def _changed(
-    counts: UserCounts, post: Post, pictures: list[Picture], named: dict[str, int]
+def _save_version(
+    counts: UserCounts, post: Post, pictures: list[Picture], mentions: dict[str, int]
 ) -> None:
-    """Write a new version of a post, and tell the caches of its content."""
+    """Save a new version of a post, and update the caches."""
     post.version += 1
-    post.save(update_fields=_CHANGES)
+    post.save(update_fields=_COLUMNS)
     UserCounts.objects.filter(pk=counts.pk).update(outbox_revision=next_revision(post, counts))
-    content = PostContent.of(post, pictures=pictures, mentions=named, poll=poll_of(post))
+    content = PostContent.of(post, pictures=pictures, mentions=mentions, poll=poll_of(post))
     updates.edited(counts, content)
 
 
-def _keep_revision(post: Post, pictures: list[Picture]) -> None:
+def _store_revision(post: Post, pictures: list[Picture]) -> None:
     Revision.objects.create(
         post=post,
         version=post.version,
@@ -183,7 +195,7 @@ def _keep_revision(post: Post, pictures: list[Picture]) -> None:
     )
 
 
-def _name(post: Post, user_ids: set[int]) -> None:
+def _update_mentions(post: Post, user_ids: set[int]) -> None:
     Mention.objects.filter(post=post).exclude(user__in=user_ids).delete()
     Mention.objects.bulk_create(
         (Mention(post=post, user_id=user_id) for user_id in user_ids), ignore_conflicts=True

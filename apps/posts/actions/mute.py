@@ -1,4 +1,4 @@
-"""Muting of threads: whoever mutes one is not told any more of what is said there."""
+"""Muted threads: their new posts notify the user no more."""
 
 from collections.abc import Collection
 
@@ -12,9 +12,11 @@ from apps.posts.content.post import NewestIds, PostContent
 from apps.posts.models import ThreadMute
 from apps.posts.queries import visible_posts
 
+MAX_MUTED_THREADS = 500  # per viewer: 4 KB at most, read with every page
+
 
 def mute_thread(user: User, post_id: int) -> None:
-    """Mute the thread of a post that the user may see; twice is once. NotFound."""
+    """Mute the thread of a visible post; idempotent. NotFound."""
     thread_id = _thread_of(user, post_id)
     with transaction.atomic():
         ThreadMute.objects.bulk_create(
@@ -24,7 +26,7 @@ def mute_thread(user: User, post_id: int) -> None:
 
 
 def unmute_thread(user: User, post_id: int) -> None:
-    """Take that back. NotFound."""
+    """Idempotent. NotFound."""
     thread_id = _thread_of(user, post_id)
     with transaction.atomic():
         ThreadMute.objects.filter(user=user, thread_id=thread_id).delete()
@@ -32,10 +34,10 @@ def unmute_thread(user: User, post_id: int) -> None:
 
 
 def _thread_of(user: User, post_id: int) -> int:
-    found = visible_posts(user.pk, [post_id])
-    post: PostContent | None = found.posts.get(post_id)
+    visible = visible_posts(user.pk, [post_id])
+    post: PostContent | None = visible.posts.get(post_id)
     if post is not None and post.is_repost:
-        post = found.posts.get(post.source_id or 0)
+        post = visible.posts.get(post.source_id or 0)
     if post is None:
         raise NotFound(_("This post isn't here."))
     return post.thread_id
@@ -45,11 +47,8 @@ def _forget_after_commit(user: User) -> None:
     transaction.on_commit(lambda: MUTED_THREADS.forget([user.pk]), robust=True)
 
 
-MAX_MUTED_THREADS = 500  # of a viewer: 4 KB at most, read with every page
-
-
 def load_muted_threads(user_ids: Collection[int]) -> dict[int, NewestIds]:
-    """The threads that users muted, of the newest, from PostgreSQL; one query each, of an index alone."""
+    """The newest threads that users muted, from PostgreSQL; one index-only query for each user."""
     return {user_id: _newest(user_id) for user_id in user_ids}
 
 
@@ -60,7 +59,7 @@ def _newest(user_id: int) -> NewestIds:
 
 
 def muted_threads(viewer_id: int | None, thread_ids: Collection[int]) -> set[int]:
-    """Those of the threads that a viewer muted, by PostgreSQL."""
+    """The threads among these that a viewer muted, from PostgreSQL."""
     if viewer_id is None or not thread_ids:
         return set()
     rows = ThreadMute.objects.filter(user=viewer_id, thread_id__in=thread_ids)
@@ -68,6 +67,6 @@ def muted_threads(viewer_id: int | None, thread_ids: Collection[int]) -> set[int
 
 
 def who_muted(thread_id: int, user_ids: Collection[int]) -> set[int]:
-    """Those of the users who muted a thread."""
+    """The users among these who muted a thread."""
     rows = ThreadMute.objects.filter(user__in=user_ids, thread_id=thread_id)
     return set(rows.values_list("user", flat=True))

@@ -1,4 +1,4 @@
-"""Polls of posts: asked, asked anew, ended."""
+"""Polls: create, replace, end."""
 
 from collections.abc import Sequence
 from datetime import timedelta
@@ -12,8 +12,8 @@ from apps.posts.content.text import normalise
 from apps.posts.models import Poll, Post
 
 
-def ask(post: Post, draft: PollDraft) -> Poll:
-    """Put a poll that was checked to a post, in the transaction that writes it."""
+def create_poll(post: Post, draft: PollDraft) -> Poll:
+    """Create the poll of a checked draft, in the transaction that inserts its post."""
     options = [normalise(option) for option in draft.options]
     return Poll.objects.create(
         post=post,
@@ -25,13 +25,13 @@ def ask(post: Post, draft: PollDraft) -> Poll:
     )
 
 
-def ask_anew(post: Post, draft: PollDraft) -> Poll:
-    """The poll of a post after an edit. With other options, or another way to choose, all votes are gone."""
+def replace_poll(post: Post, draft: PollDraft) -> Poll:
+    """The poll of a post after an edit. Other options, or another way to choose, delete all votes."""
     poll = Poll.objects.select_for_update().filter(post=post).first()
     options = [normalise(option) for option in draft.options]
     if poll is None or (poll.options, poll.multiple) != (options, draft.multiple):
         Poll.objects.filter(post=post).delete()
-        return ask(post, draft)
+        return create_poll(post, draft)
     poll.hide_totals, poll.is_ended = draft.hide_totals, False
     poll.expires_at = timezone.now() + timedelta(seconds=draft.seconds)
     poll.save(update_fields=["hide_totals", "expires_at", "is_ended"])
@@ -39,23 +39,25 @@ def ask_anew(post: Post, draft: PollDraft) -> Poll:
 
 
 def poll_of(post: Post) -> Poll | None:
-    """The poll of a post; no query where there is none."""
+    """The poll of a post; no query without one."""
     return Poll.objects.get(post=post) if post.has_poll else None
 
 
-def silence(post: Post) -> None:
-    """Of a post that is deleted nothing is left to read, and nobody is told of the end."""
+def clear_poll(post: Post) -> None:
+    """Remove the options of a deleted post's poll, whose end notifies nobody."""
     if post.has_poll:
         Poll.objects.filter(post=post).update(options=[], is_ended=True)
 
 
 def end_polls(*, limit: int) -> int:
-    """Tell of up to `limit` polls that their time is over, once each; how many."""
+    """End up to `limit` polls whose time is over and record an event for each; returns how many."""
     with transaction.atomic():
-        over = Poll.objects.select_for_update(skip_locked=True, of=("self",)).filter(
+        expired = Poll.objects.select_for_update(skip_locked=True, of=("self",)).filter(
             is_ended=False, expires_at__lte=timezone.now()
         )
-        ids: Sequence[int] = list(over.order_by("expires_at").values_list("pk", flat=True)[:limit])
+        ids: Sequence[int] = list(
+            expired.order_by("expires_at").values_list("pk", flat=True)[:limit]
+        )
         Poll.objects.filter(pk__in=ids).update(is_ended=True)
         for post_id in ids:
             record("poll_ended", post_id=post_id)

@@ -1,4 +1,6 @@
-"""Writes of posts. Locks are taken in one order: the author's counts row, then counts of posts."""
+"""Publishes, reposts and deletes posts. Locks are taken in one order: the author's counts row, then
+counts of posts.
+"""
 
 from collections.abc import Collection, Sequence
 from datetime import UTC, datetime
@@ -16,13 +18,13 @@ from apps.errors import NotAllowed, NotFound
 from apps.events.actions import record
 from apps.graph.queries import exact_relations
 from apps.posts.actions import idempotency
-from apps.posts.actions.attachments import attach, detach, take
+from apps.posts.actions.attachments import attach, attach_uploads, detach
 from apps.posts.actions.audience import audience
 from apps.posts.actions.author import lock_author, mentioned, next_revision
 from apps.posts.actions.drafts import Draft, check_mentions, checked, invalid
-from apps.posts.actions.polls import ask, silence
+from apps.posts.actions.polls import clear_poll, create_poll
 from apps.posts.cache import updates
-from apps.posts.cache.counts import change_post_counts
+from apps.posts.cache.entries import change_post_counts
 from apps.posts.content.post import PostContent
 from apps.posts.content.text import tag_names
 from apps.posts.models import (
@@ -40,49 +42,52 @@ from apps.tags.actions import drop_tags, write_tags
 from apps.throttling import check_rate_limit
 from feedcache.ids import next_post_id, second_of
 
-DELETE_POSTS = "posts.delete_post"  # as the admin asks
+DELETE_POSTS = "posts.delete_post"  # the admin's permission
 APPLICATION_MAX_CHARACTERS, WEBSITE_MAX_CHARACTERS = 60, 200
 
 
 def publish_post(
     author: User, draft: Draft, *, idempotency_key: str = "", content_digest: Sequence[str] = ()
 ) -> Post:
-    """Publish a post: id, row, mentions, counts and event in one transaction, constant work whoever follows.
+    """Publish a post: id, row, mentions, counts and event in one transaction, at a cost independent
+    of the followers.
 
-    The same idempotency key of the same author gives the post that was made first (`repeats`); `content_digest` then stands for the
-    pictures. Invalid, NotFound, TooMany.
+    The same idempotency key of the same author returns the first post (`idempotency`);
+    `content_digest` then identifies the pictures. Invalid, NotFound, TooMany.
     """
     body = checked(draft)
     request = idempotency.Request(author, idempotency_key, draft, pictures=content_digest)
-    if (earlier := _post_of(idempotency.existing_result(request))) is not None:
+    if (earlier := _existing_post(idempotency.existing_result(request))) is not None:
         return earlier
     check_rate_limit("publish", str(author.pk))
     parent = _target(author, draft.reply_to_id, _("The post you reply to is not there any more."))
     quoted = _quoted(author, draft.quote_of_id)
-    named = mentioned(body)
-    check_mentions(draft, set(named.values()) - {author.pk})
+    mentions = mentioned(body)
+    check_mentions(draft, set(mentions.values()) - {author.pk})
     with transaction.atomic():
-        if (earlier := _post_of(idempotency.claim(request))) is not None:
+        if (earlier := _existing_post(idempotency.claim(request))) is not None:
             return earlier
         counts = lock_author(author)
-        post = _composed(author, counts, draft, body, parent, quoted)
-        _check_quoted_is_named(post, quoted, named.values())
+        post = _new_post(author, counts, draft, body, parent, quoted)
+        _check_quoted_is_named(post, quoted, mentions.values())
         _insert(post)
-        Mention.objects.bulk_create(Mention(post=post, user_id=one) for one in named.values())
+        Mention.objects.bulk_create(
+            Mention(post=post, user_id=user_id) for user_id in mentions.values()
+        )
         idempotency.note(request, post=post)
         write_tags(post.pk, tag_names(body), is_public=post.visibility == Visibility.PUBLIC)
-        pictures = [*attach(post, draft.pictures), *take(post, draft.media_ids)]
-        poll = ask(post, draft.poll) if draft.poll else None
-        post.content = PostContent.of(post, pictures=pictures, mentions=named, poll=poll)
+        pictures = [*attach(post, draft.pictures), *attach_uploads(post, draft.media_ids)]
+        poll = create_poll(post, draft.poll) if draft.poll else None
+        post.content = PostContent.of(post, pictures=pictures, mentions=mentions, poll=poll)
         updates.published(counts, post.content, quoted)
         _count_and_record(post, counts)
     _note_published(counts, post)
-    author.counts = counts  # as they are now
+    author.counts = counts
     return post
 
 
 def repost(author: User, post_id: int) -> Post:
-    """Share a public post, or the source of a repost, with one's followers; twice is once."""
+    """Repost a public post, or the source of a repost; idempotent. NotFound, NotAllowed, TooMany."""
     source = _visible(author, post_id)
     if source.is_repost and source.source_id is not None:
         source = _visible(author, source.source_id)
@@ -91,10 +96,7 @@ def repost(author: User, post_id: int) -> Post:
     check_rate_limit("publish", str(author.pk))
     with transaction.atomic():
         counts = lock_author(author)
-        earlier = Post.objects.filter(
-            author=author, source=source.id, kind=Kind.REPOST, deleted_at=None
-        ).first()
-        if earlier is not None:
+        if (earlier := repost_of(author, source.id)) is not None:
             return earlier
         post = Post(id=_next_id(counts), author=author, kind=Kind.REPOST, source_id=source.id)
         post.thread_id = post.pk
@@ -105,16 +107,17 @@ def repost(author: User, post_id: int) -> Post:
 
 
 def repost_of(author: User, post_id: int) -> Post | None:
-    """The repost of a post by an author, if there is one."""
     return Post.objects.filter(
         author=author, source=post_id, kind=Kind.REPOST, deleted_at=None
     ).first()
 
 
 def delete_post(post_id: int, *, by: User, keep_pictures: bool = False) -> Post:
-    """Delete a post: nobody sees it from the next read on. The row stays as a tombstone without its text.
+    """Delete a post: from the next read on nobody sees it. The row stays as a tombstone without its
+    text.
 
-    Pictures go with it, or wait a day for another post of their owner who deletes it. Who may is said by `require_deleter`. Returns the post as it was.
+    Its pictures are deleted, or held a day for another post of an owner who deletes it. Returns the
+    post as it was. Permissions and errors as for `require_deleter`.
     """
     owner = require_deleter(post_id, by=by)
     with transaction.atomic():
@@ -132,7 +135,7 @@ def delete_post(post_id: int, *, by: User, keep_pictures: bool = False) -> Post:
         _count_links(post, -1)
         updates.deleted(counts, post)
         detach(post, keep=keep_pictures and owner == by.pk)
-        silence(post)
+        clear_poll(post)
         drop_tags(post_id)
         record("post_deleted", post_id=post_id)
         if owner != by.pk:
@@ -141,9 +144,10 @@ def delete_post(post_id: int, *, by: User, keep_pictures: bool = False) -> Post:
 
 
 def require_deleter(post_id: int, *, by: User) -> int:
-    """Whose post it is, for its author and for staff who are permitted to delete posts; NotFound for everybody else.
+    """The author of a post, when `by` is the author or staff with the permission to delete posts;
+    NotFound otherwise.
 
-    NotAllowed to staff who are no superusers, when the author is one.
+    NotAllowed when a superuser's post is deleted by staff who are not superusers.
     """
     owner = Post.objects.filter(pk=post_id).values_list("author", flat=True).first()
     if owner is None or (owner != by.pk and not is_permitted(by, DELETE_POSTS)):
@@ -154,18 +158,18 @@ def require_deleter(post_id: int, *, by: User) -> int:
 
 
 def delete_reposts_of(post_id: int, *, limit: int = 500) -> int:
-    """Delete up to `limit` reposts of a post that is gone; how many. Readers skip them already."""
-    made = Post.objects.filter(source=post_id, kind=Kind.REPOST, deleted_at=None).select_related(
+    """Delete up to `limit` reposts of a deleted post; returns how many. Readers skip them already."""
+    reposts = Post.objects.filter(source=post_id, kind=Kind.REPOST, deleted_at=None).select_related(
         "author"
     )[:limit]
-    for number, one in enumerate(made, start=1):
-        delete_post(one.pk, by=one.author)
+    for number, post in enumerate(reposts, start=1):
+        delete_post(post.pk, by=post.author)
         if number == limit:
             return limit
-    return len(made)
+    return len(reposts)
 
 
-def _composed(
+def _new_post(
     author: User,
     counts: UserCounts,
     draft: Draft,
@@ -173,7 +177,7 @@ def _composed(
     parent: PostContent | None,
     quoted: PostContent | None,
 ) -> Post:
-    """The row of a new post, not written yet."""
+    """A new post, not saved yet."""
     visibility, circle_id = audience(author.pk, draft, parent)
     post = Post(
         id=_next_id(counts),
@@ -203,8 +207,8 @@ def _insert(post: Post) -> None:
 
 
 def _count_and_record(post: Post, counts: UserCounts) -> None:
-    """The end of every publication: counts of other people's posts stay locked only for a moment, and the workers are
-    told after the caches.
+    """The last step of every publication: counts of other people's posts stay locked only for a
+    moment.
     """
     is_open = post.visibility in OPEN
     change_user_counts(
@@ -220,7 +224,7 @@ def _count_and_record(post: Post, counts: UserCounts) -> None:
 
 
 def _note_published(counts: UserCounts, post: Post) -> None:
-    """The author's counts as the statement has left them."""
+    """Set the counts to what the transaction has written."""
     counts.last_post_id = post.pk
     counts.posts += _counted(post)
     if post.visibility in OPEN:
@@ -230,7 +234,7 @@ def _note_published(counts: UserCounts, post: Post) -> None:
 
 
 def _counted(post: Post) -> int:
-    """How much a post adds to counts that everybody sees: nothing unless everybody may see it."""
+    """What a post adds to public counts: only open posts count."""
     return 1 if post.visibility in OPEN else 0
 
 
@@ -246,7 +250,7 @@ def _count_links(post: Post, delta: int) -> None:
 
 
 def _created_at(post_id: int) -> datetime:
-    # the id's second rules (it may be borrowed or held back by the guard); milliseconds are for display only
+    # the second is the id's, which the guard may move; milliseconds are only for display
     second, now = second_of(post_id), time()
     return datetime.fromtimestamp(now if int(now) == second else second, UTC)
 
@@ -255,12 +259,12 @@ def _next_id(counts: UserCounts) -> int:
     return next_post_id(counts.pk, last_id=counts.last_post_id, now=int(time()))
 
 
-def _post_of(made: IdempotencyKey | None) -> Post | None:
-    """The post that a key stands for, marked as made before."""
-    if made is None or made.post is None:
+def _existing_post(key: IdempotencyKey | None) -> Post | None:
+    """The post of an earlier request, marked as a repetition."""
+    if key is None or key.post is None:
         return None
-    made.post.is_repeated = True
-    return made.post
+    key.post.is_repeated = True
+    return key.post
 
 
 def _target(author: User, post_id: int | None, missing: str) -> PostContent | None:
@@ -269,7 +273,7 @@ def _target(author: User, post_id: int | None, missing: str) -> PostContent | No
     target = visible_posts(author.pk, [post_id])
     post = target.posts.get(post_id)
     if post is not None and post.is_repost and post.source_id is not None:
-        post = target.posts.get(post.source_id)  # answering a repost answers what it shares
+        post = target.posts.get(post.source_id)  # a reply to a repost answers its source
     if post is None:
         raise NotFound(missing)
     return post
@@ -287,11 +291,13 @@ def _quoted(author: User, post_id: int | None) -> PostContent | None:
     return quoted
 
 
-def _check_quoted_is_named(post: Post, quoted: PostContent | None, named: Collection[int]) -> None:
-    """Invalid for talk behind the back of somebody: a direct post that quotes a person it does not reach."""
+def _check_quoted_is_named(
+    post: Post, quoted: PostContent | None, mentioned_ids: Collection[int]
+) -> None:
+    """Invalid for a post for mentioned people that quotes an account which it does not reach."""
     if quoted is None or post.visibility != Visibility.MENTIONED:
         return
-    if quoted.author_id != post.author_id and quoted.author_id not in named:
+    if quoted.author_id != post.author_id and quoted.author_id not in mentioned_ids:
         text = _("Mention whom you quote in a post for mentioned people.")
         raise invalid("quoted_status_id", text, "not_mentioned")
 

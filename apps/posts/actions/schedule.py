@@ -1,8 +1,9 @@
-"""Posts that are published later: rows that become due, claimed under a lease as all work here.
+"""Scheduled posts: rows that become due, claimed under a lease like all background work.
 
-No delayed message is involved: a queue may lose it, or run it twice. The row's number is the idempotency key of the
-post, so a worker that dies between publishing and noting it down publishes nothing twice. What cannot be published any
-more (the post it answers is gone, its author is suspended) becomes a dead letter that says why.
+No delayed message is involved: a queue may lose it, or run it twice. The row's number is the
+idempotency key of the post, so a worker that dies between publishing and recording it publishes
+nothing twice. What cannot be published any more (the post it answers is gone, its author is
+suspended) becomes a dead letter with the reason.
 """
 
 from collections.abc import Sequence
@@ -28,10 +29,9 @@ from apps.posts.models import Attachment, ScheduledPost
 
 EARLIEST = timedelta(minutes=5)
 LATEST = timedelta(days=366)
-FAILED_SHOWN = 50
-DOMAIN_ERRORS = {
-    one.__name__ for one in (Invalid, NotAllowed, NotFound)
-}  # what an author can do something about
+MAX_FAILED = 50
+# Failures that the author can do something about.
+DOMAIN_ERRORS = {error.__name__ for error in (Invalid, NotAllowed, NotFound)}
 
 
 def schedule_post(
@@ -42,14 +42,15 @@ def schedule_post(
     idempotency_key: str = "",
     content_digest: Sequence[str] = (),
 ) -> ScheduledPost:
-    """Keep a draft until its time comes, with the pictures that were uploaded for it.
+    """Store a draft until its time comes, with its uploaded pictures.
 
-    Invalid when it could not be published now either.
-    The same idempotency key of the same author gives what was kept first (`repeats`); `content_digest` then stands for the pictures.
+    Invalid when it could not be published now either. The same idempotency key of the same author
+    returns the first scheduled post (`idempotency`); `content_digest` then identifies the pictures.
     """
     request = idempotency.Request(author, idempotency_key, draft, at, content_digest)
-    if (made := idempotency.existing_result(request)) is not None and made.scheduled is not None:
-        return made.scheduled
+    earlier = idempotency.existing_result(request)
+    if earlier is not None and earlier.scheduled is not None:
+        return earlier.scheduled
     _check_time(at)
     if draft.pictures:
         raise invalid("media_ids", _("Upload pictures first."), "not_allowed")
@@ -57,87 +58,88 @@ def schedule_post(
     check_mentions(draft, set(mentioned(body).values()) - {author.pk})
     audience(author.pk, draft, None)
     with transaction.atomic():
-        if (made := idempotency.claim(request)) is not None and made.scheduled is not None:
-            return made.scheduled
-        User.objects.select_for_update().get(pk=author.pk)  # two requests must not pass the limit
-        if _waiting(author).count() >= settings.SCHEDULED_POSTS_MAX:
+        earlier = idempotency.claim(request)
+        if earlier is not None and earlier.scheduled is not None:
+            return earlier.scheduled
+        User.objects.select_for_update().get(pk=author.pk)  # serialises the limit
+        if _pending(author).count() >= settings.SCHEDULED_POSTS_MAX:
             text = _("At most %(count)d posts can wait.") % {"count": settings.SCHEDULED_POSTS_MAX}
             raise invalid("scheduled_at", text, "too_many")
-        kept = {**asdict(draft), "body": body}
-        kept.pop("pictures")
-        waits = ScheduledPost.objects.create(author=author, scheduled_at=at, due_at=at, draft=kept)
-        reserve(waits, draft.media_ids)
-        idempotency.note(request, scheduled=waits)
-        return waits
+        data = {**asdict(draft), "body": body}
+        data.pop("pictures")
+        row = ScheduledPost.objects.create(author=author, scheduled_at=at, due_at=at, draft=data)
+        reserve(row, draft.media_ids)
+        idempotency.note(request, scheduled=row)
+        return row
 
 
 def scheduled_posts(author: User, cursor: Cursor) -> Page[ScheduledPost]:
-    """A page of what an author has waiting, the last made first."""
-    rows = _waiting(author).prefetch_related("attachments")
+    """The author's pending posts, newest first."""
+    rows = _pending(author).prefetch_related("attachments")
     page: Page[ScheduledPost] = page_of_rows(rows, cursor)
     return page
 
 
 def scheduled_post(author: User, number: int) -> ScheduledPost:
-    """One that waits; NotFound."""
-    found = _waiting(author).filter(pk=number).first()
-    if found is None:
-        raise _not_there()
-    return found
+    """A pending post; NotFound."""
+    row = _pending(author).filter(pk=number).first()
+    if row is None:
+        raise _not_found()
+    return row
 
 
 def reschedule(author: User, number: int, at: datetime) -> ScheduledPost:
-    """Another time for one that waits; NotFound, Invalid."""
+    """Change the time of a pending post; NotFound, Invalid."""
     _check_time(at)
-    if not _waiting(author).filter(pk=number).update(scheduled_at=at, due_at=at):
-        raise _not_there()
+    if not _pending(author).filter(pk=number).update(scheduled_at=at, due_at=at):
+        raise _not_found()
     return scheduled_post(author, number)
 
 
 def cancel(author: User, number: int) -> None:
-    """Forget one that waits; NotFound when it has been published or is being published."""
-    deleted, _by_model = _waiting(author).filter(pk=number).delete()
+    """Delete a pending post; NotFound when it has been published or is being published."""
+    deleted, _by_model = _pending(author).filter(pk=number).delete()
     if not deleted:
-        raise _not_there()
+        raise _not_found()
 
 
 def failed_posts(author: User) -> list[ScheduledPost]:
-    """What could not be published, the last made first; at most 50."""
+    """The newest 50 posts that could not be published."""
     rows = _failed(author).prefetch_related("attachments").order_by("-pk")
-    return list(rows[:FAILED_SHOWN])
+    return list(rows[:MAX_FAILED])
 
 
 def failed_post(author: User, number: int) -> ScheduledPost:
-    """One that could not be published; NotFound."""
-    found = _failed(author).filter(pk=number).first()
-    if found is None:
-        raise _not_there()
-    return found
+    """A post that could not be published; NotFound."""
+    row = _failed(author).filter(pk=number).first()
+    if row is None:
+        raise _not_found()
+    return row
 
 
 def why_not(row: ScheduledPost) -> str:
     """Why a post could not be published, in the reader's language."""
     kind, _colon, message = row.last_error.partition(": ")
     if kind in DOMAIN_ERRORS:
-        return _(message)  # kept as it is written in the code
+        return _(message)  # stored untranslated
     return _("Something went wrong on our side. Nothing is lost: try it again.")
 
 
 def try_again(author: User, number: int) -> None:
-    """Give one that could not be published five more tries, now; NotFound."""
+    """Give a failed post five more attempts, from now; NotFound."""
     if not leases.revive_dead(ScheduledPost, pk=number, author=author):
-        raise _not_there()
+        raise _not_found()
 
 
 def give_up(author: User, number: int) -> None:
-    """Forget one that could not be published; NotFound."""
+    """Delete a failed post; NotFound."""
     deleted, _by_model = _failed(author).filter(pk=number).delete()
     if not deleted:
-        raise _not_there()
+        raise _not_found()
 
 
 def release_failed(author: User, number: int) -> None:
-    """Forget one that could not be published; its pictures wait for the post that takes its place. NotFound."""
+    """Delete a failed post; its pictures wait for the post that replaces it. NotFound."""
     Attachment.objects.filter(scheduled=failed_post(author, number)).update(
         scheduled=None, created_at=timezone.now()
     )
@@ -145,20 +147,20 @@ def release_failed(author: User, number: int) -> None:
 
 
 def retry_dead(numbers: Sequence[int]) -> int:
-    """Give those that could not be published five more tries, now; how many."""
+    """Give failed posts five more attempts, from now; returns how many."""
     return len(leases.revive_dead(ScheduledPost, pk__in=numbers))
 
 
 def discard_dead(numbers: Sequence[int]) -> int:
-    """Give up those that could not be published; how many."""
+    """Delete failed posts; returns how many."""
     deleted, _by_model = ScheduledPost.objects.filter(
         pk__in=numbers, state=leases.State.DEAD
     ).delete()
     return deleted
 
 
-def _waiting(author: User) -> QuerySet[ScheduledPost]:
-    # one that has been claimed is on its way: it can be neither moved nor taken back
+def _pending(author: User) -> QuerySet[ScheduledPost]:
+    # a claimed row is being published, and can be neither moved nor cancelled
     return ScheduledPost.objects.filter(author=author, state=leases.State.PENDING, attempts=0)
 
 
@@ -166,7 +168,7 @@ def _failed(author: User) -> QuerySet[ScheduledPost]:
     return ScheduledPost.objects.filter(author=author, state=leases.State.DEAD)
 
 
-def _not_there() -> NotFound:
+def _not_found() -> NotFound:
     return NotFound(_("There is no such scheduled post."))
 
 

@@ -1,11 +1,14 @@
-"""What this app keeps in caches: the content of public posts, one by one and by author and week; the counts of all posts.
+"""The cache entries of this app: public posts, one by one and by author and week, and the counts of
+all posts.
 
 The content of a restricted post never enters.
 """
 
+from collections.abc import Collection
+
 from django.conf import settings
 
-from apps.accounts.counts_store import CountsTable
+from apps.accounts.counts_store import CountsTable, put_after_commit
 from apps.posts.content.codec import (
     VERSION,
     decode_cached_post,
@@ -23,9 +26,9 @@ from feedcache.structures.counters.service import CounterService
 from feedcache.structures.counters.store import CounterStore
 from feedcache.structures.week_bucket import WeekBuckets
 
-MAX_DECODED = 4096  # heads, of about 1 KB each with all that was derived from them
+MAX_DECODED = 4096  # entries of about 1 KB each, with everything derived from them
 
-# What there is to know of a post before it is shown, with its content when it is open (`heads`).
+# The state of a post, with its content when it is open (`cache.posts`).
 CACHED_POSTS: ReadThrough[int, CachedPost] = ReadThrough(
     name="post",
     version=VERSION,
@@ -34,10 +37,11 @@ CACHED_POSTS: ReadThrough[int, CachedPost] = ReadThrough(
     encode=encode_cached_post,
     decode=Decoded(decode_cached_post, maximum=MAX_DECODED),
     family="content",
-    negative_ttl_seconds=0,  # an id that nobody has may be a post in a moment, and ids can be guessed
+    negative_ttl_seconds=0,  # a missing id may be a post in a moment, and ids can be guessed
 )
 
-# What a viewer reposts, of the newest posts: every repost is followed by a `forget` before it is acknowledged.
+# A viewer's newest reposted posts: every repost is followed by a `forget` before it is
+# acknowledged.
 REPOSTED: ReadThrough[int, NewestIds] = ReadThrough(
     name="reposted",
     version=1,
@@ -49,7 +53,7 @@ REPOSTED: ReadThrough[int, NewestIds] = ReadThrough(
     negative_ttl_seconds=0,
 )
 
-# The threads that a viewer muted, likewise.
+# A viewer's muted threads, in the same way.
 MUTED_THREADS: ReadThrough[int, NewestIds] = ReadThrough(
     name="mutedthreads",
     version=1,
@@ -61,7 +65,8 @@ MUTED_THREADS: ReadThrough[int, NewestIds] = ReadThrough(
     negative_ttl_seconds=0,
 )
 
-# What an author published this week and last, with the contents. Every change is announced by the author's id.
+# An author's posts of this week and last, with their contents. Every change announces the author's
+# id.
 RECENT = WeekBuckets(prefix=f"week:{VERSION}", channel="recent-posts")
 
 _FIELDS = (  # new ones at the end
@@ -84,3 +89,15 @@ POST_COUNTS = CounterService(
     POST_COUNTS_TABLE,
     hot_seconds=settings.COUNTERS_HOT_DAYS * 24 * 3600,
 )
+
+
+def change_post_counts(post_id: int, deltas: dict[str, int]) -> None:
+    """Add to counts of a post, in the caller's transaction."""
+    row = POST_COUNTS_TABLE.change(post_id, deltas)
+    if row is not None:
+        put_after_commit(POST_COUNTS, [row])
+
+
+def count_reads(post_ids: Collection[int]) -> None:
+    """Count a first read of each post, at most 1,000. Raises nothing when Redis is down."""
+    POST_COUNTS.count("reads", dict.fromkeys(post_ids, 1))

@@ -1,8 +1,10 @@
-"""The newest posts of hot authors, inside every process: what a crowd asks for is one read a second or two (source 004).
+"""The newest posts of hot authors, cached in every process: a crowd costs one read every second or
+two (source 004).
 
-An author is hot by followers, or when this process is asked for them often. An entry goes when its author changes
-something: the change is announced on a channel to which every process listens. It lives for HOT_AUTHOR_TTL_SECONDS at
-most, so a lost message does little harm, and a reader who knows a newer revision never takes it.
+An author is hot by followers, or when this process reads them often. An entry is dropped when its
+author changes something: a channel that every process subscribes to announces the change. It lives
+for HOT_AUTHOR_TTL_SECONDS at most, so a lost message does little harm, and readers who know a newer
+revision never use it.
 """
 
 import os
@@ -18,63 +20,65 @@ from apps.posts.content.post import PostContent
 from feedcache.local_cache import LocalCache, Rate
 from feedcache.memcached.topology_listener import current, listener
 
-POSTS_KEPT = 60  # of an author: some pages
+MAX_POSTS = 60  # per author: some pages
 
 
 @dataclass(frozen=True, slots=True)
-class Head:
-    """An author's newest open posts, newest first, as of a revision.
+class HotAuthorEntry:
+    """An author's newest open posts, newest first, as of a revision of the outbox.
 
-    Nothing is missing down to the id `complete_to`; more of what is known was cut off when it is not `whole`.
+    No post with an id of `complete_to` or more is missing. `is_whole` unless older posts of the two
+    weeks were cut off.
     """
 
     posts: tuple[PostContent, ...]
     complete_to: int
     revision: int
-    whole: bool
+    is_whole: bool
 
 
 class HotAuthors:
-    """The heads kept in this process."""
-
     def __init__(self) -> None:
-        self._heads: LocalCache[int, Head] = LocalCache(
+        self._entries: LocalCache[int, HotAuthorEntry] = LocalCache(
             maximum=settings.HOT_AUTHORS_KEPT, ttl_seconds=settings.HOT_AUTHOR_TTL_SECONDS
         )
         self._reads: Rate[int] = Rate(threshold=settings.HOT_AUTHOR_READS_PER_SECOND)
 
-    def counts_as_hot(self, author: User) -> bool:
-        """Count a read of an author; whether the author is hot."""
+    def record_read(self, author: User) -> bool:
+        """Record a read of an author; returns whether the author is hot."""
         often = self._reads.count(author.pk)
         return often or author.counts.followers >= settings.HOT_AUTHOR_FOLLOWERS
 
-    def head(self, author: User, load: Callable[[], Head | None]) -> Head | None:
-        """The head of a hot author, no older than the revision that is known; loaded when it is not here."""
-        current()  # from here on this process listens
-        known = author.counts.outbox_revision
-        return self._heads.get(author.pk, load, fits=lambda head: head.revision >= known)
+    def get(self, author: User, load: Callable[[], HotAuthorEntry | None]) -> HotAuthorEntry | None:
+        """The entry of a hot author, no older than the revision that the counts name; loaded when
+        missing.
+        """
+        current()  # subscribes this process
+        revision = author.counts.outbox_revision
+        return self._entries.get(author.pk, load, fits=lambda entry: entry.revision >= revision)
 
     def forget(self, author_id: int) -> None:
-        """An author changed something."""
-        self._heads.forget(author_id)
+        self._entries.forget(author_id)
 
-    def heard(self, message: bytes | None) -> None:
-        """What the channel says: an author's id. None: messages may have been missed."""
+    def on_message(self, message: bytes | None) -> None:
+        """A message of the channel: an author's id. None: messages may have been lost."""
         if message is not None and message.isdigit():
             self.forget(int(message))
         else:
-            self._heads.clear()
+            self._entries.clear()
 
 
 @cache
 def hot_authors() -> HotAuthors:
-    """Those of this process. A forked child begins anew: a lock may be held there by a thread it does not have."""
-    listener().hear(RECENT.channel, _heard)
+    """This process's instance. A forked child makes its own: a thread that it lacks may hold the
+    lock.
+    """
+    listener().hear(RECENT.channel, _on_message)
     return HotAuthors()
 
 
-def _heard(message: bytes | None) -> None:
-    hot_authors().heard(message)  # whichever is in use now
+def _on_message(message: bytes | None) -> None:
+    hot_authors().on_message(message)  # looked up again: a fork may have replaced it
 
 
 os.register_at_fork(after_in_child=hot_authors.cache_clear)

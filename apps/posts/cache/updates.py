@@ -1,8 +1,10 @@
-"""Keeps the caches of an author's open posts up with PostgreSQL, after the commit and never before (source 004).
+"""Keeps the caches of an author's open posts current, after the commit and never before (source
+004).
 
-Each function is called inside the transaction of the change, with the author's counts row as it was locked, which is
-before `outbox_revision` grew by one. A write of the weeks that fails is logged and forgotten: readers know the newer
-revision; for heads, which have none, see there. Of restricted posts only the deletion is kept.
+Each function is called inside the transaction of the change, with the author's counts row as it was
+locked, before `outbox_revision` grew by one. A failed write of the weeks is only logged, because
+readers know the newer revision; entries of single posts have no revision, see `cache.posts`. For
+restricted posts only the deletion is cached.
 """
 
 import logging
@@ -26,27 +28,26 @@ logger = logging.getLogger(__name__)
 
 
 def published(counts: UserCounts, content: PostContent, source: PostContent | None) -> None:
-    """A post was published; what it shares or quotes, if anything."""
+    """`source` is the post that it reposts or quotes, if any."""
     if content.is_open:
         if posts.is_another_day(counts, content.id):
             transaction.on_commit(lambda: forget_cards([counts.pk]), robust=True)
-        keep = posts.publishing(content.id)
-        head = posts.cached_post_of(content, source if source and source.is_open else None)
-        transaction.on_commit(lambda: keep(head), robust=True)
+        add_entry = posts.prepare_entry(content.id)
+        entry = posts.cached_post_of(content, source if source and source.is_open else None)
+        transaction.on_commit(lambda: add_entry(entry), robust=True)
         _after_commit(counts, content.id, content)
     if content.is_repost:
         transaction.on_commit(lambda: _forget_reposted(counts.pk), robust=True)
 
 
 def edited(counts: UserCounts, content: PostContent) -> None:
-    """This is the content of a post from now on."""
+    """`content` is the new content."""
     if content.is_open:
         transaction.on_commit(lambda: posts.edited(content), robust=True)
         _after_commit(counts, content.id, content)
 
 
 def deleted(counts: UserCounts, post: Post) -> None:
-    """A post is gone."""
     transaction.on_commit(lambda: posts.deleted(post.pk), robust=True)
     if post.visibility in OPEN:
         _after_commit(counts, post.pk, None)
@@ -62,19 +63,19 @@ def _after_commit(counts: UserCounts, post_id: int, content: PostContent | None)
     author_id, revision = counts.pk, counts.outbox_revision
     newest = max(counts.last_post_id, post_id)
 
-    def tell() -> None:  # no partial: Django looks for the name of what failed
+    def update() -> None:  # not a partial: Django logs the name of a callback that fails
         value = encode(content) if content else b""
-        _tell(author_id, Change(revision, revision + 1, post_id, value), newest)
+        _update_weeks(author_id, Change(revision, revision + 1, post_id, value), newest)
 
-    transaction.on_commit(tell, robust=True)
+    transaction.on_commit(update, robust=True)
 
 
-def _tell(author_id: int, change: Change, newest: int) -> None:
+def _update_weeks(author_id: int, change: Change, newest: int) -> None:
     this = Week.of_second(max(int(time.time()), second_of(newest)))
-    # a reader whose clock is ahead of ours may have begun the next week
+    # the next week too, for readers whose clocks are ahead of ours
     weeks = [this.before(-1), this, this.before()]
     try:
         RECENT.change(author_id, weeks, change)
     except RedisError as error:
         logger.warning("recent posts of %s are behind: %s", author_id, error)
-    hot_authors().forget(author_id)  # here at once, elsewhere when the message arrives
+    hot_authors().forget(author_id)  # at once here, in other processes when the message arrives

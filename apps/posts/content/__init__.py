@@ -1,1 +1,1 @@
-"""What a post says: its text, pictures and poll, and the bytes of it in the caches."""
+"""The content of a post: its text, pictures and poll, and their byte form in the caches."""

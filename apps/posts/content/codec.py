@@ -1,6 +1,7 @@
 """The byte form of a post's content: protobuf (`wire/post.proto`) in an envelope.
 
-Older and newer code read each other's bytes; what cannot be read in full is a miss, never half a post.
+Older and newer code read each other's bytes; content that cannot be read in full is a miss, never
+half a post.
 """
 
 import struct
@@ -24,15 +25,18 @@ from apps.posts.wire import post_pb2 as wire
 from feedcache.ids import MAX_ID
 from feedcache.memcached.envelope import pack, unpack
 
-VERSION = 2  # of all byte forms of a post, part of every key; 1 was JSON
-_FACTS = struct.Struct("<cQQ")  # of a head: state, what its source quotes, what its source answers
+VERSION = 2  # of all byte forms of a post, part of every key
+_FACTS = struct.Struct("<cQQ")  # of a cached post: state, what its source quotes and answers
 MAX_BYTES = 256 * 1024  # of one post, far above the longest text that can be published
 MAX_MS = 253_402_300_799_999  # the end of the year 9999
 
 _KINDS = {kind.value: wire.Kind.Value(f"KIND_{kind.name}") for kind in Kind}
-_VISIBILITIES = {one.value: wire.Visibility.Value(f"VISIBILITY_{one.name}") for one in Visibility}
+_VISIBILITIES = {
+    visibility.value: wire.Visibility.Value(f"VISIBILITY_{visibility.name}")
+    for visibility in Visibility
+}
 _QUOTE_POLICIES = {
-    one.value: wire.QuotePolicy.Value(f"QUOTE_POLICY_{one.name}") for one in QuotePolicy
+    policy.value: wire.QuotePolicy.Value(f"QUOTE_POLICY_{policy.name}") for policy in QuotePolicy
 }
 _QUOTE_POLICY_NAMES = {number: name for name, number in _QUOTE_POLICIES.items()}
 _KIND_NAMES = {number: name for name, number in _KINDS.items()}
@@ -47,17 +51,18 @@ T = TypeVar("T")
 
 
 def encode(content: PostContent) -> bytes:
-    """The byte form kept in caches."""
     return pack(to_protobuf(content))
 
 
 def decode(data: bytes) -> PostContent:
-    """The inverse of `encode`; ValueError when the bytes are something else, damaged, or say what this code does not know."""
+    """ValueError when the bytes are something else, damaged, or hold values that this code does not
+    know.
+    """
     return from_protobuf(unpack(data, max_bytes=MAX_BYTES))
 
 
 def to_protobuf(content: PostContent) -> bytes:
-    """The protobuf message of a content, without the envelope."""
+    """The protobuf message without the envelope."""
     message = wire.Post(
         id=content.id,
         version=content.version,
@@ -85,7 +90,9 @@ def to_protobuf(content: PostContent) -> bytes:
 
 
 def from_protobuf(data: bytes) -> PostContent:
-    """The inverse of `to_protobuf`; ValueError when it is no post. Fields that a newer release added are passed over."""
+    """The inverse of `to_protobuf`; ValueError for anything else. Fields that a newer release added
+    are ignored.
+    """
     try:
         message = wire.Post.FromString(data)
     except DecodeError as error:
@@ -106,9 +113,9 @@ def from_protobuf(data: bytes) -> PostContent:
         created_ms=message.created_ms,
         edited_ms=message.edited_ms or None,
         pictures=tuple(
-            Picture(*(getattr(one, name) for name in _PICTURE)) for one in message.pictures
+            Picture(*(getattr(picture, name) for name in _PICTURE)) for picture in message.pictures
         ),
-        mentions={one.handle: one.user_id for one in message.mentions},
+        mentions={mention.handle: mention.user_id for mention in message.mentions},
         sensitive=message.sensitive,
         pinned=message.pinned,
         poll=_poll(message.poll) if message.HasField("poll") else None,
@@ -118,15 +125,15 @@ def from_protobuf(data: bytes) -> PostContent:
 
 
 def _check(message: wire.Post) -> None:
-    """ValueError unless everything a post must have is there."""
+    """ValueError unless all required fields are present and in range."""
     largest = max(message.id, message.source_id, message.reply_to_id, message.thread_id)
-    whole = message.id and message.version and message.author_id and largest <= MAX_ID
-    if not whole or not 0 < message.created_ms <= MAX_MS or not 0 <= message.edited_ms <= MAX_MS:
+    is_whole = message.id and message.version and message.author_id and largest <= MAX_ID
+    if not is_whole or not 0 < message.created_ms <= MAX_MS or not 0 <= message.edited_ms <= MAX_MS:
         raise ValueError("not a whole post")
     for part in (message, *message.mentions, *message.pictures, message.poll, message.application):
         unknown = UnknownFieldSet(part)
-        # a known number among the unknown fields: its type is another one
-        if unknown and not _KNOWN[type(part)].isdisjoint(one.field_number for one in unknown):
+        # a known number among the unknown fields has another type
+        if unknown and not _KNOWN[type(part)].isdisjoint(field.field_number for field in unknown):
             raise ValueError("a field of another type")
 
 
@@ -165,17 +172,17 @@ def _poll(message: wire.Poll) -> PollContent:
     )
 
 
-def encode_cached_post(head: CachedPost) -> bytes:
-    """A head as kept in caches: its state, two ids, and the message of its content."""
-    facts = _FACTS.pack(head.state.value, head.source_source_id or 0, head.source_reply_to_id or 0)
-    return pack(facts + (to_protobuf(head.content) if head.content else b""))
+def encode_cached_post(post: CachedPost) -> bytes:
+    """The state, two ids, and the message of the content."""
+    facts = _FACTS.pack(post.state.value, post.source_source_id or 0, post.source_reply_to_id or 0)
+    return pack(facts + (to_protobuf(post.content) if post.content else b""))
 
 
 def decode_cached_post(data: bytes) -> CachedPost:
-    """The inverse of `encode_cached_post`; ValueError as `decode`."""
+    """ValueError as for `decode`."""
     value = unpack(data, max_bytes=MAX_BYTES)
     if len(value) < _FACTS.size:
-        raise ValueError("not a head")
+        raise ValueError("not a cached post")
     state, source_source_id, source_reply_to_id = _FACTS.unpack_from(value)
     if State(state) is not State.OPEN:
         return CachedPost(State(state))
@@ -192,7 +199,7 @@ def encode_ids(newest: NewestIds) -> bytes:
 
 
 def decode_ids(data: bytes) -> NewestIds:
-    """The inverse of `encode_ids`; ValueError when the bytes are something else."""
+    """ValueError when the bytes are something else."""
     value = unpack(data, max_bytes=MAX_BYTES)
     if not value or len(value) % 8:
         raise ValueError("not a list of ids")

@@ -1,4 +1,6 @@
-"""The content of a post: what is the same for every viewer. Immutable per version. Its byte form is in `codec`."""
+"""The content of a post, equal for every viewer and immutable per version. Its byte form is in
+`codec`.
+"""
 
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
@@ -20,9 +22,9 @@ from apps.tags.names import normal
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """An attached picture: address, size in pixels, description; a smaller one, a blur, what to keep in sight.
+    """An attached picture: address, size in pixels, description, preview, BlurHash, focal point.
 
-    `moves`: it has several frames, the smaller one only the first.
+    `moves`: it is animated; the preview shows only the first frame.
     """
 
     id: int
@@ -38,7 +40,6 @@ class Picture:
 
     @classmethod
     def of(cls, attachment: Attachment) -> "Picture":
-        """An attachment as part of a content."""
         return cls(
             attachment.pk,
             address_of(attachment.file.name or ""),
@@ -54,7 +55,7 @@ class Picture:
 
     @property
     def preview_size(self) -> tuple[int, int]:
-        """Of the smaller one, which is the picture itself where there is none."""
+        """In pixels; the size of the picture itself without a preview."""
         if not self.preview_url:
             return self.width, self.height
         return fitted_size(self.width, self.height, PREVIEW_SIDE)
@@ -62,7 +63,7 @@ class Picture:
 
 @dataclass(frozen=True, slots=True)
 class PollContent:
-    """What a poll asks; what was voted is not part of it."""
+    """The question of a poll, without the votes."""
 
     options: tuple[str, ...]
     expires_ms: int
@@ -71,7 +72,6 @@ class PollContent:
 
     @classmethod
     def of(cls, poll: Poll) -> "PollContent":
-        """A row as part of a content."""
         return cls(
             tuple(poll.options),
             round(poll.expires_at.timestamp() * 1000),
@@ -81,21 +81,18 @@ class PollContent:
 
     @property
     def expires_at(self) -> datetime:
-        """Nobody can vote from then on."""
         return datetime.fromtimestamp(self.expires_ms / 1000, UTC)
 
 
 class State(Enum):
-    """What a page may do with a post."""
-
-    OPEN = b"O"  # public or quiet public: shown unless its author is suspended or blocked
-    RESTRICTED = b"R"  # PostgreSQL has to be asked
-    GONE = b"G"  # deleted, for good
+    OPEN = b"O"  # public or unlisted: visible unless its author is suspended or blocked
+    RESTRICTED = b"R"  # PostgreSQL decides who sees it
+    GONE = b"G"  # deleted
 
 
 @dataclass(frozen=True, slots=True)
 class Application:
-    """The program that a post was written with."""
+    """The API client that a post was written with."""
 
     name: str
     website: str = ""
@@ -103,7 +100,7 @@ class Application:
 
 @dataclass(frozen=True)
 class PostContent:
-    """A post as stored. `mentions` maps the handles that exist to user ids."""
+    """A post as stored. `mentions` maps existing handles to user ids."""
 
     id: int
     version: int
@@ -120,8 +117,8 @@ class PostContent:
     edited_ms: int | None
     pictures: tuple[Picture, ...]
     mentions: dict[str, int]
-    circle_id: int | None = None  # of open posts, the only ones in caches, always None
-    sensitive: bool = False  # its pictures are covered until they are asked for
+    circle_id: int | None = None  # always None for open posts, the only ones in caches
+    sensitive: bool = False  # its pictures are hidden behind a button
     pinned: bool = False  # on its author's profile
     poll: PollContent | None = None
     application: Application | None = None
@@ -139,7 +136,6 @@ class PostContent:
         mentions: dict[str, int] | None = None,
         poll: Poll | None = None,
     ) -> "PostContent":
-        """The content of a row and what belongs to it."""
         return cls(
             id=post.pk,
             version=post.version,
@@ -166,11 +162,10 @@ class PostContent:
 
     @cached_property
     def is_repost(self) -> bool:
-        """A repost has no body of its own."""
         return self.kind == Kind.REPOST
 
     def may_be_quoted(self, *, own: bool, follows: bool) -> bool:
-        """Whether somebody may quote it: `own`, the author; `follows`, a follower of the author."""
+        """`own`: by its author; `follows`: by a follower of its author."""
         if own or not self.is_open:
             return own
         return self.quote_policy == QuotePolicy.PUBLIC or (
@@ -184,12 +179,10 @@ class PostContent:
 
     @property
     def created_at(self) -> datetime:
-        """When it was published."""
         return datetime.fromtimestamp(self.created_ms / 1000, UTC)
 
     @property
     def edited_at(self) -> datetime | None:
-        """When it was last edited, if ever."""
         return datetime.fromtimestamp(self.edited_ms / 1000, UTC) if self.edited_ms else None
 
     @cached_property
@@ -199,12 +192,12 @@ class PostContent:
 
     @cached_property
     def derived(self) -> dict[Any, Any]:
-        """What others make of this content and of nothing else, kept as long as the content is."""
+        """Values that other modules compute from this content alone; they live as long as it does."""
         return {}
 
     @cached_property
     def tags(self) -> dict[str, str]:
-        """The tags of the body: their normal names, and how each was written first."""
+        """The tags of the body: normal names, each with its first spelling."""
         written: dict[str, str] = {}
         for tag in tags(self.body):
             written.setdefault(normal(tag) or "", tag)
@@ -212,19 +205,19 @@ class PostContent:
 
     @cached_property
     def absolute_html(self) -> SafeString:
-        """The body as HTML with absolute links, for programs."""
+        """The body as HTML with absolute links, for API clients."""
         return html(self.body, handles=self.mentions, origin=settings.SITE_URL)
 
     @cached_property
     def statuses(self) -> dict[Hashable, Fragment]:
-        """The post as JSON, in bytes, by what this depends on besides the content; shared, and lost with the content."""
+        """Encoded JSON of the post, by everything else that it depends on; shared between requests."""
         return {}
 
 
 @dataclass(frozen=True, slots=True)
 class CachedPost:
-    """What is known of a post for every viewer. Of its source, what never changes: so that all a page needs of a repost
-    is known before the source is read.
+    """A post as every viewer may know it. Of its source it holds what never changes, so that a page
+    knows all that it needs for a repost before it reads the source.
     """
 
     state: State
@@ -234,13 +227,13 @@ class CachedPost:
 
     @property
     def version(self) -> int:
-        """That of the content; nothing is newer than a deletion."""
+        """Nothing is newer than a deletion."""
         return self.content.version if self.content else 2**31
 
 
 @dataclass(frozen=True, slots=True)
 class NewestIds:
-    """Of the ids that a viewer marked somehow, all those from `floor` on."""
+    """The ids that a viewer marked, complete from `floor` on."""
 
     ids: frozenset[int] = frozenset()
     floor: int = 0

@@ -1,6 +1,8 @@
-"""The text of posts: what it names, how long it is, and its HTML. Pure; linear in the length of the text.
+"""The text of posts: its entities, its length, and its HTML. Pure; linear in the length of the
+text.
 
-Texts are stored as written and never contain markup: everything is escaped here, the only place that makes HTML of them.
+Texts are stored as written and never contain markup: only this module makes HTML of them, and it
+escapes everything.
 """
 
 import re
@@ -15,15 +17,13 @@ from django.utils.safestring import SafeString, mark_safe
 
 from apps.tags.names import normal, normal_many, tag_address
 
-URL_CHARACTERS = 23  # what an address counts, however long it is
-RAW_MAX_CHARACTERS = (
-    10_000  # before anything looks at the text; combining marks could pile up without end
-)
+URL_CHARACTERS = 23  # what an address of any length counts
+RAW_MAX_CHARACTERS = 10_000  # before parsing: a grapheme may have any number of combining marks
 MAX_MENTIONS = 20
 MAX_TAGS = 30
 
-# One pass, no nested repetition. A mention may follow a Chinese character but not a Latin one (an e-mail address);
-# a tag is #tag, or #tag# in the manner of Weibo.
+# One pass, no nested repetition. A mention may follow a Chinese character but not a Latin one (an
+# e-mail address); a tag is #tag, or #tag# in the manner of Weibo.
 _ENTITY = regex.compile(
     r"(?P<url>https?://[^\s<>\"'，。！？；：、（）《》【】]{1,2000})"
     r"|(?<![A-Za-z0-9_/@.])@(?P<mention>[A-Za-z0-9_]{3,30})(?![A-Za-z0-9_@])"
@@ -35,7 +35,7 @@ _URL_TAIL = ".,:;!?)]}'\"*_~"
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """A part of a text: plain, or naming something. `value` is the handle, the tag or the address."""
+    """A part of a text: plain, or an entity. `value` is the handle, the tag or the address."""
 
     kind: Literal["text", "mention", "tag", "url"]
     text: str
@@ -43,28 +43,30 @@ class Segment:
 
 
 def normalise(text: str) -> str:
-    """The form that is stored: NFC, one kind of line end, at most one blank line in a row, no blanks around."""
+    """The stored form: NFC, line ends as \n, at most one blank line in a row, no surrounding white
+    space.
+    """
     text = unicodedata.normalize("NFC", text.replace("\r\n", "\n").replace("\r", "\n"))
     lines = "\n".join(line.rstrip() for line in text.split("\n"))
     return re.sub(r"\n{3,}", "\n\n", lines).strip()
 
 
-def pieces(text: str) -> Iterator[Segment]:
-    """Cut a text into what it names and what lies between."""
+def segments(text: str) -> Iterator[Segment]:
+    """Split a text into entities and the plain text between them."""
     position = 0
     for match in _ENTITY.finditer(text):
-        piece = _piece(match)
-        if piece is None:
+        segment = _segment(match)
+        if segment is None:
             continue
         if match.start() > position:
             yield Segment("text", text[position : match.start()])
-        yield piece
-        position = match.start() + len(piece.text)
+        yield segment
+        position = match.start() + len(segment.text)
     if position < len(text):
         yield Segment("text", text[position:])
 
 
-def _piece(match: "regex.Match[str]") -> Segment | None:
+def _segment(match: "regex.Match[str]") -> Segment | None:
     if match["url"]:
         address = match["url"].rstrip(_URL_TAIL)
         return Segment("url", address, address) if len(address) > len("https://") else None
@@ -76,53 +78,55 @@ def _piece(match: "regex.Match[str]") -> Segment | None:
 
 
 def mentioned_handles(text: str) -> list[str]:
-    """The lower-case handles a text names, each once, in order."""
-    return list(dict.fromkeys(piece.value for piece in pieces(text) if piece.kind == "mention"))
+    """The lower-case handles that a text mentions, without duplicates, in order."""
+    return list(
+        dict.fromkeys(segment.value for segment in segments(text) if segment.kind == "mention")
+    )
 
 
 def tags(text: str) -> list[str]:
-    """The hashtags of a text, each once, in order, as written."""
-    return list(dict.fromkeys(piece.value for piece in pieces(text) if piece.kind == "tag"))
+    """The hashtags of a text as written, without duplicates, in order."""
+    return list(dict.fromkeys(segment.value for segment in segments(text) if segment.kind == "tag"))
 
 
 def tag_names(text: str) -> list[str]:
-    """The tags of a text in their normal form, each once, in order."""
+    """The tags of a text in their normal form, without duplicates, in order."""
     return normal_many(tags(text))
 
 
 def length(text: str) -> int:
-    """The length people see: graphemes, an address counting 23."""
+    """In graphemes; an address counts as 23."""
     return sum(
-        URL_CHARACTERS if piece.kind == "url" else len(_GRAPHEME.findall(piece.text))
-        for piece in pieces(text)
+        URL_CHARACTERS if segment.kind == "url" else len(_GRAPHEME.findall(segment.text))
+        for segment in segments(text)
     )
 
 
 def html(text: str, *, handles: Collection[str], origin: str = "") -> SafeString:
-    """Paragraphs with links to addresses and to those mentioned accounts that exist.
+    """Paragraphs with links to addresses, tags, and the mentioned accounts that exist (`handles`).
 
-    `origin` (scheme and host) makes the links absolute, for programs.
+    `origin` (scheme and host) makes the links absolute.
     """
-    rendered = "".join(_html(piece, handles, origin) for piece in pieces(text))
+    rendered = "".join(_html(segment, handles, origin) for segment in segments(text))
     paragraphs = rendered.split("\n\n")
     markup = "".join(f"<p>{part.replace(chr(10), '<br>')}</p>" for part in paragraphs if part)
-    return mark_safe(markup)  # noqa: S308 -- every piece is escaped below
+    return mark_safe(markup)  # noqa: S308 -- every segment is escaped below
 
 
-def _html(piece: Segment, handles: Collection[str], origin: str) -> str:
-    text = escape(piece.text)
-    if piece.kind == "url":
-        shown = escape(piece.text.split("://", 1)[1].removeprefix("www."))
-        return f'<a href="{text}" rel="nofollow noopener noreferrer" target="_blank">{shown}</a>'
-    if piece.kind == "mention" and piece.value in handles:
-        return f'<a class="u-url mention" href="{origin}/@{piece.value}">{text}</a>'
-    if piece.kind == "tag":
-        return _tag_html(piece, origin)
+def _html(segment: Segment, handles: Collection[str], origin: str) -> str:
+    text = escape(segment.text)
+    if segment.kind == "url":
+        label = escape(segment.text.split("://", 1)[1].removeprefix("www."))
+        return f'<a href="{text}" rel="nofollow noopener noreferrer" target="_blank">{label}</a>'
+    if segment.kind == "mention" and segment.value in handles:
+        return f'<a class="u-url mention" href="{origin}/@{segment.value}">{text}</a>'
+    if segment.kind == "tag":
+        return _tag_html(segment, origin)
     return text
 
 
-def _tag_html(piece: Segment, origin: str) -> str:
-    """A link to the tag's page, in the form by which clients know one."""
-    path = tag_address(normal(piece.value) or "")
-    text = escape(piece.text.removeprefix("#"))
+def _tag_html(segment: Segment, origin: str) -> str:
+    """A link to the tag's page, marked up as API clients expect."""
+    path = tag_address(normal(segment.value) or "")
+    text = escape(segment.text.removeprefix("#"))
     return f'<a class="mention hashtag" href="{origin}{path}" rel="tag">#<span>{text}</span></a>'

@@ -18,7 +18,7 @@ from apps.posts.actions.mute import muted_threads
 from apps.posts.content.post import PostContent
 from apps.posts.queries import MAX_IDS, Preloaded, VisiblePosts, reposted_ids, visible_posts
 from apps.posts.viewer_context import ViewerContext, viewer_context_of
-from apps.posts.visibility import PostsSeen, ask_posts
+from apps.posts.visibility import HydratedPosts, ask_posts
 from apps.timeline.pipeline.items import FeedItem, ViewerFlags
 from feedcache.batch import Batch
 from feedcache.ids import author_of, is_possible
@@ -42,7 +42,7 @@ class _Parts:
 
     viewer_id: int | None
     page: Sequence[int]
-    seen: PostsSeen = field(default_factory=PostsSeen)
+    seen: HydratedPosts = field(default_factory=HydratedPosts)
     asked: set[int] = field(default_factory=set)  # posts
     looked_for: set[int] = field(default_factory=set)  # what posts answer
     filters: list[Filters] = field(default_factory=list)
@@ -72,7 +72,7 @@ class _Parts:
         """What the source of a post shares or quotes, and what it answers."""
         if source := self.seen.posts.get(post.source_id or 0):
             return source.source_id, source.reply_to_id
-        head = self.seen.heads.get(post.id)
+        head = self.seen.entries.get(post.id)
         return (head.source_source_id, head.source_reply_to_id) if head else (None, None)
 
     def parent_of(self, post: PostContent) -> int | None:
@@ -148,10 +148,10 @@ def _read_exactly(parts: _Parts, preloaded: Preloaded | None) -> None:
         visible |= visible_posts(parts.viewer_id, [post_id for post_id in deeper if post_id])
     parents = _visible_parents(parts.viewer_id, visible)
     people = {post.author_id for post in visible.posts.values()} | set(map(author_of, parents))
-    parts.seen = PostsSeen(
+    parts.seen = HydratedPosts(
         visible.posts,
         counts=visible.counts,
-        people=users_by_id(people),
+        authors=users_by_id(people),
         relations=visible.relations,
         circles=visible.circles,
         parents=parents,
@@ -178,7 +178,7 @@ def _item(
 ) -> FeedItem | None:
     """A post on the page; `nested`: what a quote quotes; `shared`: by a repost."""
     post = parts.seen.posts.get(post_id)
-    author = parts.seen.people.get(post.author_id) if post else None
+    author = parts.seen.authors.get(post.author_id) if post else None
     if post is None or author is None:
         return None
     source = None
@@ -191,7 +191,7 @@ def _item(
     # what is quoted in a reposted quote does not say what it answers: that would be a trip more
     tells = post.reply_to_id and not (nested and shared)
     parent = parts.parent_of(post) if tells else None
-    answered = parts.seen.people.get(author_of(parent)) if parent and not nested else None
+    answered = parts.seen.authors.get(author_of(parent)) if parent and not nested else None
     return FeedItem(
         post=post,
         author=author,

@@ -1,4 +1,4 @@
-"""`manage create_user`: make an account from the command line."""
+"""`manage create_user`: create an account from the command line."""
 
 from argparse import ArgumentParser, RawDescriptionHelpFormatter
 from typing import Any
@@ -16,12 +16,9 @@ examples:
 
 
 class Command(BaseCommand):
-    """Make an account."""
-
     help = "Make an account. The password is taken as it is; the rules of the sign-up page do not apply."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Name the options."""
         parser.formatter_class = RawDescriptionHelpFormatter
         parser.epilog = EXAMPLES
         parser.add_argument("handle")
@@ -33,7 +30,6 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Make the account, or say in one line why not."""
         try:
             user = register(
                 handle=options["handle"],
@@ -42,8 +38,8 @@ class Command(BaseCommand):
                 display_name=options["display_name"],
                 by_operator=True,
             )
-        except DomainError as refusal:
-            raise CommandError(refusal.message) from None
+        except DomainError as error:
+            raise CommandError(error.message) from None
         if options["staff"]:
             user.is_staff = user.is_superuser = True
             user.save(update_fields=["is_staff", "is_superuser"])

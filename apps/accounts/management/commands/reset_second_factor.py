@@ -1,4 +1,4 @@
-"""`manage reset_second_factor`: for who is locked out, staff first of all."""
+"""`manage reset_second_factor`: for users who are locked out, staff in particular."""
 
 from argparse import ArgumentParser
 from typing import Any
@@ -11,20 +11,16 @@ from apps.errors import DomainError
 
 
 class Command(BaseCommand):
-    """Take an account's second factor away."""
-
     help = "End the authenticator app, passkeys and recovery codes of an account: its password alone is enough then."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Name the account."""
         parser.add_argument("handle")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Do it, or say in one line why not."""
         try:
             user = user_by_handle(options["handle"])
-        except DomainError as refusal:
-            raise CommandError(refusal.message) from None
+        except DomainError as error:
+            raise CommandError(error.message) from None
         if not is_on(user):
             raise CommandError(f"@{user.handle} has no second factor.")
         reset_second_factor(user, by=None)

@@ -17,14 +17,11 @@ example:
 
 
 class Command(BaseCommand):
-    """Print a new bearer token."""
-
     help = (
         "Make a bearer token for an account and print it as the last word. It is not shown again."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Name the options."""
         parser.formatter_class = RawDescriptionHelpFormatter
         parser.epilog = EXAMPLES
         parser.add_argument("handle")
@@ -33,9 +30,8 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Print the token."""
         try:
             user = user_by_handle(options["handle"])
-        except DomainError as refusal:
-            raise CommandError(refusal.message) from None
+        except DomainError as error:
+            raise CommandError(error.message) from None
         self.stdout.write(f"Token for @{user.handle}: {issue_token(user, name=options['name'])}")

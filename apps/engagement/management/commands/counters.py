@@ -1,19 +1,22 @@
-"""`manage counters`: are all counts right, put them right, build the counters in Redis anew."""
+"""`manage counters`: compare and repair all counts, rebuild the counters in Redis."""
 
 import json
 import time
 from argparse import ArgumentParser, RawDescriptionHelpFormatter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
 from apps.engagement import reconcile
-from apps.engagement.management.count_progress import walk
 from apps.engagement.truth import SUBJECTS, Subject
 from feedcache.redis_servers.connections import RedisError
 from feedcache.structures.counters import building, maintenance
 
-WAIT_SECONDS = 1.0  # for another builder to finish its turn
+WAIT_SECONDS = 1.0  # for another builder
 MAX_RECORDS = 512  # hash-max-listpack-entries: more in a bucket take five times the memory
 EXAMPLES = """
 Counts are kept three times: the rows themselves (likes, replies, follows ...), a row of counts per post and account,
@@ -28,13 +31,29 @@ examples:
 """
 
 
-class Command(BaseCommand):
-    """Look after counts."""
+@contextmanager
+def progress_bar(name: str, first: int, last: int) -> Iterator[Callable[[int], None]]:
+    """On standard error, on a terminal only; yields a function to call with the last finished id."""
+    console = Console(stderr=True, highlight=False)
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TaskProgressColumn(),
+        TimeRemainingColumn(),
+    )
+    with Progress(
+        *columns, console=console, transient=True, disable=not console.is_terminal
+    ) as progress:
+        # ids are too large for the bar's own arithmetic
+        task = progress.add_task(name, total=1000)
+        length = max(last - first, 1)
+        yield lambda id_: progress.update(task, completed=(id_ - first) * 1000 // length)
 
+
+class Command(BaseCommand):
     help = "Compare and repair the counts of posts and accounts, and build the counters in Redis."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Name the options."""
         parser.formatter_class = RawDescriptionHelpFormatter
         parser.epilog = EXAMPLES
         parser.add_argument("what", choices=["status", "reconcile", "rebuild"], help="what to do")
@@ -45,19 +64,18 @@ class Command(BaseCommand):
         parser.add_argument("--json", action="store_true", help="print one JSON object")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Do it; CommandError when Redis does not answer."""
-        act = {"status": self._status, "reconcile": self._reconcile, "rebuild": self._rebuild}
+        run = {"status": self._status, "reconcile": self._reconcile, "rebuild": self._rebuild}
         try:
-            act[options["what"]](options)
+            run[options["what"]](options)
         except RedisError as error:
             raise CommandError(f"Redis does not answer: {error}") from None
 
     def _status(self, options: dict[str, Any]) -> None:
-        found = {subject.name: _status_of(subject) for subject in SUBJECTS}
+        statuses = {subject.name: _status_of(subject) for subject in SUBJECTS}
         if options["json"]:
-            self.stdout.write(json.dumps(found))
+            self.stdout.write(json.dumps(statuses))
             return
-        for name, status in found.items():
+        for name, status in statuses.items():
             self.stdout.write(f"{name}:")
             for key, value in status.items():
                 self.stdout.write(
@@ -67,12 +85,14 @@ class Command(BaseCommand):
     def _reconcile(self, options: dict[str, Any]) -> None:
         report, fix = reconcile.Report(), options["fix"]
         for subject in SUBJECTS:
-            at = reconcile.first_of(subject, options["since"])
+            after = reconcile.start_id(subject, options["since"])
             first, last = subject.table.ends()
-            with walk(f"Comparing {subject.name}", max(at, first), last) as reached:
-                while (upto := reconcile.step(subject, at, report, fix=fix)) is not None:
-                    reached(upto)
-                    at = upto
+            with progress_bar(f"Comparing {subject.name}", max(after, first), last) as advance:
+                while (
+                    last_id := reconcile.reconcile_batch(subject, after, report, fix=fix)
+                ) is not None:
+                    advance(last_id)
+                    after = last_id
         building = [subject.name for subject in SUBJECTS if not _is_complete(subject)]
         self.stdout.write(
             _as_json(report, building) if options["json"] else _as_text(report, building)
@@ -81,24 +101,24 @@ class Command(BaseCommand):
             raise SystemExit(1)
 
     def _rebuild(self, options: dict[str, Any]) -> None:
-        began = time.monotonic()
+        start = time.monotonic()
         for subject in SUBJECTS:
             maintenance.start_over(subject.service)
-            with walk(f"Building {subject.name}", *subject.table.ends()) as reached:
+            with progress_bar(f"Building {subject.name}", *subject.table.ends()) as advance:
                 while not maintenance.rebuild(
-                    subject.service, advance=reached
+                    subject.service, advance=advance
                 ) and not _is_complete(subject):
                     time.sleep(WAIT_SECONDS)
-        self.stdout.write(f"The counters were built in {time.monotonic() - began:.1f} s.")
+        self.stdout.write(f"The counters were built in {time.monotonic() - start:.1f} s.")
 
 
 def _as_json(report: reconcile.Report, building: list[str]) -> str:
-    drift = [
-        {"counts": f"{name}.{field}", "in": where, "wrong": tally.number,
-         "worst": {"id": str(tally.worst.id), "has": tally.worst.has, "should": tally.worst.should}}
-        for (name, where, field), tally in sorted(report.tallies.items())
-    ]  # fmt: skip
-    summary = {"compared": report.looked_at, "repaired": report.repaired, "not_compared": building}
+    drift = []
+    for (name, where, field), tally in sorted(report.tallies.items()):
+        worst = {"id": str(tally.worst.id), "has": tally.worst.has, "should": tally.worst.should}
+        counts = f"{name}.{field}"
+        drift.append({"counts": counts, "in": where, "wrong": tally.number, "worst": worst})
+    summary = {"compared": report.compared, "repaired": report.repaired, "not_compared": building}
     return json.dumps({**summary, "drift": drift})
 
 
@@ -112,7 +132,7 @@ def _as_text(report: reconcile.Report, building: list[str]) -> str:
         f"The counters of {name} in Redis are being built, and were not compared."
         for name in building
     ]
-    sums = f"{report.looked_at:,} rows compared, {report.drifts:,} counts wrong, {report.repaired:,} put right"
+    sums = f"{report.compared:,} rows compared, {report.drifts:,} counts wrong, {report.repaired:,} put right"
     return "\n".join([*lines, sums])
 
 

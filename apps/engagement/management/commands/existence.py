@@ -1,4 +1,4 @@
-"""`manage existence status|rebuild|capacity`: the filters of who did what with which post."""
+"""`manage existence status|rebuild|capacity`: the filters of likes, bookmarks and reads."""
 
 import time
 from argparse import ArgumentParser
@@ -14,32 +14,28 @@ from feedcache.structures.bloom import generations
 from feedcache.structures.bloom.arithmetic import capacity_report
 from feedcache.structures.bloom.segments import Marks, fills
 
-PIECE_SECONDS = 5
+STEP_SECONDS = 5
 PAUSE_SECONDS = 0.5
 
 
 class Command(BaseCommand):
-    """Look at the existence filters, build them anew, or plan their size."""
-
     help = (
         "Existence filters: how full and how trustworthy they are; rebuild them; plan their size."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Name the options."""
         verbs = parser.add_subparsers(dest="verb", required=True)
         verbs.add_parser("status", help="what is believed, how full, how many bytes")
-        again = verbs.add_parser(
+        rebuild_parser = verbs.add_parser(
             "rebuild", help="build from the rows; the old filter answers until the end"
         )
-        again.add_argument("kind", nargs="?", choices=[marks.kind for marks in MODELS])
-        plan = verbs.add_parser(
+        rebuild_parser.add_argument("kind", nargs="?", choices=[marks.kind for marks in MODELS])
+        capacity_parser = verbs.add_parser(
             "capacity", help="bytes for a number of records, beside other stores"
         )
-        plan.add_argument("records", type=int)
+        capacity_parser.add_argument("records", type=int)
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Do what was asked."""
         try:
             if options["verb"] == "status":
                 self._status()
@@ -71,11 +67,11 @@ class Command(BaseCommand):
                 )
 
     def _rebuild(self, marks: Marks) -> None:
-        outcome = rebuild(marks, seconds=PIECE_SECONDS, anew=True)
+        outcome = rebuild(marks, seconds=STEP_SECONDS, restart=True)
         while outcome is not Outcome.DONE:
             self.stdout.write(f"{marks.kind}: {outcome.value}")
             time.sleep(0 if outcome is Outcome.UNFINISHED else PAUSE_SECONDS)
-            outcome = rebuild(marks, seconds=PIECE_SECONDS)
+            outcome = rebuild(marks, seconds=STEP_SECONDS)
         self.stdout.write(f"{marks.kind}: rebuilt")
 
     def _capacity(self, records: int) -> None:

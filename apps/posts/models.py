@@ -1,8 +1,9 @@
-"""Posts, their counts, mentions and earlier texts; muted threads; posts that are to come."""
+"""Posts, their counts, mentions, revisions, polls and pictures; muted threads; scheduled posts."""
 
 from typing import Any
 
 from django.conf import settings
+from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
@@ -22,7 +23,7 @@ class Kind(models.TextChoices):
 
 
 class Visibility(models.TextChoices):
-    """Who may see a post. The first two are public; the others are checked in PostgreSQL at every read."""
+    """The first two are open; PostgreSQL checks the others at every read."""
 
     PUBLIC = "public", _("Public")
     UNLISTED = "unlisted", _("Quiet public")
@@ -32,7 +33,7 @@ class Visibility(models.TextChoices):
 
 
 class QuotePolicy(models.TextChoices):
-    """Who besides its author may quote a public post; nobody quotes a restricted one."""
+    """Who besides its author may quote an open post; restricted ones cannot be quoted."""
 
     PUBLIC = "public", _("Everybody")
     FOLLOWERS = "followers", _("Followers")
@@ -46,8 +47,9 @@ RESTRICTED = (Visibility.FOLLOWERS, Visibility.MENTIONED, Visibility.CIRCLE)
 class Post(models.Model):
     """A post; a repost is a post without a body whose source is the reposted one.
 
-    The id holds second, author and sequence (`feedcache.ids`); `version` grows with every edit and is part of the
-    content's cache key, so an old body cannot be read by a new key. A deleted post keeps its row as a tombstone.
+    The id holds second, author and sequence (`feedcache.ids`). `version` grows with every edit and
+    is part of the content's cache key, so that no new key leads to an old body. A deleted post
+    leaves its row as a tombstone.
     """
 
     id = models.BigIntegerField(primary_key=True, editable=False)
@@ -79,9 +81,8 @@ class Post(models.Model):
     reply_to = models.ForeignKey(
         "self", models.DO_NOTHING, null=True, blank=True, related_name="+", db_index=False
     )
-    thread_id = models.BigIntegerField(
-        _("thread"), db_index=False
-    )  # the id of the thread's first post
+    # the id of the thread's first post
+    thread_id = models.BigIntegerField(_("thread"), db_index=False)
     application = models.CharField(
         _("application"), max_length=60, blank=True, default="", db_default=""
     )
@@ -94,12 +95,11 @@ class Post(models.Model):
     pinned_at = models.DateTimeField(_("pinned at"), null=True, blank=True)
     deleted_at = models.DateTimeField(_("deleted at"), null=True, blank=True)
 
-    # No column: the author's outbox revision that publishing or deleting this very instance made; None when it made none.
+    # Not columns. Results of the write of this instance: the author's outbox revision that it made,
+    # whether an equal request had made the post before, and the published `PostContent`.
     outbox_revision: int | None = None
-    is_repeated = False  # no column either: it was made by an equal request before
-    content: Any = (
-        None  # nor this: what was published this moment, as pages read it (`PostContent`)
-    )
+    is_repeated = False
+    content: Any = None
 
     class Meta:
         verbose_name, verbose_name_plural = _("post"), _("posts")
@@ -132,7 +132,7 @@ class Post(models.Model):
                 condition=models.Q(deleted_at=None, visibility=Visibility.PUBLIC),
                 name="post_public",
             ),
-            # what an author said to some only; few authors say much, so a probe of it is soon over
+            # restricted posts of an author: few authors have many, so a probe is short
             models.Index(
                 fields=["author", "-id"],
                 include=["visibility"],
@@ -163,7 +163,7 @@ class Post(models.Model):
 class PostCounts(models.Model):
     """The counts of a post, changed in the transaction of the rows they count.
 
-    Only public and unlisted replies and quotes count: whoever sees a number before and after learns of no other.
+    Only open replies and quotes count: the numbers must not reveal restricted ones.
     """
 
     post = models.OneToOneField(Post, models.CASCADE, primary_key=True, related_name="counts")
@@ -173,9 +173,7 @@ class PostCounts(models.Model):
     bookmarks = models.PositiveIntegerField(_("bookmarks"), default=0)
     reads = models.PositiveBigIntegerField(_("reads"), default=0, db_default=0)
     quotes = models.PositiveIntegerField(_("quotes"), default=0, db_default=0)
-    revision = models.PositiveIntegerField(
-        default=0, db_default=0
-    )  # grows with every change but those of `reads`
+    revision = models.PositiveIntegerField(default=0, db_default=0)  # not of `reads`
 
     class Meta:
         verbose_name = verbose_name_plural = _("post counts")
@@ -185,7 +183,7 @@ class PostCounts(models.Model):
 
 
 class Mention(models.Model):
-    """A post names a user; a post for mentioned people is visible to them."""
+    """A post mentions a user; posts for mentioned people are visible to them."""
 
     post = models.ForeignKey(Post, models.CASCADE, related_name="mentions", db_index=False)
     user = models.ForeignKey(
@@ -202,9 +200,10 @@ class Mention(models.Model):
 
 
 class Revision(models.Model):
-    """How a post was before one of its edits. Deleted with the post: its tombstone keeps no text.
+    """A post before one of its edits. Deleted with the post: a tombstone has no text.
 
-    `pictures` holds `[id, description]` of each, in order: one that was taken out since is in no version any more.
+    `pictures` holds `[id, description]` of each, in order; pictures that were removed later appear
+    in no version.
     """
 
     post = models.ForeignKey(Post, models.CASCADE, related_name="revisions", db_index=False)
@@ -224,7 +223,7 @@ class Revision(models.Model):
 
 
 class ThreadMute(models.Model):
-    """`user` wants to hear nothing more of a thread; it is shown as before."""
+    """`user` gets no notifications from a thread any more."""
 
     user = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.CASCADE, related_name="+", db_index=False
@@ -240,13 +239,15 @@ class ThreadMute(models.Model):
 
 
 class IdempotencyKey(models.Model):
-    """A publish request that was done; the same key of the same author gives what was made of it (`repeats`)."""
+    """A publish request that was done; the same key of the same author returns its result
+    (`idempotency`).
+    """
 
     user = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.CASCADE, related_name="+", db_index=False
     )
     key = models.CharField(max_length=200)
-    # of the request; empty for keys from before there were any
+    # of the request; empty for keys older than fingerprints
     fingerprint = models.CharField(max_length=32, default="", db_default="")
     post = models.ForeignKey(Post, models.CASCADE, null=True, related_name="+", db_index=False)
     scheduled = models.ForeignKey(
@@ -270,9 +271,10 @@ class IdempotencyKey(models.Model):
 
 
 class ScheduledPost(LeasedRow):
-    """A post to be published later: a row that is due, never a delayed message.
+    """A post to be published later: a row that becomes due, never a delayed message.
 
-    `due_at` is when it may be claimed, `scheduled_at` what its author asked for. `post` is what became of it.
+    It may be claimed from `due_at` on; its author chose `scheduled_at`. `post` is the published
+    post.
     """
 
     author = models.ForeignKey(
@@ -295,3 +297,89 @@ class ScheduledPost(LeasedRow):
 
     def __str__(self) -> str:
         return f"{self.author_id}: {self.scheduled_at:%Y-%m-%d %H:%M}"
+
+
+class Poll(models.Model):
+    """The poll of a post, with the counts of its votes, changed in the transaction of the votes."""
+
+    post = models.OneToOneField(Post, models.CASCADE, primary_key=True, related_name="poll")
+    options = ArrayField(models.TextField(), verbose_name=_("options"))
+    multiple = models.BooleanField(_("several choices"), default=False)
+    hide_totals = models.BooleanField(_("hidden until the end"), default=False)
+    expires_at = models.DateTimeField(_("ends"))
+    votes = ArrayField(models.PositiveIntegerField(), verbose_name=_("votes"))  # of each option
+    voters = models.PositiveIntegerField(_("voters"), default=0)
+    is_ended = models.BooleanField(default=False)  # and the event is recorded
+
+    class Meta:
+        verbose_name, verbose_name_plural = _("poll"), _("polls")
+        indexes = [
+            models.Index(
+                fields=["expires_at"], condition=models.Q(is_ended=False), name="poll_running"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return " / ".join(self.options)
+
+
+class Attachment(models.Model):
+    """A picture, of a post or uploaded and waiting for one. Width and height keep a page from
+    moving while it loads.
+
+    An upload has no post until its owner publishes it, and `scheduled` while a scheduled post needs
+    it. `preview` is smaller and never animated; both files have random names. `moves`: it is
+    animated. `focus_x` and `focus_y` are the point that crops keep: from -1 (left, bottom) to 1.
+    """
+
+    post = models.ForeignKey(
+        Post, models.CASCADE, null=True, blank=True, related_name="attachments", db_index=False
+    )
+    owner = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        models.CASCADE,
+        null=True,
+        blank=True,
+        related_name="+",
+        db_index=False,
+    )
+    scheduled = models.ForeignKey(
+        ScheduledPost,
+        models.SET_NULL,
+        null=True,
+        blank=True,
+        related_name="attachments",
+        db_index=False,
+    )
+    position = models.PositiveSmallIntegerField(_("position"), default=0)
+    file = models.FileField(_("file"), upload_to="pictures/")
+    preview = models.FileField(_("preview"), upload_to="pictures/", blank=True, db_default="")
+    width = models.PositiveIntegerField(_("width"), editable=False)
+    height = models.PositiveIntegerField(_("height"), editable=False)
+    alt = models.TextField(_("description"), max_length=1500, blank=True)
+    blurhash = models.CharField(_("blurred"), max_length=40, blank=True, db_default="")
+    moves = models.BooleanField(_("moving"), default=False, db_default=False, editable=False)
+    focus_x = models.FloatField(default=0, db_default=0)
+    focus_y = models.FloatField(default=0, db_default=0)
+    created_at = models.DateTimeField(_("since"), default=timezone.now)
+
+    class Meta:
+        verbose_name, verbose_name_plural = _("attachment"), _("attachments")
+        # uploads have no post, and no position in it
+        constraints = [models.UniqueConstraint("post", "position", name="attachment_position")]
+        indexes = [
+            # the owner of a file, looked up whenever it is served
+            models.Index(fields=["file"], name="attachment_file"),
+            models.Index(fields=["preview"], name="attachment_preview"),
+            models.Index(
+                fields=["created_at"], condition=models.Q(post=None), name="attachment_waiting"
+            ),
+            models.Index(
+                fields=["scheduled"],
+                condition=~models.Q(scheduled=None),
+                name="attachment_scheduled",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.alt or str(self.file)

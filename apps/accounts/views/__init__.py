@@ -1,1 +1,0 @@
-"""Pages of accounts: entering and leaving, settings."""
