@@ -13,12 +13,8 @@ from apps.api.authentication import viewer_of
 from apps.api.entities.status import MediaAttachmentJson, media_json
 from apps.api.inputs.status import MediaChange, MediaInput
 from apps.api.openapi import EMPTY_OBJECT, Entity, problems
-<<<<<<< HEAD
 from apps.api.params import validated
-from apps.media.sandbox import unfit
-=======
 from apps.media.sandbox import bad_picture
->>>>>>> w-content
 from apps.posts.content.post import Picture
 from apps.posts.models import Attachment
 from apps.posts.uploads import (
