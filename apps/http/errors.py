@@ -23,13 +23,13 @@ CODES = {400: "bad_request", 401: "unauthorized", 403: "not_allowed", 404: "not_
 
 
 # What is below these is for programs; all else is pages.
-FOR_PROGRAMS = ("/api/", "/oauth/token", "/oauth/revoke", "/.well-known/", "/nodeinfo/")
+JSON_PATHS = ("/api/", "/oauth/token", "/oauth/revoke", "/.well-known/", "/nodeinfo/")
 
 
 def error_response(request: HttpRequest, refusal: DomainError) -> HttpResponse:
     """The answer to a refused request, as a page or as JSON."""
     message = wait_text(refusal.retry_after) if isinstance(refusal, TooMany) else refusal.message
-    if request.path.startswith(FOR_PROGRAMS):
+    if request.path.startswith(JSON_PATHS):
         body = problem(request, refusal.status, refusal.code, message, refusal.errors)
         response: HttpResponse = JsonResponse(body, status=refusal.status)
     else:
@@ -109,6 +109,6 @@ def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
 
 
 def _plain(request: HttpRequest, status: int, message: str) -> HttpResponse:
-    if request.path.startswith(FOR_PROGRAMS):
+    if request.path.startswith(JSON_PATHS):
         return JsonResponse(problem(request, status, CODES[status], message, {}), status=status)
     return error_page(request, status, message)

@@ -32,7 +32,7 @@ class AuthenticatedRequest(SiteRequest):
     user: User
 
 
-page = require_http_methods(["GET", "HEAD", "POST"])  # a page that takes a form of its own
+require_get_or_post = require_http_methods(["GET", "HEAD", "POST"])
 
 
 class SeeOther(HttpResponseRedirect):
@@ -61,7 +61,7 @@ def login_required(view: View) -> View:
         if request.user.is_authenticated:
             return view(request, *args, **kwargs)
         reading = request.method in {"GET", "HEAD"}
-        back = request.get_full_path() if reading else next_address(request)
+        back = request.get_full_path() if reading else next_url(request)
         address = f"{settings.LOGIN_URL}?{urlencode({'next': back})}"
         if request.htmx:
             return cast("HttpResponse", HttpResponseClientRedirect(address))
@@ -70,18 +70,18 @@ def login_required(view: View) -> View:
     return inner
 
 
-def next_address(request: HttpRequest, default: str = "/") -> str:
+def next_url(request: HttpRequest, default: str = "/") -> str:
     """The address a form or link asks to go on to, if it is one of this site; else `default`."""
     asked = request.POST.get("next") or request.GET.get("next") or ""
     return asked if _is_ours(request, asked) else default
 
 
-def return_address(request: HttpRequest, default: str = "/") -> str:
+def return_url(request: HttpRequest, default: str = "/") -> str:
     """Where a page that asks something leads back to: what its form or link says, else the page it was opened from."""
     opened_from = urlsplit(request.headers.get("Referer", ""))
     address = opened_from._replace(scheme="", netloc="", fragment="").geturl()
     is_page = opened_from.netloc == request.get_host() and opened_from.path != request.path
-    return next_address(request, address if is_page and _is_ours(request, address) else default)
+    return next_url(request, address if is_page and _is_ours(request, address) else default)
 
 
 def _is_ours(request: HttpRequest, address: str) -> bool:

@@ -25,12 +25,12 @@ from rest_framework.request import Request
 from apps.accounts.authentication.devices import remember_device
 from apps.accounts.authentication.second_factor import is_on
 from apps.accounts.models import Login, User
-from apps.http.requests import AuthenticatedRequest, SeeOther, SiteRequest, next_address, viewer_of
+from apps.http.requests import AuthenticatedRequest, SeeOther, SiteRequest, next_url, viewer_of
 
 PENDING, FAILURES = "pending_login", "second_factor_failures"
 PENDING_SECONDS = 300
 TRIES = 5
-CODE_PAGE, SET_UP_PAGE = "/login/code", "/settings/security"
+CODE_URL, SETUP_URL = "/login/code", "/settings/security"
 
 logger = logging.getLogger(__name__)
 
@@ -43,7 +43,7 @@ class Candidate:
     onward: str
 
 
-def begin_session(request: SiteRequest, user: User, onward: str) -> HttpResponseBase:
+def begin_login(request: SiteRequest, user: User, onward: str) -> HttpResponseBase:
     """After the right password: log in, or go on to the page that asks for the second factor."""
     if not is_on(user):
         login(request, user)
@@ -55,7 +55,7 @@ def begin_session(request: SiteRequest, user: User, onward: str) -> HttpResponse
         "onward": onward,
     }
     request.session.cycle_key()
-    return SeeOther(CODE_PAGE)
+    return SeeOther(CODE_URL)
 
 
 def let_in(request: SiteRequest, user: User, onward: str) -> HttpResponseBase:
@@ -65,18 +65,18 @@ def let_in(request: SiteRequest, user: User, onward: str) -> HttpResponseBase:
     return response
 
 
-def forget_pending(request: SiteRequest) -> None:
+def clear_pending_login(request: SiteRequest) -> None:
     """Begin again, perhaps as somebody else."""
     for name in (PENDING, FAILURES):
         request.session.pop(name, None)
 
 
-def candidate_of(request: SiteRequest) -> Candidate | None:
+def pending_login(request: SiteRequest) -> Candidate | None:
     """Who has shown the password in this session and has to show the second factor; None where there is nobody."""
     viewer = viewer_of(request)
     if viewer is not None:
         waits = not has_second_factor(request) and is_on(viewer)
-        return Candidate(viewer, next_address(request)) if waits else None
+        return Candidate(viewer, next_url(request)) if waits else None
     said = request.session.get(PENDING)
     if not said:
         return None
@@ -99,7 +99,7 @@ def has_failed(request: SiteRequest) -> bool:
 
 def passed(request: SiteRequest, user: User, device: Any) -> None:
     """A second factor was shown: log in, or mark the session of who is logged in. The session gets another key."""
-    forget_pending(request)
+    clear_pending_login(request)
     if viewer_of(request) is None:
         login(request, user)
     else:
@@ -138,25 +138,27 @@ def may_act_as_staff(request: HttpRequest | Request) -> bool:
     return has_second_factor(request) or not (settings.STAFF_SECOND_FACTOR or is_on(viewer))
 
 
-def ask_for_second_factor(request: SiteRequest) -> HttpResponseBase:
+def redirect_to_second_factor(request: SiteRequest) -> HttpResponseBase:
     """On to the page where it is shown, or set up by who has none; from there back."""
     viewer = viewer_of(request)
-    page = CODE_PAGE if viewer and is_on(viewer) else SET_UP_PAGE
+    page = CODE_URL if viewer and is_on(viewer) else SETUP_URL
     reading = request.method in {"GET", "HEAD"}
-    back = request.get_full_path() if reading else next_address(request)
+    back = request.get_full_path() if reading else next_url(request)
     address = f"{page}?{urlencode({'next': back})}"
     if request.htmx:
         return cast("HttpResponse", HttpResponseClientRedirect(address))
     return HttpResponseRedirect(address) if reading else SeeOther(address)
 
 
-def second_factor_shown(view: Callable[..., HttpResponseBase]) -> Callable[..., HttpResponseBase]:
+def second_factor_required(
+    view: Callable[..., HttpResponseBase],
+) -> Callable[..., HttpResponseBase]:
     """For who has a second factor and has not shown it in this session: first that. Below `login_required`."""
 
     @wraps(view)
     def inner(request: AuthenticatedRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
         if not has_second_factor(request) and is_on(request.user):
-            return ask_for_second_factor(request)
+            return redirect_to_second_factor(request)
         return view(request, *args, **kwargs)
 
     return inner

@@ -13,8 +13,8 @@ from oauth2_provider.exceptions import FatalClientError, OAuthToolkitError
 from oauth2_provider.http import OAuth2ResponseRedirect
 from oauth2_provider.oauth2_backends import get_oauthlib_core
 
-from apps.http.requests import AuthenticatedRequest, SeeOther, login_required, page
-from apps.http.verification import second_factor_shown
+from apps.http.requests import AuthenticatedRequest, SeeOther, login_required, require_get_or_post
+from apps.http.verification import second_factor_required
 from apps.oauth.actions import end_access
 from apps.oauth.models import OUT_OF_BAND, Application
 from apps.oauth.provider import Scopes
@@ -23,9 +23,9 @@ from apps.oauth.queries import connections_of
 _SOURCE = re.compile(r"[a-z][a-z0-9+.-]*:(//[\w.:\[\]-]+)?", re.ASCII | re.IGNORECASE)
 
 
-@page
+@require_get_or_post
 @login_required
-@second_factor_shown
+@second_factor_required
 def authorize(request: AuthenticatedRequest) -> HttpResponseBase:
     """Ask the reader whether a program may act for them; what it asks is in the address, for the answer too."""
     core = get_oauthlib_core()

@@ -29,25 +29,25 @@ from apps.http.requests import (
     SiteRequest,
     client_address,
     login_required,
-    next_address,
-    page,
+    next_url,
+    require_get_or_post,
     session_origin,
     viewer_of,
 )
-from apps.http.verification import begin_session, forget_pending
+from apps.http.verification import begin_login, clear_pending_login
 from apps.throttling import SITE, GuessLimit, Origin, begin_guess, check_rate_limit, check_sign_up
 from apps.web.forms.accounts import (
     JoinForm,
     LoginForm,
     NewPasswordForm,
     ResetForm,
-    form_page,
-    show_error,
+    add_errors,
+    render_form,
 )
 
 
 @sensitive_post_parameters("password")
-@page
+@require_get_or_post
 def join(request: SiteRequest) -> HttpResponseBase:
     """Make an account and be logged in."""
     if viewer_of(request):
@@ -58,19 +58,19 @@ def join(request: SiteRequest) -> HttpResponseBase:
         try:
             user = register(**form.cleaned_data)
         except Invalid as refusal:
-            show_error(form, refusal)
+            add_errors(form, refusal)
         else:
             return finish_login(request, user, to=_after_joining(request, user))
     return _entry_page(request, "accounts/join.html", form)
 
 
 @sensitive_post_parameters("password")
-@page
+@require_get_or_post
 def log_in(request: SiteRequest) -> HttpResponseBase:
     """Log in with handle or e-mail. Counted before the password is looked at; only failures use up the limits."""
     if viewer_of(request):
-        return redirect(next_address(request))
-    forget_pending(request)
+        return redirect(next_url(request))
+    clear_pending_login(request)
     form = LoginForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
         name = form.cleaned_data["username"].strip().removeprefix("@").lower()
@@ -88,7 +88,7 @@ def finish_login(
     """After the right password, which is no failed guess: on to the second factor of who has one, else in."""
     if guess is not None:
         guess.give_back()
-    return begin_session(request, user, to or next_address(request))
+    return begin_login(request, user, to or next_url(request))
 
 
 @require_POST
@@ -109,7 +109,7 @@ class PasswordChange(auth.PasswordChangeView):
 
 
 @sensitive_post_parameters()
-@page
+@require_get_or_post
 @login_required
 def password_change(request: AuthenticatedRequest) -> HttpResponseBase:
     """A new password, for who knows the old one."""
@@ -126,7 +126,7 @@ def password_change(request: AuthenticatedRequest) -> HttpResponseBase:
     return _finish(response, request, _("Your password is changed."))
 
 
-@page
+@require_get_or_post
 def password_reset(request: SiteRequest) -> HttpResponseBase:
     """Send a link to the address of an account; says and does the same whether there is one."""
     if request.method == "POST":
@@ -140,7 +140,7 @@ def password_reset(request: SiteRequest) -> HttpResponseBase:
 
 
 @sensitive_post_parameters()
-@page
+@require_get_or_post
 def password_reset_confirm(request: SiteRequest, uidb64: str, token: str) -> HttpResponseBase:
     """A new password, for who has the link. Wrong links are counted as wrong passwords are."""
     guess = begin_guess(
@@ -169,12 +169,12 @@ def _after_joining(request: SiteRequest, user: User) -> str:
     """Where a new account goes first: to its unconfirmed address, if there is one to confirm."""
     if not (settings.EMAIL_CONFIRMATION_REQUIRED and user.pending_email):
         return ""
-    return f"{reverse('email_pending')}?{urlencode({'next': next_address(request)})}"
+    return f"{reverse('email_pending')}?{urlencode({'next': next_url(request)})}"
 
 
 def _entry_page(request: SiteRequest, template: str, form: Any) -> HttpResponse:
-    context = {"form": form, "next": next_address(request), "work_here": work_here(request)}
-    return form_page(request, template, context, form)
+    context = {"form": form, "next": next_url(request), "work_here": work_here(request)}
+    return render_form(request, template, context, form)
 
 
 def _finish(response: HttpResponseBase, request: SiteRequest, said: str) -> HttpResponseBase:

@@ -12,13 +12,13 @@ from apps.http.requests import (
     SiteRequest,
     client_address,
     login_required,
-    next_address,
-    page,
+    next_url,
+    require_get_or_post,
 )
 from apps.throttling import Origin, begin_guess
 
 
-@page
+@require_get_or_post
 @login_required
 def pending(request: AuthenticatedRequest) -> HttpResponseBase:
     """Confirm your address: where the link went, and a button to send it once more."""
@@ -28,11 +28,11 @@ def pending(request: AuthenticatedRequest) -> HttpResponseBase:
         send_confirmation(request.user)
         messages.success(request, _("Sent. It may take some minutes."))
         return SeeOther(request.get_full_path())
-    context = {"address": request.user.pending_email, "next": next_address(request)}
+    context = {"address": request.user.pending_email, "next": next_url(request)}
     return render(request, "accounts/email_pending.html", context)
 
 
-@page
+@require_get_or_post
 def confirm(request: SiteRequest, token: str) -> HttpResponseBase:
     """What the link in the mail leads to. A button confirms: programs that look at links in mails press none."""
     guess = begin_guess(f"confirm {token}", Origin(client_address(request)))

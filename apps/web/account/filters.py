@@ -12,12 +12,12 @@ from apps.errors import Invalid
 from apps.filters.actions import change_filter, create_filter, delete_filter
 from apps.filters.models import Filter
 from apps.filters.queries import filters_of, own_filter
-from apps.http.requests import AuthenticatedRequest, SeeOther, login_required, page
-from apps.web.forms.accounts import form_page
+from apps.http.requests import AuthenticatedRequest, SeeOther, login_required, require_get_or_post
+from apps.web.forms.accounts import render_form
 from apps.web.forms.filters import FilterForm, form_of
 
 
-@page
+@require_get_or_post
 @login_required
 def filters(request: AuthenticatedRequest) -> HttpResponseBase:
     """One's filters, and a form for a new one."""
@@ -27,7 +27,7 @@ def filters(request: AuthenticatedRequest) -> HttpResponseBase:
     return _settings(request, "filters/index.html", form, filters=filters_of(request.user))
 
 
-@page
+@require_get_or_post
 @login_required
 def edit(request: AuthenticatedRequest, filter_id: int) -> HttpResponseBase:
     """One of one's filters."""
@@ -39,7 +39,7 @@ def edit(request: AuthenticatedRequest, filter_id: int) -> HttpResponseBase:
     return _settings(request, "filters/edit.html", form, filter=found)
 
 
-@page
+@require_get_or_post
 @login_required
 def delete(request: AuthenticatedRequest, filter_id: int) -> HttpResponseBase:
     """Ask, then delete."""
@@ -71,4 +71,4 @@ def _settings(
     request: AuthenticatedRequest, template: str, form: FilterForm, **context: Any
 ) -> HttpResponse:
     context = {"form": form, "tab": "filters", "here": "settings", "no_fab": True, **context}
-    return form_page(request, template, context, form)
+    return render_form(request, template, context, form)

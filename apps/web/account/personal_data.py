@@ -14,19 +14,19 @@ from apps.http.requests import (
     AuthenticatedRequest,
     SeeOther,
     login_required,
-    page,
+    require_get_or_post,
     session_origin,
 )
 from apps.privacy.archive import private_storage
 from apps.privacy.erasure import delete_account
 from apps.privacy.export import newest_export, own_export, request_export
-from apps.web.forms.accounts import form_page, show_error
+from apps.web.forms.accounts import add_errors, render_form
 from apps.web.forms.personal_data import DeleteAccountForm
 
 STOP_POLLING = 286
 
 
-@page
+@require_get_or_post
 @login_required
 def export(request: AuthenticatedRequest) -> HttpResponseBase:
     """Ask for an archive, see how far it is, download it."""
@@ -58,7 +58,7 @@ def download(request: AuthenticatedRequest, number: int) -> HttpResponseBase:
 
 
 @sensitive_post_parameters("password")
-@page
+@require_get_or_post
 @login_required
 def delete(request: AuthenticatedRequest) -> HttpResponseBase:
     """Delete the account."""
@@ -71,7 +71,7 @@ def delete(request: AuthenticatedRequest) -> HttpResponseBase:
                 origin=session_origin(request),
             )
         except Invalid as refusal:
-            show_error(form, refusal)
+            add_errors(form, refusal)
         except NotAllowed as refusal:
             form.add_error(None, refusal.message)
         else:
@@ -79,5 +79,5 @@ def delete(request: AuthenticatedRequest) -> HttpResponseBase:
             messages.success(request, _("Your account is deleted. It may take some minutes until everything is gone."))  # fmt: skip
             return SeeOther("/")
     context = {"form": form, "here": "settings", "tab": "account", "no_fab": True}
-    response: HttpResponse = form_page(request, "personal/delete.html", context, form)
+    response: HttpResponse = render_form(request, "personal/delete.html", context, form)
     return response

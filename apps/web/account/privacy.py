@@ -23,9 +23,15 @@ from apps.graph.relationships import (
     requests_page,
 )
 from apps.graph.request_actions import approve_request, reject_request
-from apps.http.requests import AuthenticatedRequest, SeeOther, login_required, next_address, page
+from apps.http.requests import (
+    AuthenticatedRequest,
+    SeeOther,
+    login_required,
+    next_url,
+    require_get_or_post,
+)
 from apps.paging import Cursor
-from apps.web.forms.accounts import form_page
+from apps.web.forms.accounts import render_form
 from apps.web.forms.graph import LanguagesForm, MuteForm, PrivacyForm
 
 ANSWERS: dict[str, Callable[[User, User], None]] = {
@@ -38,7 +44,7 @@ _SAID = {
 }
 
 
-@page
+@require_get_or_post
 @login_required
 def privacy(request: AuthenticatedRequest) -> HttpResponseBase:
     """Whether others have to ask before they follow; the way to the lists below."""
@@ -85,15 +91,15 @@ def answer(request: AuthenticatedRequest, handle: str, verb: str) -> HttpRespons
     other = user_by_handle(handle)
     ANSWERS[verb](request.user, other)
     messages.success(request, _SAID[verb] % {"handle": other.handle})
-    return SeeOther(next_address(request, "/follow_requests"))
+    return SeeOther(next_url(request, "/follow_requests"))
 
 
-@page
+@require_get_or_post
 @login_required
 def mute(request: AuthenticatedRequest, handle: str) -> HttpResponseBase:
     """Ask for how long, then mute; a bare POST mutes for good."""
     other = user_by_handle(handle)
-    back, form = next_address(request, other.url), MuteForm(request.POST or None)
+    back, form = next_url(request, other.url), MuteForm(request.POST or None)
     if request.method == "POST":
         form = MuteForm(request.POST)
         if form.is_valid():
@@ -101,10 +107,10 @@ def mute(request: AuthenticatedRequest, handle: str) -> HttpResponseBase:
             messages.success(request, _("@%(handle)s is muted.") % {"handle": other.handle})
             return SeeOther(back)
     context = {"person": other, "back": back, "form": form, "no_fab": True}
-    return form_page(request, "graph/mute.html", context, form)
+    return render_form(request, "graph/mute.html", context, form)
 
 
-@page
+@require_get_or_post
 @login_required
 def languages(request: AuthenticatedRequest, handle: str) -> HttpResponseBase:
     """In which languages the viewer wants the posts of somebody they follow, or have asked to."""
@@ -121,7 +127,7 @@ def languages(request: AuthenticatedRequest, handle: str) -> HttpResponseBase:
         messages.success(request, _("Saved."))
         return SeeOther(other.url)
     context = {"person": other, "form": form, "no_fab": True}
-    return form_page(request, "graph/languages.html", context, form)
+    return render_form(request, "graph/languages.html", context, form)
 
 
 def _settings(request: AuthenticatedRequest, template: str, **context: Any) -> HttpResponse:

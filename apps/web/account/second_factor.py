@@ -19,19 +19,19 @@ from apps.http.requests import (
     SiteRequest,
     client_address,
     login_required,
-    next_address,
-    page,
+    next_url,
+    require_get_or_post,
     session_origin,
     viewer_of,
 )
 from apps.http.verification import (
     Candidate,
-    candidate_of,
     has_failed,
     has_second_factor,
     let_in,
     passed,
-    second_factor_shown,
+    pending_login,
+    second_factor_required,
 )
 from apps.throttling import check_rate_limit
 from apps.web.forms.accounts import (
@@ -39,8 +39,8 @@ from apps.web.forms.accounts import (
     CodeForm,
     PasskeyForm,
     PasswordForm,
-    form_page,
-    show_error,
+    add_errors,
+    render_form,
 )
 
 NEW_APP = (
@@ -50,12 +50,12 @@ NO_STORE = "no-store"
 
 
 @sensitive_post_parameters("code")
-@page
+@require_get_or_post
 def code(request: SiteRequest) -> HttpResponseBase:
     """The page after the password: a code of the app, a recovery code, or a passkey. Without JavaScript too."""
-    candidate = candidate_of(request)
+    candidate = pending_login(request)
     if candidate is None:
-        return redirect(next_address(request) if viewer_of(request) else "login")
+        return redirect(next_url(request) if viewer_of(request) else "login")
     form = CodeForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
         try:
@@ -77,45 +77,45 @@ def code(request: SiteRequest) -> HttpResponseBase:
 def passkey_options(request: SiteRequest) -> HttpResponseBase:
     """What the browser is asked for a passkey: of who showed the password, else of anybody who has one here."""
     check_rate_limit("passkey", client_address(request))
-    candidate = candidate_of(request)
+    candidate = pending_login(request)
     return _json(passkeys.begin_using(request, candidate.user if candidate else None))
 
 
 @require_POST
 def passkey_login(request: SiteRequest) -> HttpResponseBase:
     """A passkey in the place of a code; or of name, password and code together."""
-    candidate = candidate_of(request)
+    candidate = pending_login(request)
     if candidate is None and viewer_of(request):
-        return SeeOther(next_address(request))
+        return SeeOther(next_url(request))
     user = candidate.user if candidate else None
     try:
         passkey = passkeys.finish_using(request, user, answer=request.POST.get("answer", ""))
     except Invalid as refusal:
         messages.error(request, refusal.message)
         return SeeOther("/login/code" if candidate else "/login")
-    onward = candidate.onward if candidate else next_address(request)
+    onward = candidate.onward if candidate else next_url(request)
     passed(request, passkey.user, passkey)
     return let_in(request, passkey.user, onward)
 
 
-@page
+@require_get_or_post
 @login_required
-@second_factor_shown
+@second_factor_required
 def security(request: AuthenticatedRequest) -> HttpResponseBase:
     """What there is, and what may be done with it."""
     context = {
         "factor": factors.second_factor_of(request.user),
         "work_here": passkeys.work_here(request),
         "passkey_origin": passkeys.origin(),
-        "onward": next_address(request, ""),
+        "onward": next_url(request, ""),
     }
     return _settings(request, "accounts/security.html", context)
 
 
 @sensitive_post_parameters("password")
-@page
+@require_get_or_post
 @login_required
-@second_factor_shown
+@second_factor_required
 def app_add(request: AuthenticatedRequest) -> HttpResponseBase:
     """The password first; then there is a key for the app."""
 
@@ -135,9 +135,9 @@ def app_add(request: AuthenticatedRequest) -> HttpResponseBase:
 
 
 @sensitive_post_parameters("code")
-@page
+@require_get_or_post
 @login_required
-@second_factor_shown
+@second_factor_required
 def app_code(request: AuthenticatedRequest) -> HttpResponseBase:
     """The key, as a picture and as text, for who began in this session; a code of it turns the app on."""
     device = factors.begun_app(request.user, request.session.get(NEW_APP, 0))
@@ -148,7 +148,7 @@ def app_code(request: AuthenticatedRequest) -> HttpResponseBase:
         try:
             device, codes = factors.confirm_app(request.user, device.pk, form.cleaned_data["code"])
         except (Invalid, TooMany) as refusal:
-            show_error(form, refusal)
+            add_errors(form, refusal)
         else:
             del request.session[NEW_APP]
             return _added(request, device, codes)
@@ -162,9 +162,9 @@ def app_code(request: AuthenticatedRequest) -> HttpResponseBase:
 
 
 @sensitive_post_parameters("password")
-@page
+@require_get_or_post
 @login_required
-@second_factor_shown
+@second_factor_required
 def app_remove(request: AuthenticatedRequest) -> HttpResponseBase:
     """End the app."""
 
@@ -178,9 +178,9 @@ def app_remove(request: AuthenticatedRequest) -> HttpResponseBase:
 
 
 @sensitive_post_parameters("password")
-@page
+@require_get_or_post
 @login_required
-@second_factor_shown
+@second_factor_required
 def codes_new(request: AuthenticatedRequest) -> HttpResponseBase:
     """Other recovery codes, for who has a second factor."""
     if not factors.is_on(request.user):
@@ -194,9 +194,9 @@ def codes_new(request: AuthenticatedRequest) -> HttpResponseBase:
 
 
 @sensitive_post_parameters("password")
-@page
+@require_get_or_post
 @login_required
-@second_factor_shown
+@second_factor_required
 def passkey_remove(request: AuthenticatedRequest, passkey_id: int) -> HttpResponseBase:
     """End a passkey."""
     passkey = factors.own_passkey(request.user, passkey_id)
@@ -211,9 +211,9 @@ def passkey_remove(request: AuthenticatedRequest, passkey_id: int) -> HttpRespon
     return _with_password(request, remove, title=title, text=text, act=_("Remove"), danger=True)
 
 
-@page
+@require_get_or_post
 @login_required
-@second_factor_shown
+@second_factor_required
 def passkey_add(request: AuthenticatedRequest) -> HttpResponseBase:
     """Its name and the password; then the browser asks for the passkey (`passkeys.js`), and its answer comes here."""
     form = PasskeyForm(request.POST or None)
@@ -232,7 +232,7 @@ def passkey_add(request: AuthenticatedRequest) -> HttpResponseBase:
 @sensitive_post_parameters("password")
 @require_POST
 @login_required
-@second_factor_shown
+@second_factor_required
 def passkey_add_options(request: AuthenticatedRequest) -> HttpResponseBase:
     """What the browser is asked for a new passkey, after the password."""
     try:
@@ -251,7 +251,7 @@ def _added(request: AuthenticatedRequest, device: Any, codes: list[str]) -> Http
     if codes:
         return _codes_page(request, codes)
     messages.success(request, _("Added."))
-    return SeeOther(next_address(request, "/settings/security"))
+    return SeeOther(next_url(request, "/settings/security"))
 
 
 def _codes_page(request: AuthenticatedRequest, codes: list[str]) -> HttpResponse:
@@ -267,7 +267,7 @@ def _code_page(request: SiteRequest, candidate: Candidate, form: CodeForm) -> Ht
         "next": candidate.onward,
         "work_here": bool(has.passkeys) and passkeys.work_here(request),
     }
-    response = form_page(request, "accounts/code.html", context, form)
+    response = render_form(request, "accounts/code.html", context, form)
     response.headers["Cache-Control"] = NO_STORE
     return response
 
@@ -290,7 +290,7 @@ def _with_password(
             )
             answer: HttpResponseBase = done()
         except Invalid as refusal:
-            show_error(form, refusal)
+            add_errors(form, refusal)
         else:
             return answer
     context = {"form": form, "question": title, "text": text, "act": act, "danger": danger}
@@ -304,9 +304,9 @@ def _settings(
         "here": "settings",
         "tab": "security",
         "no_fab": True,
-        "next": next_address(request, ""),
+        "next": next_url(request, ""),
     }
-    response = form_page(request, template, {**more, **context}, *shown)
+    response = render_form(request, template, {**more, **context}, *shown)
     response.headers["Cache-Control"] = NO_STORE
     return response
 

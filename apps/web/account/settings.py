@@ -31,12 +31,12 @@ from apps.http.requests import (
     SeeOther,
     SiteRequest,
     login_required,
-    next_address,
-    page,
+    next_url,
+    require_get_or_post,
     session_origin,
     viewer_of,
 )
-from apps.http.verification import second_factor_shown
+from apps.http.verification import second_factor_required
 from apps.web.forms.accounts import (
     AppearanceForm,
     EmailForm,
@@ -45,8 +45,8 @@ from apps.web.forms.accounts import (
     ReadingForm,
     TokenForm,
     WritingForm,
-    form_page,
-    show_error,
+    add_errors,
+    render_form,
 )
 
 PROFILE = ("display_name", "bio", "lines", "is_bot", "avatar", "header")
@@ -54,7 +54,7 @@ YEAR = 365 * 24 * 3600
 NEW_TOKEN = "new_access_token"  # noqa: S105 -- the name of a session entry
 
 
-@page
+@require_get_or_post
 @login_required
 def profile(request: AuthenticatedRequest) -> HttpResponseBase:
     """Name, bio, lines and pictures."""
@@ -71,7 +71,7 @@ def profile(request: AuthenticatedRequest) -> HttpResponseBase:
         try:
             update_profile(user, **{name: data[name] for name in PROFILE})
         except Invalid as refusal:
-            show_error(form, refusal, {"fields": "lines"})
+            add_errors(form, refusal, {"fields": "lines"})
         else:
             if data["remove_avatar"]:
                 remove_avatar(user)
@@ -81,7 +81,7 @@ def profile(request: AuthenticatedRequest) -> HttpResponseBase:
     return _settings(request, "accounts/settings_profile.html", form, tab="profile")
 
 
-@page
+@require_get_or_post
 @login_required
 def appearance(request: AuthenticatedRequest) -> HttpResponseBase:
     """Theme, text size and language."""
@@ -102,7 +102,7 @@ def appearance(request: AuthenticatedRequest) -> HttpResponseBase:
     return _settings(request, "accounts/settings_appearance.html", form, tab="appearance")
 
 
-@page
+@require_get_or_post
 @login_required
 def writing(request: AuthenticatedRequest) -> HttpResponseBase:
     """For whom new posts are, what is asked before they are sent, and the keys."""
@@ -115,7 +115,7 @@ def writing(request: AuthenticatedRequest) -> HttpResponseBase:
     return _settings(request, "accounts/settings_writing.html", form, tab="writing")
 
 
-@page
+@require_get_or_post
 @login_required
 def reading(request: AuthenticatedRequest) -> HttpResponseBase:
     """Room and loading."""
@@ -134,7 +134,7 @@ def reading(request: AuthenticatedRequest) -> HttpResponseBase:
 def quick_appearance(request: SiteRequest) -> HttpResponseBase:
     """A language or a theme from the footer: kept in a cookie, and in the account of who has one."""
     form, user = QuickAppearanceForm(request.POST), viewer_of(request)
-    response = SeeOther(next_address(request))
+    response = SeeOther(next_url(request))
     if not form.is_valid():
         return response
     language, theme = form.cleaned_data["language"], form.cleaned_data["theme"]
@@ -149,7 +149,7 @@ def quick_appearance(request: SiteRequest) -> HttpResponseBase:
 
 
 @sensitive_post_parameters("password")
-@page
+@require_get_or_post
 @login_required
 def account(request: AuthenticatedRequest) -> HttpResponseBase:
     """E-mail address, password, access tokens."""
@@ -158,7 +158,7 @@ def account(request: AuthenticatedRequest) -> HttpResponseBase:
         try:
             change_email(request.user, origin=session_origin(request), **form.cleaned_data)
         except Invalid as refusal:
-            show_error(form, refusal)
+            add_errors(form, refusal)
         else:
             return _email_saved(request)
     return _account(request, form)
@@ -175,7 +175,7 @@ def session_end(request: AuthenticatedRequest, login_id: int) -> HttpResponseBas
 
 @require_POST
 @login_required
-@second_factor_shown
+@second_factor_required
 def token_new(request: AuthenticatedRequest) -> HttpResponseBase:
     """Make an access token; the account page shows it, once."""
     form = TokenForm(request.POST)
@@ -222,7 +222,7 @@ def _settings(
     if form.errors:
         request.user.refresh_from_db()  # what was refused is not shown as if it were saved
     context = {"form": form, "here": "settings", "no_fab": True, **context}
-    return form_page(request, template, context, form, *more)
+    return render_form(request, template, context, form, *more)
 
 
 def _keep_in_cookies(response: HttpResponseBase, *, language: str, theme: str) -> HttpResponseBase:

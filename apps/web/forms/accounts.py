@@ -32,7 +32,7 @@ LANGUAGES = [("", _("As my browser says")), ("en", "English"), ("zh-hans", "ç®€ä
 HANDLES_MAX_CHARACTERS = 2000
 
 
-def show_error(
+def add_errors(
     form: forms.BaseForm, refusal: DomainError, names: Mapping[str, str] | None = None
 ) -> None:
     """Put what an action refused beside the fields it is about; `names` maps the action's names to the form's."""
@@ -42,7 +42,7 @@ def show_error(
         form.add_error(known if known in form.fields else None, message)
 
 
-def form_page(
+def render_form(
     request: HttpRequest, template: str, context: dict[str, Any], *shown: forms.BaseForm
 ) -> HttpResponse:
     """A page with forms: 422 when one of them says what is wrong with its input, else 200."""

@@ -20,8 +20,8 @@ from apps.http.requests import (
     SeeOther,
     SiteRequest,
     login_required,
-    next_address,
-    page,
+    next_url,
+    require_get_or_post,
     viewer_of,
 )
 from apps.notifications.actions import (
@@ -45,7 +45,7 @@ from apps.notifications.queries import (
 )
 from apps.paging import Cursor
 from apps.timeline.pipeline.items import FeedItem
-from apps.web.forms.accounts import form_page
+from apps.web.forms.accounts import render_form
 from apps.web.forms.notifications import KindsForm, PolicyForm
 from apps.web.templatetags.amounts import badge
 
@@ -119,7 +119,7 @@ def unread_badge(request: SiteRequest) -> HttpResponse:
 def read_all(request: AuthenticatedRequest) -> HttpResponseBase:
     """Say that all of it has been read."""
     mark_read(request.user, latest_notification_id(request.user))
-    return SeeOther(next_address(request, "/notifications"))
+    return SeeOther(next_url(request, "/notifications"))
 
 
 def grouped(items: list[NotificationItem]) -> list[Row]:
@@ -136,7 +136,7 @@ def grouped(items: list[NotificationItem]) -> list[Row]:
     return list(rows.values())
 
 
-@page
+@require_get_or_post
 @login_required
 def kinds(request: AuthenticatedRequest) -> HttpResponseBase:
     """Of what the viewer wants to be told, and by whom."""
@@ -157,7 +157,7 @@ def kinds(request: AuthenticatedRequest) -> HttpResponseBase:
         "tab": "notifications",
         "no_fab": True,
     }
-    return form_page(request, "notifications/settings.html", context, form, policy)
+    return render_form(request, "notifications/settings.html", context, form, policy)
 
 
 @require_safe

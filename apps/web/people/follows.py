@@ -26,9 +26,9 @@ from apps.http.requests import (
     SeeOther,
     SiteRequest,
     login_required,
-    next_address,
-    page,
-    return_address,
+    next_url,
+    require_get_or_post,
+    return_url,
     viewer_id_of,
 )
 from apps.paging import Cursor, Page
@@ -81,15 +81,15 @@ def act(request: AuthenticatedRequest, handle: str, verb: str) -> HttpResponseBa
         return _button(request, other)
     if verb in _SAID:
         messages.success(request, _SAID[verb] % {"handle": other.handle})
-    return SeeOther(next_address(request, other.url))
+    return SeeOther(next_url(request, other.url))
 
 
-@page
+@require_get_or_post
 @login_required
 def block(request: AuthenticatedRequest, handle: str) -> HttpResponseBase:
     """Ask, then block."""
     other = user_by_handle(handle)
-    back = return_address(request, other.url)
+    back = return_url(request, other.url)
     if request.method != "POST":
         return render(request, "graph/block.html", {"person": other, "back": back, "no_fab": True})
     block_user(request.user, other)

@@ -14,7 +14,7 @@ from django_htmx.http import HttpResponseClientRedirect, reswap, retarget, trigg
 
 from apps.errors import DomainError, NotFound, TooMany
 from apps.graph.circle_queries import circles_to_post_to
-from apps.http.requests import AuthenticatedRequest, SeeOther, login_required, next_address
+from apps.http.requests import AuthenticatedRequest, SeeOther, login_required, next_url
 from apps.paging import Cursor
 from apps.posts.actions.idempotency import Request, existing_result
 from apps.posts.actions.schedule import schedule_post
@@ -25,7 +25,7 @@ from apps.timeline import publishing
 from apps.timeline.pipeline.folding import Row
 from apps.timeline.pipeline.items import FeedItem
 from apps.timeline.thread import one_item
-from apps.web.forms.accounts import show_error
+from apps.web.forms.accounts import add_errors
 from apps.web.forms.pictures import (
     DisplayedPicture,
     PictureFields,
@@ -80,7 +80,7 @@ def publish(request: AuthenticatedRequest) -> HttpResponseBase:
                 return composer(request, form, pictures, status=422, asks=True)
             made = _publish(request, form, said, pictures)
     except DomainError as refusal:
-        show_error(form, refusal, FIELD_NAMES)
+        add_errors(form, refusal, FIELD_NAMES)
         kept = pictures or settle(request.user, said)
         status = (
             422 if request.htmx else refusal.status
@@ -157,7 +157,7 @@ def _done(request: AuthenticatedRequest, made: Made) -> HttpResponseBase:
         return _put_in(request, made, {"text": _("Posted."), "draft": draft})
     messages.success(request, _("Posted."), extra_tags=draft)
     permalink = f"{request.user.url}/{made.pk}"
-    asked = next_address(request, permalink)
+    asked = next_url(request, permalink)
     return SeeOther(permalink if asked == permalink else f"{asked}#p{made.pk}")
 
 

@@ -9,19 +9,25 @@ from django.utils.translation import gettext as _
 from django_htmx.http import HttpResponseClientRedirect
 
 from apps.errors import DomainError, NotFound
-from apps.http.requests import AuthenticatedRequest, SeeOther, login_required, page, return_address
-from apps.http.verification import ask_for_second_factor, may_act_as_staff
+from apps.http.requests import (
+    AuthenticatedRequest,
+    SeeOther,
+    login_required,
+    require_get_or_post,
+    return_url,
+)
+from apps.http.verification import may_act_as_staff, redirect_to_second_factor
 from apps.posts.actions.publish import require_deleter
 from apps.posts.uploads import uploaded_pictures
 from apps.timeline import publishing
 from apps.timeline.pipeline.items import FeedItem
 from apps.timeline.thread import one_item
-from apps.web.forms.accounts import form_page, show_error
+from apps.web.forms.accounts import add_errors, render_form
 from apps.web.forms.pictures import DisplayedPicture, PictureFields, PictureForm, settle
 from apps.web.forms.posts import FIELD_NAMES, EditForm, composer_context
 
 
-@page
+@require_get_or_post
 @login_required
 def edit(request: AuthenticatedRequest, post_id: int) -> HttpResponseBase:
     """Change the text and the pictures of one's own post."""
@@ -45,13 +51,13 @@ def edit(request: AuthenticatedRequest, post_id: int) -> HttpResponseBase:
             pictures.insist()
             _edit(request, post_id, form, shown, pictures)
         except DomainError as refusal:
-            show_error(form, refusal, FIELD_NAMES)
+            add_errors(form, refusal, FIELD_NAMES)
         else:
             return SeeOther(item.url)
     return _edit_page(request, item, form, pictures)
 
 
-@page
+@require_get_or_post
 @login_required
 def delete(request: AuthenticatedRequest, post_id: int) -> HttpResponseBase:
     """Ask, then delete."""
@@ -59,8 +65,8 @@ def delete(request: AuthenticatedRequest, post_id: int) -> HttpResponseBase:
     if not item.flags.own:
         require_deleter(post_id, by=request.user)
         if not may_act_as_staff(request):
-            return ask_for_second_factor(request)
-    back = return_address(request)
+            return redirect_to_second_factor(request)
+    back = return_url(request)
     if request.method != "POST":
         return render(request, "timeline/delete.html", {"item": item, "back": back, "no_fab": True})
     publishing.delete(post_id, by=request.user)
@@ -96,7 +102,7 @@ def _edit_page(
 ) -> HttpResponse:
     shown = [DisplayedPicture.of(row) for row in pictures.rows]
     context = {"item": item, "editing": item.id, "no_fab": True, **composer_context(form, shown)}
-    return form_page(request, "timeline/edit.html", context, form)
+    return render_form(request, "timeline/edit.html", context, form)
 
 
 def _own(request: AuthenticatedRequest, post_id: int) -> FeedItem:

@@ -11,7 +11,7 @@ from apps.accounts.models import User
 from apps.engagement import voting
 from apps.engagement.actions import bookmark_post, like_post, unbookmark_post, unlike_post
 from apps.errors import Invalid
-from apps.http.requests import AuthenticatedRequest, SeeOther, login_required, next_address
+from apps.http.requests import AuthenticatedRequest, SeeOther, login_required, next_url
 from apps.posts.actions.edit import pin_post, unpin_post
 from apps.posts.actions.mute import mute_thread, unmute_thread
 from apps.timeline.publishing import repost, undo_repost
@@ -42,7 +42,7 @@ def vote(request: AuthenticatedRequest, post_id: int) -> HttpResponseBase:
         voting.vote(request.user, post_id, _choices(request))
     except Invalid as refusal:
         messages.error(request, refusal.message)
-    return SeeOther(next_address(request, one_item(request.user.pk, post_id).url))
+    return SeeOther(next_url(request, one_item(request.user.pk, post_id).url))
 
 
 def _choices(request: AuthenticatedRequest) -> list[int]:
@@ -58,7 +58,7 @@ def act(request: AuthenticatedRequest, post_id: int, verb: str) -> HttpResponseB
     # the card that the button stands in, which for a repost has another id than the post
     found = _CARD.fullmatch(request.POST.get("at", ""))
     if not request.htmx:
-        back = next_address(request)
+        back = next_url(request)
         return SeeOther(f"{back.partition('#')[0]}#{found[0]}" if found else back)
     item = one_item(request.user.pk, post_id)
     return HttpResponse(actions_of(item, Viewer.of(request.user), anchor=found[1] if found else ""))

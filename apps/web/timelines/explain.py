@@ -15,7 +15,7 @@ from apps.audit.explain.checklist import Checklist, checklist, post_id_in
 from apps.audit.explain.reasons import Source, explain
 from apps.errors import NotFound
 from apps.http.requests import AuthenticatedRequest, login_required
-from apps.http.verification import ask_for_second_factor, may_act_as_staff
+from apps.http.verification import may_act_as_staff, redirect_to_second_factor
 from apps.paging import Cursor, Page
 from apps.timeline.ranking.ordering import newest_scores
 from apps.timeline.ranking.reasons import contributions
@@ -51,7 +51,7 @@ def home_of(request: AuthenticatedRequest, handle: str) -> HttpResponseBase:
     if not is_permitted(request.user, "accounts.view_user"):
         raise NotFound(_("This page isn't here. It may have been deleted or the address is wrong."))
     if not may_act_as_staff(request):
-        return ask_for_second_factor(request)
+        return redirect_to_second_factor(request)
     owner = user_by_handle(handle)
     return _explained(request, owner, {"owner": owner})
 

@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
 from apps.filters.models import FilterContext
-from apps.http.requests import AuthenticatedRequest, SeeOther, login_required, next_address
+from apps.http.requests import AuthenticatedRequest, SeeOther, login_required, next_url
 from apps.timeline.pipeline.filters import apply_filters
 from apps.timeline.pipeline.items import FeedItem
 from apps.timeline.ranking.inputs import place_in
@@ -72,4 +72,4 @@ def preset(request: AuthenticatedRequest) -> HttpResponseBase:
     chosen = choose_preset(request.user, request.POST.get("preset", ""))
     if chosen != before:
         messages.success(request, _("Saved."))
-    return SeeOther(next_address(request, default="/ranked"))
+    return SeeOther(next_url(request, default="/ranked"))

@@ -6,7 +6,7 @@ from django.shortcuts import render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
-from apps.http.requests import AuthenticatedRequest, SeeOther, login_required, next_address
+from apps.http.requests import AuthenticatedRequest, SeeOther, login_required, next_url
 from apps.paging import Cursor
 from apps.tags.actions import follow_tag, unfollow_tag
 from apps.tags.queries import followed_page, known, trending
@@ -35,4 +35,4 @@ def act(request: AuthenticatedRequest, name: str, *, verb: str) -> HttpResponseB
         messages.success(request, _("#%(name)s is on your home page now.") % {"name": tag.name})
     else:
         tag = unfollow_tag(request.user, name)
-    return SeeOther(next_address(request, default=tag.url))
+    return SeeOther(next_url(request, default=tag.url))
