@@ -1,4 +1,4 @@
-"""Pages about the e-mail address that waits to be confirmed."""
+"""Pages to confirm an e-mail address."""
 
 from django.contrib import messages
 from django.http import HttpResponseBase
@@ -21,7 +21,6 @@ from apps.throttling import Origin, begin_guess
 @require_get_or_post
 @login_required
 def pending(request: AuthenticatedRequest) -> HttpResponseBase:
-    """Confirm your address: where the link went, and a button to send it once more."""
     if not request.user.pending_email:
         return redirect("settings_account")
     if request.method == "POST":
@@ -34,13 +33,13 @@ def pending(request: AuthenticatedRequest) -> HttpResponseBase:
 
 @require_get_or_post
 def confirm(request: SiteRequest, token: str) -> HttpResponseBase:
-    """What the link in the mail leads to. A button confirms: programs that look at links in mails press none."""
+    """The page behind the link in the mail; only its button confirms, since programs open links in mails."""
     guess = begin_guess(f"confirm {token}", Origin(client_address(request)))
-    found = user_to_confirm(token)
+    account = user_to_confirm(token)
     guess.give_back()
     if request.method == "POST":
         user = confirm_email(token)
         messages.success(request, _("Your address is confirmed."))
         return SeeOther("/" if request.user == user else "/login")
-    context = {"address": found.pending_email, "handle": found.handle}
+    context = {"address": account.pending_email, "handle": account.handle}
     return render(request, "accounts/email_confirm.html", context)
