@@ -1,4 +1,4 @@
-"""What members do with announcements on pages."""
+"""Dismiss an announcement."""
 
 from django.http import HttpResponseBase
 from django.views.decorators.http import require_POST
@@ -11,6 +11,5 @@ from apps.http.requests import AuthenticatedRequest, SeeOther, login_required, n
 @require_POST
 @login_required
 def dismiss(request: AuthenticatedRequest, announcement_id: int) -> HttpResponseBase:
-    """Note that it has been read, and go back."""
     dismiss_announcement(request.user, current_announcement(announcement_id))
     return SeeOther(next_url(request, "/notifications"))

@@ -1,4 +1,4 @@
-"""The page on which members report."""
+"""The page to report an account or a post."""
 
 from django.contrib import messages
 from django.http import HttpResponseBase
@@ -22,14 +22,14 @@ from feedcache.ids import parse_id
 @require_get_or_post
 @login_required
 def report(request: AuthenticatedRequest, handle: str) -> HttpResponseBase:
-    """Ask what is wrong, then tell the staff; `post` names the post that it is about."""
+    """`post` is the id of the post that the report is about."""
     person, form = user_by_handle(handle), ReportForm(request.POST or None)
     back, post_ids = return_url(request, person.url), _post_ids(request)
     if request.method == "POST" and form.is_valid():
         try:
             file_report(request.user, person, **form.cleaned_data, post_ids=post_ids)
-        except Invalid as refusal:
-            add_errors(form, refusal)
+        except Invalid as error:
+            add_errors(form, error)
         else:
             messages.success(request, _("Thank you. The staff will look at it."))
             return SeeOther(back)
