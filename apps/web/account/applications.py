@@ -1,11 +1,14 @@
 """Pages of OAuth: authorize an application, list and revoke those authorized."""
 
 import re
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
+from csp.decorators import csp_update
 from django.contrib import messages
-from django.http import HttpResponse, HttpResponseBase
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
@@ -19,6 +22,7 @@ from apps.oauth.actions import end_access
 from apps.oauth.models import OUT_OF_BAND, Application
 from apps.oauth.provider import Scopes
 from apps.oauth.queries import connections_of
+from apps.web.forms.accounts import render_settings
 
 _ORIGIN = re.compile(r"[a-z][a-z0-9+.-]*:(//[\w.:\[\]-]+)?", re.ASCII | re.IGNORECASE)
 
@@ -50,13 +54,8 @@ def authorize(request: AuthenticatedRequest) -> HttpResponseBase:
 @require_safe
 @login_required
 def applications(request: AuthenticatedRequest) -> HttpResponseBase:
-    context = {
-        "connections": connections_of(request.user.pk),
-        "here": "settings",
-        "tab": "applications",
-        "no_fab": True,
-    }
-    return render(request, "oauth/applications.html", context)
+    context = {"connections": connections_of(request.user.pk)}
+    return render_settings(request, "oauth/applications.html", "applications", context)
 
 
 @require_POST
@@ -69,7 +68,7 @@ def revoke(request: AuthenticatedRequest, application_id: int) -> HttpResponseBa
 
 def _authorize_page(
     request: AuthenticatedRequest, application: Application, scopes: list[str], redirect_uri: str
-) -> HttpResponse:
+) -> HttpResponseBase:
     texts = Scopes().get_all_scopes()
     context = {
         "application": application,
@@ -77,12 +76,15 @@ def _authorize_page(
         "host": "" if redirect_uri == OUT_OF_BAND else urlsplit(redirect_uri).hostname,
         "address": request.get_full_path(),
     }
-    response = render(request, "oauth/authorize.html", context)
-    response.headers["Cache-Control"] = "no-store"
+    page: Callable[[HttpRequest], HttpResponseBase] = partial(
+        render, template_name="oauth/authorize.html", context=context
+    )
     # the form is answered by a redirect to the program, which browsers check against form-action
     origin = _ORIGIN.match(redirect_uri)
     if origin:
-        response._csp_update = {"form-action": [origin[0]]}  # type: ignore[attr-defined]  # noqa: SLF001 -- as csp's own decorator does
+        page = csp_update({"form-action": [origin[0]]})(page)
+    response = page(request)
+    response.headers["Cache-Control"] = "no-store"
     return response
 
 

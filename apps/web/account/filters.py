@@ -1,9 +1,7 @@
 """Pages of settings to list, create, edit and delete filters."""
 
-from typing import Any
-
 from django.contrib import messages
-from django.http import HttpResponse, HttpResponseBase
+from django.http import HttpResponseBase
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils.translation import gettext as _
@@ -13,7 +11,7 @@ from apps.filters.actions import change_filter, create_filter, delete_filter
 from apps.filters.models import Filter
 from apps.filters.queries import filters_of, own_filter
 from apps.http.requests import AuthenticatedRequest, SeeOther, login_required, require_get_or_post
-from apps.web.forms.accounts import render_form
+from apps.web.forms.accounts import render_settings
 from apps.web.forms.filters import FilterForm, initial_of
 
 
@@ -23,7 +21,8 @@ def filters(request: AuthenticatedRequest) -> HttpResponseBase:
     form = FilterForm(request.POST or None)
     if request.method == "POST" and form.is_valid() and _save(request, form, None):
         return SeeOther(reverse("settings_filters"))
-    return _settings(request, "filters/index.html", form, filters=filters_of(request.user))
+    context = {"form": form, "filters": filters_of(request.user)}
+    return render_settings(request, "filters/index.html", "filters", context, form)
 
 
 @require_get_or_post
@@ -34,7 +33,8 @@ def edit(request: AuthenticatedRequest, filter_id: int) -> HttpResponseBase:
     form.offer_unchanged_expiry()
     if request.method == "POST" and form.is_valid() and _save(request, form, own):
         return SeeOther(reverse("settings_filters"))
-    return _settings(request, "filters/edit.html", form, filter=own)
+    context = {"form": form, "filter": own}
+    return render_settings(request, "filters/edit.html", "filters", context, form)
 
 
 @require_get_or_post
@@ -62,10 +62,3 @@ def _save(request: AuthenticatedRequest, form: FilterForm, old: Filter | None) -
         return False
     messages.success(request, _("Saved."))
     return True
-
-
-def _settings(
-    request: AuthenticatedRequest, template: str, form: FilterForm, **context: Any
-) -> HttpResponse:
-    context = {"form": form, "tab": "filters", "here": "settings", "no_fab": True, **context}
-    return render_form(request, template, context, form)

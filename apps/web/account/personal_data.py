@@ -20,7 +20,7 @@ from apps.http.requests import (
 from apps.privacy.archive import private_storage
 from apps.privacy.erasure import delete_account
 from apps.privacy.export import newest_export, own_export, request_export
-from apps.web.forms.accounts import DeleteAccountForm, add_errors, render_form
+from apps.web.forms.accounts import DeleteAccountForm, add_errors, render_settings
 
 STOP_POLLING = 286  # a status of htmx
 
@@ -33,12 +33,12 @@ def export(request: AuthenticatedRequest) -> HttpResponseBase:
         request_export(request.user)
         return SeeOther(request.path)
     newest = newest_export(request.user)
-    context = {"export": newest, "here": "settings", "tab": "export", "no_fab": True}
+    context = {"export": newest}
     if request.htmx:
         is_pending = newest is not None and newest.state == State.PENDING
         status = 200 if is_pending else STOP_POLLING
         return render(request, "personal/_export.html", context, status=status)
-    return render(request, "personal/export.html", context)
+    return render_settings(request, "personal/export.html", "export", context)
 
 
 @require_safe
@@ -79,5 +79,4 @@ def delete(request: AuthenticatedRequest) -> HttpResponseBase:
                 _("Your account is deleted. It may take some minutes until everything is gone."),
             )
             return SeeOther("/")
-    context = {"form": form, "here": "settings", "tab": "account", "no_fab": True}
-    return render_form(request, "personal/delete.html", context, form)
+    return render_settings(request, "personal/delete.html", "account", {"form": form}, form)

@@ -1,10 +1,9 @@
 """Pages of follow requests, blocks, mutes and languages, and the setting that makes others ask before they follow."""
 
 from collections.abc import Callable
-from typing import Any
 
 from django.contrib import messages
-from django.http import HttpResponse, HttpResponseBase
+from django.http import HttpResponseBase
 from django.shortcuts import render
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
@@ -31,7 +30,7 @@ from apps.http.requests import (
     require_get_or_post,
 )
 from apps.paging import Cursor
-from apps.web.forms.accounts import render_form
+from apps.web.forms.accounts import render_form, render_settings
 from apps.web.forms.graph import LanguagesForm, MuteForm, PrivacyForm
 
 ANSWERS: dict[str, Callable[[User, User], None]] = {
@@ -54,7 +53,8 @@ def privacy(request: AuthenticatedRequest) -> HttpResponseBase:
         set_locked(request.user, locked=form.cleaned_data["is_locked"])
         messages.success(request, _("Saved."))
         return SeeOther(request.path)
-    return _settings(request, "graph/privacy.html", form=form, waiting=requests_count(request.user))
+    context = {"form": form, "waiting": requests_count(request.user)}
+    return render_settings(request, "graph/privacy.html", "privacy", context)
 
 
 @require_safe
@@ -62,14 +62,16 @@ def privacy(request: AuthenticatedRequest) -> HttpResponseBase:
 def blocked(request: AuthenticatedRequest) -> HttpResponseBase:
     page = blocked_page(request.user, Cursor.from_query(request.GET))
     rows = [(person, None) for person in page.items]
-    return _settings(request, "graph/severed.html", page=page, rows=rows, verb="unblock")
+    context = {"page": page, "rows": rows, "verb": "unblock"}
+    return render_settings(request, "graph/severed.html", "privacy", context)
 
 
 @require_safe
 @login_required
 def muted(request: AuthenticatedRequest) -> HttpResponseBase:
     page = muted_page(request.user, Cursor.from_query(request.GET))
-    return _settings(request, "graph/severed.html", page=page, rows=page.items, verb="unmute")
+    context = {"page": page, "rows": page.items, "verb": "unmute"}
+    return render_settings(request, "graph/severed.html", "privacy", context)
 
 
 @require_safe
@@ -122,9 +124,3 @@ def languages(request: AuthenticatedRequest, handle: str) -> HttpResponseBase:
         return SeeOther(other.url)
     context = {"person": other, "form": form, "no_fab": True}
     return render_form(request, "graph/languages.html", context, form)
-
-
-def _settings(request: AuthenticatedRequest, template: str, **context: Any) -> HttpResponse:
-    return render(
-        request, template, {"here": "settings", "tab": "privacy", "no_fab": True, **context}
-    )

@@ -43,6 +43,7 @@ from apps.web.forms.accounts import (
     PasswordForm,
     add_errors,
     render_form,
+    render_settings,
 )
 
 # In the session: the number of the app's row, never its secret.
@@ -294,13 +295,8 @@ def _with_password(
 def _settings(
     request: AuthenticatedRequest, template: str, context: dict[str, Any], *forms: Form
 ) -> HttpResponse:
-    defaults = {
-        "here": "settings",
-        "tab": "security",
-        "no_fab": True,
-        "next": next_url(request, ""),
-    }
-    response = render_form(request, template, {**defaults, **context}, *forms)
+    context = {"next": next_url(request, ""), **context}
+    response = render_settings(request, template, "security", context, *forms)
     response.headers["Cache-Control"] = NO_STORE
     return response
 

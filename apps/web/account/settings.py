@@ -4,6 +4,7 @@ from typing import Any
 
 from django.conf import settings
 from django.contrib import messages
+from django.forms import Form
 from django.http import HttpResponse, HttpResponseBase
 from django.urls import reverse
 from django.utils.translation import gettext as _
@@ -46,7 +47,7 @@ from apps.web.forms.accounts import (
     TokenForm,
     WritingForm,
     add_errors,
-    render_form,
+    render_settings,
 )
 
 PROFILE = ("display_name", "bio", "lines", "is_bot", "avatar", "header")
@@ -77,7 +78,7 @@ def profile(request: AuthenticatedRequest) -> HttpResponseBase:
             if data["remove_header"]:
                 remove_header(user)
             return _saved(request)
-    return _settings(request, "accounts/settings_profile.html", form, tab="profile")
+    return _settings(request, "accounts/settings_profile.html", "profile", form)
 
 
 @require_get_or_post
@@ -101,7 +102,7 @@ def appearance(request: AuthenticatedRequest) -> HttpResponseBase:
         with override(data["language"] or None):  # the message is in the new language
             response = _saved(request)
         return _store_in_cookies(response, language=data["language"], theme=data["theme"])
-    return _settings(request, "accounts/settings_appearance.html", form, tab="appearance")
+    return _settings(request, "accounts/settings_appearance.html", "appearance", form)
 
 
 @require_get_or_post
@@ -113,7 +114,7 @@ def writing(request: AuthenticatedRequest) -> HttpResponseBase:
     if request.method == "POST" and form.is_valid():
         update_writing(request.user, **form.cleaned_data)
         return _saved(request)
-    return _settings(request, "accounts/settings_writing.html", form, tab="writing")
+    return _settings(request, "accounts/settings_writing.html", "writing", form)
 
 
 @require_get_or_post
@@ -127,7 +128,7 @@ def reading(request: AuthenticatedRequest) -> HttpResponseBase:
     if request.method == "POST" and form.is_valid():
         update_reading(user, **form.cleaned_data)
         return _saved(request)
-    return _settings(request, "accounts/settings_reading.html", form, tab="reading")
+    return _settings(request, "accounts/settings_reading.html", "reading", form)
 
 
 @require_POST
@@ -205,21 +206,26 @@ def _account(
         "new_token": request.session.pop(NEW_TOKEN, ""),
         "waits_for_confirmation": settings.EMAIL_CONFIRMATION_REQUIRED
         and request.user.pending_email,
-        "tab": "account",
     }
-    response = _settings(request, "accounts/settings_account.html", form, token_form, **context)
+    response = _settings(
+        request, "accounts/settings_account.html", "account", form, token_form, **context
+    )
     if context["new_token"]:
         response.headers["Cache-Control"] = "no-store"
     return response
 
 
 def _settings(
-    request: AuthenticatedRequest, template: str, form: Any, *other_forms: TokenForm, **context: Any
+    request: AuthenticatedRequest,
+    template: str,
+    tab: str,
+    form: Form,
+    *other_forms: Form,
+    **context: Any,
 ) -> HttpResponse:
     if form.errors:
         request.user.refresh_from_db()  # so that the page does not show rejected values as saved
-    context = {"form": form, "here": "settings", "no_fab": True, **context}
-    return render_form(request, template, context, form, *other_forms)
+    return render_settings(request, template, tab, {"form": form, **context}, form, *other_forms)
 
 
 def _store_in_cookies(response: HttpResponseBase, *, language: str, theme: str) -> HttpResponseBase:

@@ -50,6 +50,18 @@ def render_form(
     return render(request, template, context, status=422 if has_errors else 200)
 
 
+def render_settings(
+    request: HttpRequest,
+    template: str,
+    tab: str,
+    context: dict[str, Any],
+    *shown_forms: forms.BaseForm,
+) -> HttpResponse:
+    """A page under settings; `tab` is its entry in the menu (`settings_tags.TITLES`)."""
+    context = {"here": "settings", "tab": tab, "no_fab": True, **context}
+    return render_form(request, template, context, *shown_forms)
+
+
 def _text(
     label: Any, *, maximum: int, required: bool = True, help_text: Any = "", **attributes: str
 ) -> forms.CharField:

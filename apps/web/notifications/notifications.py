@@ -45,7 +45,7 @@ from apps.notifications.queries import (
 )
 from apps.paging import Cursor
 from apps.timeline.pipeline.items import FeedItem
-from apps.web.forms.accounts import render_form
+from apps.web.forms.accounts import render_settings
 from apps.web.forms.notifications import KindsForm, PolicyForm
 from apps.web.templatetags.amounts import badge
 
@@ -146,14 +146,10 @@ def kinds(request: AuthenticatedRequest) -> HttpResponseBase:
         change_policy(request.user, **policy.verdicts())
         messages.success(request, _("Saved."))
         return SeeOther(request.path)
-    context = {
-        "form": form,
-        "policy": policy,
-        "here": "settings",
-        "tab": "notifications",
-        "no_fab": True,
-    }
-    return render_form(request, "notifications/settings.html", context, form, policy)
+    context = {"form": form, "policy": policy}
+    return render_settings(
+        request, "notifications/settings.html", "notifications", context, form, policy
+    )
 
 
 @require_safe

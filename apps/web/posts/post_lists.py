@@ -2,8 +2,10 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
-from django.http import HttpResponse, HttpResponseBase
+from csp.decorators import csp_replace
+from django.http import HttpResponseBase
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.clickjacking import xframe_options_exempt
@@ -75,11 +77,11 @@ def quotes(request: SiteRequest, handle: str, post_id: int) -> HttpResponseBase:
 
 @require_safe
 @xframe_options_exempt
-def embed(request: SiteRequest, handle: str, post_id: int) -> HttpResponse:
+def embed(request: SiteRequest, handle: str, post_id: int) -> HttpResponseBase:
     """A public post for a frame of another site, as visitors see it."""
     item = one_item(None, post_id).shown
     if item.author.handle != handle:
         raise NotFound(_("This post isn't here."))
-    response = render(request, "timeline/embed.html", {"item": item, "viewer": None})
-    response._csp_replace = {"frame-ancestors": ["*"]}  # type: ignore[attr-defined]  # noqa: SLF001 -- as csp's own decorator does
-    return response
+    context = {"item": item, "viewer": None}
+    page = partial(render, template_name="timeline/embed.html", context=context)
+    return csp_replace({"frame-ancestors": ["*"]})(page)(request)

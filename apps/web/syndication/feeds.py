@@ -54,9 +54,8 @@ def _feed_response(
         write, kind = FORMS[form]
         body = write(Feed(source, entries(page), page.older, form))
     etag = etag or quote_etag(_digest(request, form, body.decode()))
-    response = HttpResponse(body, content_type=kind)
     headers = {"ETag": etag, "Cache-Control": CACHE_CONTROL, "Access-Control-Allow-Origin": "*"}
-    response.headers.update(headers)
+    response = HttpResponse(body, content_type=kind, headers=headers)
     return get_conditional_response(request, etag=etag, response=response) or response
 
 

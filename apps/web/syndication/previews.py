@@ -109,7 +109,7 @@ def _require_unchanged(item: FeedItem) -> None:
 
 def _public(post_id: int) -> FeedItem:
     """The post as visitors see it."""
-    item = one_item(None, post_id).item
+    item = one_item(None, post_id).shown
     if item.post.visibility != Visibility.PUBLIC:
         raise _not_found()
     return item

@@ -8,14 +8,15 @@ from apps.tags.queries import TagUsage, talked_about
 
 register = template.Library()
 
+MAX_TRENDING = 3
 WIDTH, HEIGHT = 72, 28  # of the SVG
 EDGE = 2  # half the width of the stroke, and some more
 
 
 @register.inclusion_tag("tags/_trending.html")
-def trending_tags(limit: int = 3) -> dict[str, Any]:
+def trending_tags() -> dict[str, Any]:
     """A card of trending tags; empty when there are none."""
-    return {"tags": talked_about()[:limit]}
+    return {"tags": talked_about()[:MAX_TRENDING]}
 
 
 @register.filter
