@@ -1,6 +1,7 @@
 """The middleware that sets `request.user` from the session cookie.
 
-The API authenticates by token, and pictures are the same for everybody in shared caches: neither reads the cookie.
+The API authenticates by token, and pictures are the same for everybody in shared caches: neither
+reads the cookie.
 """
 
 from django.conf import settings
@@ -18,7 +19,7 @@ class SessionUserMiddleware(AuthenticationMiddleware):
     """Loads the user at once, not lazily: every page needs their language."""
 
     def process_request(self, request: HttpRequest) -> None:
-        """Django gives a session of an earlier SECRET_KEY a new key: the list of logins follows it."""
+        """A session of an earlier SECRET_KEY gets a new key: the list of logins follows it."""
         if request.path.startswith(WITHOUT_COOKIES):
             request.user = AnonymousUser()
             return

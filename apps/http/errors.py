@@ -1,4 +1,4 @@
-"""Error responses: pages for people, problem JSON (RFC 9457 and Mastodon's `error`) for programs."""
+"""Error responses: pages for people, JSON (RFC 9457 and Mastodon's `error`) for programs."""
 
 import logging
 
@@ -57,7 +57,7 @@ def problem(
 
 
 def error_page(request: HttpRequest, status: int, message: str) -> HttpResponse:
-    """Rendered without context processors: they read the user, and the database may be what is broken."""
+    """Without context processors: they read the user, and the database may be what is broken."""
     context = {
         "status": status,
         "message": message,

@@ -53,7 +53,7 @@ def viewer_id_of(request: HttpRequest | Request) -> int | None:
 
 
 def login_required(view: View) -> View:
-    """Redirect visitors to the login page and from there back: to the page, or to where its form leads."""
+    """Redirect visitors to the login page, and from there back."""
 
     @wraps(view)
     def inner(request: SiteRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
@@ -114,5 +114,5 @@ def client_address(request: HttpRequest) -> str:
 
 
 def session_origin(request: HttpRequest) -> Origin:
-    """For checks of the password within a session: guesses from elsewhere cannot use up its limit."""
+    """For checks of the password in a session: others' guesses cannot use up its limit."""
     return Origin(client_address(request), f"session {request.session.session_key}")

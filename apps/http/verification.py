@@ -1,7 +1,7 @@
 """The steps of a login, and whether a session has passed the second factor.
 
-With a second factor the right password does not log anybody in: the session remembers who may go on to `/login/code`, for
-PENDING_SECONDS and MAX_FAILURES codes.
+With a second factor the right password does not log in: the session remembers who may go on to
+`/login/code`, for PENDING_SECONDS and MAX_FAILURES codes.
 """
 
 import logging
@@ -78,7 +78,7 @@ def clear_pending_login(request: SiteRequest) -> None:
 
 
 def pending_login(request: SiteRequest) -> PendingLogin | None:
-    """Also for users who are logged in, but have not passed the second factor that they set up since."""
+    """Also of users who are logged in, but have not passed the second factor they set up."""
     viewer = viewer_of(request)
     if viewer is not None:
         is_pending = not has_second_factor(request) and is_on(viewer)
@@ -99,7 +99,7 @@ def _is_valid(pending: dict[str, Any], user: User) -> bool:
 
 
 def record_failure(request: SiteRequest) -> bool:
-    """Count a wrong code. True after the last one allowed: the session has ended, and login begins again."""
+    """Count a wrong code; True after the last one allowed, when the session has ended."""
     failures = request.session.get(FAILURES, 0) + 1
     request.session[FAILURES] = failures
     if failures >= MAX_FAILURES:
@@ -125,8 +125,8 @@ def pass_second_factor(request: SiteRequest, user: User, device: Any) -> None:
 def has_second_factor(request: HttpRequest | Request) -> bool:
     """Whether the viewer has passed a second factor that the account still has.
 
-    Programs cannot pass one. Turning it on revokes the tokens of before, and later ones are issued only to sessions that
-    have passed it: so a token counts where the account has a second factor.
+    Programs cannot pass one. Turning it on revokes earlier tokens, and later ones are issued only
+    to sessions that have passed it: so a token counts if the account has a second factor.
     """
     viewer = viewer_of(request)
     if viewer is None:
@@ -142,7 +142,7 @@ def has_second_factor(request: HttpRequest | Request) -> bool:
 
 
 def may_act_as_staff(request: HttpRequest | Request) -> bool:
-    """Whether the viewer is staff, and has passed the second factor if the site or the account demands one."""
+    """Staff have to pass the second factor if the site or their account demands one."""
     viewer = viewer_of(request)
     if viewer is None or not viewer.is_staff:
         return False
@@ -156,7 +156,7 @@ def redirect_to_second_factor(request: SiteRequest) -> HttpResponseBase:
 
 
 def second_factor_required(view: View) -> View:
-    """Users with a second factor have to pass it in this session first. Goes below `login_required`."""
+    """Users with a second factor have to pass it first. Goes below `login_required`."""
 
     @wraps(view)
     def inner(request: AuthenticatedRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:

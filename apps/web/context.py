@@ -14,7 +14,11 @@ from feedcache.redis_servers.connections import are_left_alone
 
 
 def site(request: HttpRequest) -> dict[str, Any]:
-    """`is_partial`: parts of the page are missing; `is_slow`: a cache server is down; `return_url`: what the page's forms lead back to."""
+    """The site, the viewer, the theme, and the state of this page.
+
+    `is_partial`: parts are missing; `is_slow`: a cache server is down; `return_url`: where the
+    page's forms lead back to.
+    """
     viewer = viewer_of(request)
     return {
         "site_name": settings.SITE_NAME,

@@ -1,7 +1,8 @@
 """The card of a post as HTML, from a fragment cache in this process.
 
-`PostCard` is both the cache key and the whole context of the card's template, so a card that was rendered for another viewer
-is served only where it would be the same. Cards of restricted posts are never cached.
+`PostCard` is both the cache key and the whole context of the card's template, so a card rendered
+for another viewer is served only where it would be the same. Cards of restricted posts are never
+cached.
 """
 
 from collections.abc import Sequence
@@ -80,7 +81,7 @@ class Viewer(NamedTuple):
 
 
 class PostCard(NamedTuple):
-    """Everything that the HTML of a card depends on: the cache key, and the template's only context."""
+    """Everything that a card depends on: the cache key, and the template's only context."""
 
     anchor: str  # the id of the feed item: a repost has another id than its post
     item: CardItem
@@ -101,7 +102,7 @@ class PostCard(NamedTuple):
 
     @property
     def is_shared(self) -> bool:
-        """Whether other viewers may get the same card: not if a post is restricted, a filter warns or a form has a token."""
+        """Whether to cache the card: all posts are open, no filter warns, no form has a token."""
         return self.is_open and not (self.item.warnings or self.is_ballot or self.below)
 
     @property

@@ -22,7 +22,7 @@ from feedcache.ids import parse_id
 
 
 class PostIdConverter:
-    """A post id in its canonical decimal form; anything else, and ids out of range, do not match."""
+    """A post id in canonical decimal form; other texts and ids out of range do not match."""
 
     regex = "[1-9][0-9]{0,18}"
 

@@ -31,7 +31,7 @@ _ORIGIN = re.compile(r"[a-z][a-z0-9+.-]*:(//[\w.:\[\]-]+)?", re.ASCII | re.IGNOR
 @login_required
 @second_factor_required
 def authorize(request: AuthenticatedRequest) -> HttpResponseBase:
-    """Ask the viewer whether a program may act for them. The query string says what it asks for, in the POST too."""
+    """Ask whether a program may act for the viewer; the POST repeats the query of the request."""
     core = get_oauthlib_core()
     try:
         scopes, credentials = core.validate_authorization_request(request)

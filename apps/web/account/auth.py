@@ -159,7 +159,7 @@ def password_reset_confirm(request: SiteRequest, uidb64: str, token: str) -> Htt
 
 
 def _origin(request: SiteRequest, is_of: Callable[[User], bool]) -> Origin:
-    """Where a guess comes from, with the device's key if the account in question knows the device."""
+    """Where a guess comes from; with the device if the account in question knows it."""
     device = known_device(request)
     device_key = device.key if device and is_of(device.user) else ""
     return Origin(client_address(request), device_key)

@@ -1,4 +1,4 @@
-"""Pages of follow requests, blocks, mutes and languages, and the setting that makes others ask before they follow."""
+"""Pages of follow requests, blocks, mutes and languages, and the setting that requires requests."""
 
 from collections.abc import Callable
 

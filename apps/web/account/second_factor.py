@@ -1,4 +1,4 @@
-"""Pages of the second factor: after the password, and the settings of apps, passkeys and recovery codes."""
+"""Pages of the second factor: at login, and the settings of app, passkeys and recovery codes."""
 
 from collections.abc import Callable
 from typing import Any
@@ -54,7 +54,7 @@ NO_STORE = "no-store"
 @sensitive_post_parameters("code")
 @require_get_or_post
 def code(request: SiteRequest) -> HttpResponseBase:
-    """The page after the password: a code of the app, a recovery code, or a passkey. Works without JavaScript."""
+    """After the password: a code of the app, a recovery code, or with JavaScript a passkey."""
     pending = pending_login(request)
     if pending is None:
         return redirect(next_url(request) if viewer_of(request) else "login")
@@ -128,7 +128,8 @@ def app_add(request: AuthenticatedRequest) -> HttpResponseBase:
         begin,
         title=_("Set up an authenticator app"),
         text=_(
-            "An app on your phone shows six digits, new ones every 30 seconds. Logging in asks for them after the password."
+            "An app on your phone shows six digits, new ones every 30 seconds. "
+            "Logging in asks for them after the password."
         ),
         button=_("Go on"),
     )

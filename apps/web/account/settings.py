@@ -133,7 +133,7 @@ def reading(request: AuthenticatedRequest) -> HttpResponseBase:
 
 @require_POST
 def quick_appearance(request: SiteRequest) -> HttpResponseBase:
-    """The language or theme chosen in the footer: stored in a cookie, and for members in their account."""
+    """The language or theme of the footer: stored in a cookie, for members in the account too."""
     form, user = QuickAppearanceForm(request.POST), viewer_of(request)
     response = SeeOther(next_url(request))
     if not form.is_valid():

@@ -35,7 +35,7 @@ HANDLES_MAX_CHARACTERS = 2000
 def add_errors(
     form: forms.BaseForm, error: DomainError, names: Mapping[str, str] | None = None
 ) -> None:
-    """Add the errors of an action to the fields they are about; `names` maps the action's names to the form's."""
+    """Add an action's errors to their fields; `names` maps the action's names to the form's."""
     names = names or {}
     for name, message in error.errors.items() or {"": error.message}.items():
         field = names.get(name, name)
@@ -79,7 +79,7 @@ def _password(label: Any, *, autocomplete: str, help_text: Any = "") -> forms.Ch
 
 
 class HandlesField(forms.CharField):
-    """Handles separated by spaces or commas, each with or without @. Cleans to a list without duplicates."""
+    """Handles separated by spaces or commas, with or without @. Cleans to a list of unique ones."""
 
     def __init__(self, *, help_text: Any) -> None:
         attributes = {"autocomplete": "off", "autocapitalize": "none", "spellcheck": "false"}
@@ -271,9 +271,9 @@ class NewPasswordForm(PasswordChangeForm):
 
 
 class ResetForm(PasswordResetForm):
-    """The response must not tell whether an account has the address: only the worker that sends the mail looks."""
+    """Only the worker looks up the address, so the response cannot tell whether it is known."""
 
-    def save(self, **_options: Any) -> None:  # type: ignore[override]  # takes Django's arguments and ignores them
+    def save(self, **_options: Any) -> None:  # type: ignore[override]  # ignores Django's arguments
         """Enqueue the mail. Raises TooMany for an address, whether an account has it or not."""
         address = clean_email(self.cleaned_data["email"]) or ""
         check_rate_limit("password_reset_account", address)

@@ -42,7 +42,7 @@ class FilterForm(forms.Form):
         field.initial = UNCHANGED
 
     def change(self, old: Filter | None) -> FilterChange:
-        """The change from a filter, or from none, to what the form says; keywords left out are dropped."""
+        """The change from a filter, or from none, to the form; keywords left out are dropped."""
         data = self.cleaned_data
         lines = [line.strip() for line in data["keywords"].splitlines()]
         keywords = list(dict.fromkeys(filter(None, lines)))

@@ -1,7 +1,8 @@
-"""The pictures of a composer: uploaded ones that the form names by id, and files in the form itself.
+"""The pictures of a composer: uploaded ones that the form names by id, and files in the form.
 
-Without JavaScript the form contains the files: they are uploaded before the text is validated, so that nobody has to choose
-them again after an error. With JavaScript each picture is uploaded when it is chosen, and the form only names it.
+Without JavaScript the form contains the files: they are uploaded before the text is validated, so
+that nobody has to choose them again after an error. With JavaScript each picture is uploaded when
+it is chosen, and the form only names it.
 """
 
 import hashlib
@@ -154,7 +155,7 @@ class PictureFields:
 
 
 def save_pictures(owner: User, form: PictureForm) -> PictureFields:
-    """Upload and describe all pictures of a form; an error with one of them does not stop the others."""
+    """Upload and describe the pictures of a form; an error does not stop the others."""
     rows = uploaded_pictures(owner, [change.id for change in form.changes])
     return PictureFields(rows).describe(owner, form.changes).upload(owner, form.files)
 

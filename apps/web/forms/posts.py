@@ -89,12 +89,12 @@ class AudienceField(forms.ChoiceField):
     """A visibility or a circle; the action decides whether the author may post to the circle."""
 
     def valid_value(self, value: str) -> bool:
-        """Accepts any circle: one that was shared when the form was rendered may not be listed any more."""
+        """Accepts any circle: a shared one may have left the list since the form was rendered."""
         return circle_id_of(value) is not None or super().valid_value(value)
 
 
 class MomentForm(forms.Form):
-    """When to publish, in the author's local time; `utc_offset` is how many minutes that is behind UTC."""
+    """When to publish, in local time; `utc_offset` is how many minutes that is behind UTC."""
 
     scheduled_at = forms.DateTimeField(
         label=_("Publish at"),
@@ -124,7 +124,7 @@ class MomentForm(forms.Form):
 
 
 class ComposeForm(EditForm, MomentForm):
-    """A new post; `reply_to` and `quote` are ids of posts, `instead_of` that of a scheduled post that failed."""
+    """A new post. `instead_of` is the id of a scheduled post that failed."""
 
     visibility = AudienceField()
     reply_to = forms.CharField(required=False)
@@ -153,7 +153,7 @@ class ComposeForm(EditForm, MomentForm):
         initial: Mapping[str, Any] | None = None,
         auto_id: str = "id_%s",
     ) -> None:
-        """`circles` are those that the author may post to; their settings fill what `initial` leaves out."""
+        """`circles`: where the author may post. Settings fill what `initial` leaves out."""
         defaults = {
             "visibility": author.post_visibility,
             "language": author.post_language,
@@ -180,7 +180,7 @@ class ComposeForm(EditForm, MomentForm):
 
     @classmethod
     def initial_of(cls, draft: Draft, circle_ids: Collection[int]) -> dict[str, Any]:
-        """For a circle that the author can no longer post to: only the people whom the post mentions."""
+        """The audience of a circle that is gone becomes the people whom the post mentions."""
         initial = {
             name: getattr(draft, name)
             for name in ("body", "content_warning", "language", "sensitive")
@@ -238,7 +238,7 @@ class ComposeForm(EditForm, MomentForm):
 def home_composer_context(author: User) -> dict[str, Any]:
     """For the empty composer of the home page; one query, for authors who have circles.
 
-    Its fields are cached under `fields_key`: Django takes longer to render them than the posts of the page.
+    Its fields are cached under `fields_key`: rendering them takes longer than the posts of a page.
     """
     circles = tuple(circles_to_post_to(author))
     form = ComposeForm(author=author, circles=circles, auto_id=f"{HOME_COMPOSER}_%s")

@@ -120,7 +120,7 @@ def read_all(request: AuthenticatedRequest) -> HttpResponseBase:
 
 
 def grouped(items: list[NotificationItem]) -> list[Row]:
-    """The same event about the same post by several people becomes one line, where the newest stands."""
+    """One line for the same event about the same post by several people, at the newest."""
     rows: dict[tuple[str, int], Row] = {}
     for item in items:
         post_id = item.item.id if item.item else 0

@@ -131,7 +131,7 @@ def _shared_text(request: AuthenticatedRequest) -> str:
 def _existing_post(
     request: AuthenticatedRequest, form: ComposeForm, picture_form: PictureForm
 ) -> AnyPost | None:
-    """What the same form created when it was sent before: checked before its files are processed again."""
+    """The post of the same form sent before; looked up before its files are processed again."""
     key = form.cleaned_data["idempotency_key"]
     result = existing_result(
         Request(request.user, key, form.draft(), form.at, picture_form.identity)
@@ -161,7 +161,8 @@ def _created(request: AuthenticatedRequest, post: AnyPost) -> HttpResponseBase:
     draft = request.POST.get("draft", "")
     if isinstance(post, ScheduledPost):
         message = escape(_("It will be published on %(moment)s."))
-        text = mark_safe(message % {"moment": moment(post.scheduled_at)})  # noqa: S308 -- both are escaped
+        time = moment(post.scheduled_at)
+        text = mark_safe(message % {"moment": time})  # noqa: S308 -- both are escaped
         messages.success(request, text, extra_tags=draft)
         return HttpResponseClientRedirect("/scheduled") if request.htmx else SeeOther("/scheduled")
     if request.htmx:
@@ -173,7 +174,7 @@ def _created(request: AuthenticatedRequest, post: AnyPost) -> HttpResponseBase:
 
 
 def _insert(request: AuthenticatedRequest, post: Post, detail: dict[str, str]) -> HttpResponse:
-    """Insert the new post in its page: at home above all others, with an empty composer; else below the post it answers."""
+    """Insert the post in its page: at the top of home, else below the post it answers."""
     item = one_item(request.user.pk, post.pk)
     if _inline_id(request) == HOME_COMPOSER:
         form = form_of(request)
@@ -241,7 +242,7 @@ def composer(
     asks: bool = False,
     note: str = "",
 ) -> HttpResponse:
-    """The composer as a page, or for htmx as a form; `note` is shown above it, `asks` asks for missing descriptions."""
+    """A page, or for htmx the form. `note` is shown above it, `asks` asks for descriptions."""
     strict = status == 200
     parent = item_of(request, form["reply_to"].value(), strict=strict)
     quoted = item_of(request, form["quote"].value(), strict=strict)
@@ -273,7 +274,7 @@ def _missing_descriptions(pictures: PictureFields) -> str:
 def item_of(
     request: AuthenticatedRequest, text: str | None, *, strict: bool = True
 ) -> FeedItem | None:
-    """The post of an id in a query or a form; None for no id and, when not strict, for a post that is not there."""
+    """The post of an id from a query or form; None without id or, unless strict, without post."""
     if not text:
         return None
     try:

@@ -1,4 +1,4 @@
-"""Pages about a post: its versions, its likes, reposts and quotes, and its embed for other sites."""
+"""Pages about a post: its versions, its likes, reposts and quotes, its embed for other sites."""
 
 from collections.abc import Callable
 from dataclasses import replace

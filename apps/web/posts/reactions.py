@@ -1,4 +1,4 @@
-"""Reactions to a post: like, repost, bookmark, pin, mute its thread, vote, and the reverse of each."""
+"""Reactions to a post: like, repost, bookmark, pin, mute its thread, vote, and their reverse."""
 
 import re
 from collections.abc import Callable

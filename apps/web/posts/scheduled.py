@@ -1,4 +1,4 @@
-"""Pages of scheduled posts: list, move, cancel; and retry, edit or discard those that could not be published."""
+"""Pages of scheduled posts: list, move, cancel; retry, edit or discard those that failed."""
 
 from dataclasses import dataclass
 

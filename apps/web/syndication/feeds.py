@@ -60,7 +60,7 @@ def _feed_response(
 
 
 def _facts(owner: User) -> tuple[object, ...]:
-    """Everything that the feed of an account depends on: the revision of its public posts, and its profile."""
+    """What the feed of an account depends on: the revision of its public posts, its profile."""
     return (
         owner.counts.outbox_revision,
         owner.handle,

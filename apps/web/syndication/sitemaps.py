@@ -1,6 +1,7 @@
-"""Sitemaps for any number of accounts and posts: each file is a range of ids, which is one read of an index.
+"""Sitemaps for any number of accounts and posts: each file is a range of ids in an index.
 
-Django's paginated sitemaps count and use offsets, which read the table from its beginning for every file.
+Django's paginated sitemaps count and use offsets: they read the table from its beginning for every
+file.
 """
 
 from collections.abc import Iterator

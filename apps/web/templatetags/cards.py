@@ -110,7 +110,7 @@ def post_meta(item: FeedItem) -> dict[str, Any]:
 
 @register.inclusion_tag("timeline/_toggle.html", takes_context=True)
 def toggle(context: Context, verb: str) -> dict[str, Any]:
-    """A like, repost or bookmark button of the page's form; for visitors a link to the login page."""
+    """A like, repost or bookmark button; for visitors a link to the login page."""
     item, (look, symbol) = context["item"], _LOOKS[verb]
     pressed, number, label = _STATES[verb](item)
     return {

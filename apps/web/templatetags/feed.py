@@ -36,7 +36,7 @@ class PlacedCard(NamedTuple):
 
 
 class Explained(Protocol):
-    """An item with its position in a feed; `template` renders what is below the card with `row` in its context, "" for nothing."""
+    """An item and its position; `template` renders the part below its card, with `row`."""
 
     @property
     def item(self) -> FeedItem: ...

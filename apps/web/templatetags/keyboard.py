@@ -19,7 +19,7 @@ MAX_KEY_MAPS = 1024  # of 400 bytes
 
 @dataclass(frozen=True, slots=True)
 class Shortcut:
-    """`action` is a name that app.js knows, or a path; the keys of a sequence are separated by spaces."""
+    """`action` is a name in app.js or a path; spaces separate the keys of a sequence."""
 
     keys: tuple[str, ...]
     action: str

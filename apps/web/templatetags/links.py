@@ -16,5 +16,7 @@ def icon(name: str, kind: str = "") -> SafeString:
     """Decoration: a text or label beside it has the meaning."""
     return format_html(
         '<svg class="{}" aria-hidden="true"><use href="{}#{}"/></svg>',
-        f"i {kind}".strip(), static("icons.svg"), name,
-    )  # fmt: skip
+        f"i {kind}".strip(),
+        static("icons.svg"),
+        name,
+    )

@@ -45,7 +45,7 @@ class Wide(Protocol):
 
 @register.simple_tag
 def avatar(user: Named, size: str = "") -> SafeString:
-    """The user's picture, or one drawn from handle and name; decoration, since the name stands beside it."""
+    """The picture, or one generated from handle and name. Decoration: the name is beside it."""
     kind = f"avatar {size}".strip()
     if user.avatar_url:
         return format_html(

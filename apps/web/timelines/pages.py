@@ -91,7 +91,7 @@ def home(request: AuthenticatedRequest) -> HttpResponse:
 
 @require_safe
 def home_new(request: SiteRequest) -> HttpResponseBase:
-    """The number of posts newer than `last_id`, for the pill above the feed; 204 when there are none."""
+    """The pill with the number of posts newer than `last_id`; 204 when there are none."""
     viewer = viewer_of(request)
     if not request.htmx:
         return redirect("front")
@@ -221,7 +221,7 @@ def post(request: SiteRequest, handle: str, post_id: int) -> HttpResponseBase:
 @require_safe
 @never_cache
 def stream_ticket(request: SiteRequest) -> HttpResponseBase:
-    """The URL of the stream of the viewer's home timeline, valid for an hour; 204 for visitors and for sessions without one."""
+    """The URL of the viewer's stream, valid for an hour; 204 where there is no ticket."""
     viewer = viewer_of(request)
     token = ticket_for(viewer, request.session.session_key) if viewer else None
     if token is None:
@@ -242,7 +242,7 @@ def _feed(
     filter_context: FilterContext | None = None,
     **context: Any,
 ) -> HttpResponse:
-    """The page around a feed, or for htmx only the next items. `filter_context`: which filters of the viewer apply."""
+    """The page of a feed, or for htmx the next items; the viewer's filters of the context apply."""
     with stage("present"):
         page = apply_filters_to_page(viewer_of(request), filter_context, page)
         context |= {"page": page, "has_items": bool(page.items)}

@@ -45,7 +45,7 @@ class Row:
 @require_safe
 @login_required
 def ranked(request: AuthenticatedRequest) -> HttpResponse:
-    """A page of the viewer's ranked timeline; with `why=1` each post shows the factors of its score."""
+    """The viewer's ranked timeline; with `why=1` each post shows the factors of its score."""
     viewer, why = request.user, request.GET.get("why") == "1"
     place = place_in(request.GET)
     page = ranked_page(viewer, session_id=place.session, after=place.after, limit=place.limit)

@@ -27,7 +27,7 @@ TRENDING_POSTS = 10
 
 @require_safe
 def search(request: SiteRequest) -> HttpResponse:
-    """Three groups of results, or more of one kind; for htmx, while somebody types, only the results."""
+    """Three groups of results, or more of one kind; for htmx only the results."""
     text = request.GET.get("q", "").strip()[:TEXT_MAX_CHARACTERS]
     kind = request.GET.get("type", "")
     context: dict[str, Any] = {"q": text, "kind": kind if kind in KINDS else ""}
