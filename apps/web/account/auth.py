@@ -35,7 +35,7 @@ from apps.http.requests import (
     viewer_of,
 )
 from apps.http.verification import begin_login, clear_pending_login
-from apps.throttling import SITE, GuessLimit, Origin, begin_guess, check_rate_limit, check_sign_up
+from apps.throttling import SITE, Origin, begin_guess, check_rate_limit, check_sign_up
 from apps.web.forms.accounts import (
     JoinForm,
     LoginForm,
@@ -59,7 +59,7 @@ def join(request: SiteRequest) -> HttpResponseBase:
         except Invalid as error:
             add_errors(form, error)
         else:
-            return _finish_login(request, user, redirect_to=_after_joining(request, user))
+            return begin_login(request, user, _after_joining(request, user))
     return _entry_page(request, "accounts/join.html", form)
 
 
@@ -76,18 +76,10 @@ def log_in(request: SiteRequest) -> HttpResponseBase:
         guess = begin_guess(name, _origin(request, lambda user: name in {user.handle, user.email}))
         user = authenticate(request, username=name, password=form.cleaned_data["password"])
         if isinstance(user, User):
-            return _finish_login(request, user, guess)
+            guess.give_back()
+            return begin_login(request, user, next_url(request))
         form.add_error(None, _("Handle or password is wrong."))
     return _entry_page(request, "accounts/login.html", form)
-
-
-def _finish_login(
-    request: SiteRequest, user: User, guess: GuessLimit | None = None, *, redirect_to: str = ""
-) -> HttpResponseBase:
-    """After the right password: give back the guess, then ask for the second factor or log in."""
-    if guess is not None:
-        guess.give_back()
-    return begin_login(request, user, redirect_to or next_url(request))
 
 
 @require_POST
@@ -168,7 +160,7 @@ def _origin(request: SiteRequest, is_of: Callable[[User], bool]) -> Origin:
 def _after_joining(request: SiteRequest, user: User) -> str:
     """A new account first confirms its address, if it has to."""
     if not (settings.EMAIL_CONFIRMATION_REQUIRED and user.pending_email):
-        return ""
+        return next_url(request)
     return f"{reverse('email_pending')}?{urlencode({'next': next_url(request)})}"
 
 
