@@ -28,8 +28,8 @@ from apps.accounts.models import User, UserCounts
 from apps.accounts.profile import clean_name
 from apps.errors import DomainError, NotAllowed
 from apps.events.admin import StaffList, reason_of
-from apps.http.requests import next_address
-from apps.http.verification import CODE_PAGE, SET_UP_PAGE, may_act_as_staff
+from apps.http.requests import next_url
+from apps.http.verification import CODE_URL, SETUP_URL, may_act_as_staff
 
 SEARCH_MAX_CHARACTERS = 100
 
@@ -40,13 +40,13 @@ def log_in(request: HttpRequest, extra_context: object = None) -> HttpResponse: 
     """
     if admin.site.has_permission(request):
         return HttpResponseRedirect(reverse("admin:index"))
-    onward = next_address(request, reverse("admin:index"))
+    onward = next_url(request, reverse("admin:index"))
     if not request.user.is_authenticated:
         return redirect_to_login(onward, str(settings.LOGIN_URL))
     if not staff_of(request).is_staff:
         raise NotAllowed(_("Only staff may go here."))
     # may_act_as_staff refused: a code, or a new second factor, is needed first
-    page = CODE_PAGE if is_on(staff_of(request)) else SET_UP_PAGE
+    page = CODE_URL if is_on(staff_of(request)) else SETUP_URL
     return redirect_to_login(onward, page)
 
 

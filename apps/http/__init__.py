@@ -1,1 +1,1 @@
-"""Http."""
+"""What pages, endpoints and staff pages share about requests."""

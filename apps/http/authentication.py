@@ -1,6 +1,7 @@
-"""Who is logged in, by the cookie of their session.
+"""The middleware that sets `request.user` from the session cookie.
 
-A cookie means nothing to the API, which asks for a token, nor to pictures, of which a shared cache has one copy for everybody.
+The API authenticates by token, and pictures are the same for everybody in shared caches: neither
+reads the cookie.
 """
 
 from django.conf import settings
@@ -15,15 +16,15 @@ WITHOUT_COOKIES = ("/api/", settings.MEDIA_URL)
 
 
 class SessionUserMiddleware(AuthenticationMiddleware):
-    """`request.user`, looked up at once: every page needs its language."""
+    """Loads the user at once, not lazily: every page needs their language."""
 
     def process_request(self, request: HttpRequest) -> None:
-        """Set the user; a session that began under an earlier SECRET_KEY gets another key from Django, and stays in the list of logins."""
+        """A session of an earlier SECRET_KEY gets a new key: the list of logins follows it."""
         if request.path.startswith(WITHOUT_COOKIES):
             request.user = AnonymousUser()
             return
-        before = request.session.session_key
+        old_key = request.session.session_key
         request.user = get_user(request)
-        now = request.session.session_key
-        if before and now and before != now:
-            follow_session(before, now)
+        new_key = request.session.session_key
+        if old_key and new_key and old_key != new_key:
+            follow_session(old_key, new_key)

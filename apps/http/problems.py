@@ -1,4 +1,4 @@
-"""The JSON of a refusal, for the API and for streams: RFC 9457 with the `error` of Mastodon."""
+"""The JSON of an error, for the API and for streams: RFC 9457 with Mastodon's `error`."""
 
 from collections.abc import Mapping
 from http import HTTPStatus
@@ -35,11 +35,11 @@ def problem_json(
     request_id: str = "",
     errors: Mapping[str, str] | None = None,
 ) -> ProblemJson:
-    """One body that Mastodon clients (`error`) and strict clients (RFC 9457) both read; `errors` by the names of fields."""
+    """`errors` maps names of fields to messages."""
     return {
         "error": message,
         "type": "about:blank",
-        "title": HTTPStatus(status).phrase,  # as RFC 9457 has it beside about:blank
+        "title": HTTPStatus(status).phrase,  # what RFC 9457 demands with about:blank
         "status": status,
         "code": code,
         "detail": message,

@@ -1,4 +1,4 @@
-"""The id of the request that is being served: in its answer, in the log and on the error page."""
+"""The id of the current request: in its response, in the log and on error pages."""
 
 from contextvars import ContextVar
 
@@ -6,5 +6,5 @@ request_id: ContextVar[str] = ContextVar("request_id", default="-")
 
 
 def current_request_id() -> str:
-    """The id of the request being served, `-` outside of one."""
+    """`-` outside of a request."""
     return request_id.get()

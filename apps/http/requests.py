@@ -1,13 +1,13 @@
-"""Who asks for a page, from where, and where they may be sent next."""
+"""The viewer of a request, the client's address, and where a form leads to next."""
 
 from collections.abc import Callable
 from functools import wraps
 from ipaddress import AddressValueError, IPv4Address, IPv6Address, ip_address, ip_network
-from typing import Any, cast
+from typing import Any
 from urllib.parse import urlencode, urlsplit
 
 from django.conf import settings
-from django.http import HttpRequest, HttpResponse, HttpResponseBase, HttpResponseRedirect
+from django.http import HttpRequest, HttpResponseBase, HttpResponseRedirect
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.http import require_http_methods
 from django_htmx.http import HttpResponseClientRedirect
@@ -21,81 +21,84 @@ View = Callable[..., HttpResponseBase]
 
 
 class SiteRequest(HttpRequest):
-    """A request for a page; for type checkers only."""
+    """A request for a page, as type checkers see it."""
 
     htmx: HtmxDetails
 
 
 class AuthenticatedRequest(SiteRequest):
-    """A request behind `login_required`; for type checkers only."""
+    """A request behind `login_required`, as type checkers see it."""
 
     user: User
 
 
-page = require_http_methods(["GET", "HEAD", "POST"])  # a page that takes a form of its own
+require_get_or_post = require_http_methods(["GET", "HEAD", "POST"])
 
 
 class SeeOther(HttpResponseRedirect):
-    """303: what answers a POST is looked at with GET."""
+    """303: browsers follow it with GET, also after a POST."""
 
     status_code = 303
 
 
 def viewer_of(request: HttpRequest | Request) -> User | None:
-    """The signed-in user; None for a visitor, and where a request failed before anybody looked."""
+    """None for visitors, and where a request failed before its user was set."""
     user = getattr(request, "user", None)
     return user if isinstance(user, User) else None
 
 
 def viewer_id_of(request: HttpRequest | Request) -> int | None:
-    """The id of who asks, for a page or through the API; None for a visitor."""
     viewer = viewer_of(request)
     return viewer.pk if viewer else None
 
 
 def login_required(view: View) -> View:
-    """Send visitors to the login page, and from there to where they were; a form's own address is no page."""
+    """Redirect visitors to the login page, and from there back."""
 
     @wraps(view)
     def inner(request: SiteRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
         if request.user.is_authenticated:
             return view(request, *args, **kwargs)
-        reading = request.method in {"GET", "HEAD"}
-        back = request.get_full_path() if reading else next_address(request)
-        address = f"{settings.LOGIN_URL}?{urlencode({'next': back})}"
-        if request.htmx:
-            return cast("HttpResponse", HttpResponseClientRedirect(address))
-        return HttpResponseRedirect(address) if reading else SeeOther(address)
+        return redirect_and_back(request, settings.LOGIN_URL)
 
     return inner
 
 
-def next_address(request: HttpRequest, default: str = "/") -> str:
-    """The address a form or link asks to go on to, if it is one of this site; else `default`."""
-    asked = request.POST.get("next") or request.GET.get("next") or ""
-    return asked if _is_ours(request, asked) else default
+def redirect_and_back(request: SiteRequest, path: str) -> HttpResponseBase:
+    """Redirect to a page whose `next` leads back here; from a POST, to where its form leads."""
+    is_safe = request.method in {"GET", "HEAD"}
+    url = f"{path}?{urlencode({'next': request.get_full_path() if is_safe else next_url(request)})}"
+    if request.htmx:
+        return HttpResponseClientRedirect(url)
+    return HttpResponseRedirect(url) if is_safe else SeeOther(url)
 
 
-def return_address(request: HttpRequest, default: str = "/") -> str:
-    """Where a page that asks something leads back to: what its form or link says, else the page it was opened from."""
-    opened_from = urlsplit(request.headers.get("Referer", ""))
-    address = opened_from._replace(scheme="", netloc="", fragment="").geturl()
-    is_page = opened_from.netloc == request.get_host() and opened_from.path != request.path
-    return next_address(request, address if is_page and _is_ours(request, address) else default)
+def next_url(request: HttpRequest, default: str = "/") -> str:
+    """The `next` of a form or link, if it is a URL of this site; else `default`."""
+    url = request.POST.get("next") or request.GET.get("next") or ""
+    return url if _is_on_this_site(request, url) else default
 
 
-def _is_ours(request: HttpRequest, address: str) -> bool:
-    fits = url_has_allowed_host_and_scheme(
-        address, allowed_hosts={request.get_host()}, require_https=request.is_secure()
+def return_url(request: HttpRequest, default: str = "/") -> str:
+    """Where a page of confirmation leads back to: its `next`, else the page it was opened from."""
+    referer = urlsplit(request.headers.get("Referer", ""))
+    url = referer._replace(scheme="", netloc="", fragment="").geturl()
+    is_other_page = referer.netloc == request.get_host() and referer.path != request.path
+    return next_url(request, url if is_other_page and _is_on_this_site(request, url) else default)
+
+
+def _is_on_this_site(request: HttpRequest, url: str) -> bool:
+    is_allowed = url_has_allowed_host_and_scheme(
+        url, allowed_hosts={request.get_host()}, require_https=request.is_secure()
     )
-    # a bare word is no address of ours: Django's redirect would look for a view of this name
-    return fits and address.startswith(("/", "http://", "https://"))
+    # Django's redirect would look for a view of the name of a bare word
+    return is_allowed and url.startswith(("/", "http://", "https://"))
 
 
 def client_address(request: HttpRequest) -> str:
-    """What limits count by: the client's address, of IPv6 the network of one subscriber.
+    """The IP address that rate limits count by; for IPv6 the /64 network of a subscriber.
 
-    `X-Forwarded-For` is read only as far as TRUSTED_PROXY_HOPS proxies of ours wrote it.
+    `X-Forwarded-For` is trusted only as far as our TRUSTED_PROXY_HOPS proxies wrote it.
     """
     peer = str(request.META.get("REMOTE_ADDR", ""))
     hops = settings.TRUSTED_PROXY_HOPS
@@ -111,5 +114,5 @@ def client_address(request: HttpRequest) -> str:
 
 
 def session_origin(request: HttpRequest) -> Origin:
-    """From where somebody in a session is asked for their password. Others' failures cannot use up the session's limit."""
+    """For checks of the password in a session: others' guesses cannot use up its limit."""
     return Origin(client_address(request), f"session {request.session.session_key}")

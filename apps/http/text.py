@@ -1,4 +1,4 @@
-"""Text that PostgreSQL would refuse."""
+"""Text that PostgreSQL cannot store."""
 
 import re
 from collections.abc import Iterable

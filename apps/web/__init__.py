@@ -1,1 +1,1 @@
-"""Web."""
+"""The pages of the site."""

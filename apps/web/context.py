@@ -1,4 +1,4 @@
-"""What every template may use: the site, its viewer, their unread notifications."""
+"""Context processors: the site, the viewer, their unread notifications."""
 
 from typing import Any
 
@@ -14,8 +14,11 @@ from feedcache.redis_servers.connections import are_left_alone
 
 
 def site(request: HttpRequest) -> dict[str, Any]:
-    """`site_name`, `site_url`, `viewer` (the signed-in user or None), whether the page had to go without something
-    (`is_partial`), whether what it is made with is slow now (`is_slow`), and where what is done on it leads back to (`way_back`)."""
+    """The site, the viewer, the theme, and the state of this page.
+
+    `is_partial`: parts are missing; `is_slow`: a cache server is down; `return_url`: where the
+    page's forms lead back to.
+    """
     viewer = viewer_of(request)
     return {
         "site_name": settings.SITE_NAME,
@@ -23,19 +26,18 @@ def site(request: HttpRequest) -> dict[str, Any]:
         "viewer": viewer,
         "is_partial": bool(missing()),
         "is_slow": are_left_alone(),
-        "way_back": request.get_full_path() if request.method in {"GET", "HEAD"} else "/",
+        "return_url": request.get_full_path() if request.method in {"GET", "HEAD"} else "/",
         "theme": viewer.theme if viewer else _theme_of(request),
     }
 
 
 def _theme_of(request: HttpRequest) -> str:
-    """What a visitor chose, if it is a theme."""
-    chosen = request.COOKIES.get("theme", "")
-    return chosen if chosen in Theme.values else Theme.AUTO
+    theme = request.COOKIES.get("theme", "")
+    return theme if theme in Theme.values else Theme.AUTO
 
 
 def unread(request: HttpRequest) -> dict[str, Any]:
-    """`unread_notifications`: a number, counted only when a template shows it."""
+    """`unread_notifications`, counted only when a template renders it."""
     user = viewer_of(request)
     if user is None:
         return {"unread_notifications": 0}

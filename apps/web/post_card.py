@@ -1,7 +1,8 @@
 """The card of a post as HTML, from a fragment cache in this process.
 
-`PostCard` is both the cache key and the whole context of the card's template: what is not in it cannot get into a card, so no
-reader is shown what was rendered for another one in another situation. Cards of restricted posts are rendered every time.
+`PostCard` is both the cache key and the whole context of the card's template, so a card rendered
+for another viewer is served only where it would be the same. Cards of restricted posts are never
+cached.
 """
 
 from collections.abc import Sequence
@@ -21,23 +22,33 @@ from apps.engagement.queries import PollResult
 from apps.posts.content.post import PostContent
 from apps.posts.queries import Counts
 from apps.timeline.pipeline.items import FeedItem, ViewerFlags
-from apps.web.looks import Appearance
 
 MAX_CARDS = 4096  # of about 4 KB
-NEAR = 3  # from this place in a feed on, pictures are loaded when they come into view
+LAZY_FROM = 3  # from this place in a feed on, pictures are loaded lazily
 CARD, ACTIONS = "timeline/_card.html", "timeline/_acts.html"
 
 
-class QuotedPost(NamedTuple):
-    """What a card shows of the post that its post quotes."""
+class Appearance(NamedTuple):
+    """What cards show of an account."""
 
+    handle: str
+    name: str
+    url: str
+    avatar_url: str
+
+    @classmethod
+    def of(cls, user: User) -> "Appearance":
+        return cls(user.handle, user.name, user.url, user.avatar_url)
+
+
+class QuotedPost(NamedTuple):
     post: PostContent
     author: Appearance
     url: str
 
 
-class ShownPost(NamedTuple):
-    """What a card shows of its post: the facts of a `FeedItem` under the same names."""
+class CardItem(NamedTuple):
+    """The fields of a `FeedItem` that a card uses."""
 
     post: PostContent
     author: Appearance
@@ -57,7 +68,7 @@ class ShownPost(NamedTuple):
 
 
 class Viewer(NamedTuple):
-    """What cards depend on of whoever reads them, and when. The token is that of the forms to vote in polls."""
+    """What cards depend on of their viewer, and when. The token is for the forms of polls."""
 
     language: str | None
     now: datetime
@@ -66,71 +77,70 @@ class Viewer(NamedTuple):
 
     @classmethod
     def of(cls, user: User | None, csrf_token: object = "") -> "Viewer":
-        """A reader now; `user` is None for a visitor."""
         return cls(get_language(), timezone.now(), user is not None, str(csrf_token or ""))
 
 
 class PostCard(NamedTuple):
-    """All that the HTML of a card depends on, and its template's only context."""
+    """Everything that a card depends on: the cache key, and the template's only context."""
 
-    anchor: str  # the id of the item in the feed; for a repost not that of the post
-    shown: ShownPost
+    anchor: str  # the id of the feed item: a repost has another id than its post
+    item: CardItem
     reposter: Appearance | None
     is_own_repost: bool
     is_member: bool
     language: str | None
-    ages: tuple[str, ...]  # as the template's `ago` writes them now
-    place: int  # in the feed, up to NEAR
+    ages: tuple[str, ...]  # as the template's `ago` renders them now
+    place: int  # in the feed, at most LAZY_FROM
     is_ballot: bool  # whether the viewer may vote
-    is_open: bool  # whether all that it shows is for everybody
+    is_open: bool  # whether all its posts are for everybody
     csrf_token: str = ""  # of a ballot
-    whole: bool = False  # the post that a thread is about, with all that is to be said of it
+    is_focused: bool = False  # the post that a thread is about, with its counts and full text
     is_pinned: bool = False
-    in_thread: bool = False  # it stands below what it answers
-    folded: int = 0  # so many answers below it are not shown
+    in_thread: bool = False  # below the post it answers
+    hidden_replies: int = 0
     below: SafeString = SafeString()
 
     @property
     def is_shared(self) -> bool:
-        """Whether others may get this very card: not if a post is restricted, a filter warns or a form has a token."""
-        return self.is_open and not (self.shown.warnings or self.is_ballot or self.below)
+        """Whether to cache the card: all posts are open, no filter warns, no form has a token."""
+        return self.is_open and not (self.item.warnings or self.is_ballot or self.below)
 
     @property
     def html(self) -> SafeString:
-        """The card without the element around it, which says where it stands in the feed."""
-        return _cached(self) if self.is_shared and not settings.DEBUG else _rendered(self)
+        """Without its <article> element, which depends on the position in the feed."""
+        return _render_cached(self) if self.is_shared and not settings.DEBUG else _render(self)
 
 
-def card_of(item: FeedItem, viewer: Viewer, place: int = NEAR) -> PostCard:
-    """The card of a post for a reader, in a plain feed; `_replace` says what is different elsewhere."""
+def card_of(item: FeedItem, viewer: Viewer, place: int = LAZY_FROM) -> PostCard:
+    """The card of an item in a plain feed; other feeds `_replace` what differs."""
     shown = item.shown
     posts = [item.post, shown.post, *([shown.quoted.post] if shown.quoted else [])]
     is_ballot = viewer.is_member and shown.post.poll is not None and shown.can_vote
     return PostCard(
         anchor=str(item.id),
-        shown=_shown_post(shown),
+        item=_card_item(shown),
         reposter=Appearance.of(item.author) if item.is_repost else None,
         is_own_repost=item.is_repost and item.flags.own,
         is_member=viewer.is_member,
         language=viewer.language,
         ages=tuple(age(at, now=viewer.now, language=viewer.language) for at in _times(shown)),
-        place=min(place, NEAR) if shown.post.pictures else NEAR,
+        place=min(place, LAZY_FROM) if shown.post.pictures else LAZY_FROM,
         is_ballot=is_ballot,
         is_open=all(post.is_open for post in posts),
         csrf_token=viewer.csrf_token if is_ballot else "",
     )
 
 
-def actions_of(item: FeedItem, viewer: Viewer, *, anchor: str = "") -> SafeString:
-    """The row of buttons of a post, in the card of this anchor."""
+def render_actions(item: FeedItem, viewer: Viewer, *, anchor: str = "") -> SafeString:
+    """The row of buttons of a post, in the card with this anchor."""
     card = card_of(item, viewer)._replace(anchor=anchor or str(item.id))
-    return _rendered(card, ACTIONS)
+    return _render(card, ACTIONS)
 
 
-def _shown_post(item: FeedItem) -> ShownPost:
+def _card_item(item: FeedItem) -> CardItem:
     counts, quoted = item.counts, item.quoted
-    reads = counts.reads if item.flags.own else 0  # nobody else is told
-    return ShownPost(
+    reads = counts.reads if item.flags.own else 0  # only for the author
+    return CardItem(
         post=item.post,
         author=Appearance.of(item.author),
         url=item.url,
@@ -152,15 +162,15 @@ def _shown_post(item: FeedItem) -> ShownPost:
 
 
 def _times(shown: FeedItem) -> Sequence[datetime]:
-    """The times of which a card says how long ago they were."""
+    """The times whose age the card shows."""
     times = [shown.post.created_at, shown.post.edited_at]
     if shown.quoted:
         times.append(shown.quoted.post.created_at)
     return [time for time in times if time]
 
 
-def _rendered(card: PostCard, template: str = CARD) -> SafeString:
+def _render(card: PostCard, template: str = CARD) -> SafeString:
     return Engine.get_default().get_template(template).render(Context(card._asdict()))
 
 
-_cached = lru_cache(maxsize=MAX_CARDS)(_rendered)
+_render_cached = lru_cache(maxsize=MAX_CARDS)(_render)

@@ -1,9 +1,8 @@
-"""Every page and its address."""
+"""The URLs of the pages."""
 
-from django.urls import URLPattern, path
+from django.urls import URLPattern, path, register_converter
 
 from apps.syndication.formats import FORMS
-from apps.web import converters  # noqa: F401 -- makes `post` known in routes
 from apps.web.account import (
     applications,
     auth,
@@ -18,7 +17,23 @@ from apps.web.notifications import announcements, conversations, notifications
 from apps.web.people import circles, follows, lists, reports
 from apps.web.posts import compose, edit, post_lists, reactions, scheduled
 from apps.web.syndication import discovery, feeds, previews, sitemaps
-from apps.web.timelines import explain, pages, ranked, search, streaming, tags
+from apps.web.timelines import explain, pages, ranked, search, tags
+from feedcache.ids import parse_id
+
+
+class PostIdConverter:
+    """A post id in canonical decimal form; other texts and ids out of range do not match."""
+
+    regex = "[1-9][0-9]{0,18}"
+
+    def to_python(self, value: str) -> int:
+        return parse_id(value)
+
+    def to_url(self, value: int) -> str:
+        return str(value)
+
+
+register_converter(PostIdConverter, "post")
 
 urlpatterns: list[URLPattern] = [
     # syndication
@@ -52,7 +67,7 @@ urlpatterns: list[URLPattern] = [
     path("pictures/<int:number>", compose.uploaded, name="uploaded_picture"),
     path("scheduled", scheduled.scheduled, name="scheduled"),
     path("scheduled/<int:number>/move", scheduled.move, name="move_scheduled"),
-    path("scheduled/<int:number>/cancel", scheduled.cancel_one, name="cancel_scheduled"),
+    path("scheduled/<int:number>/cancel", scheduled.cancel, name="cancel_scheduled"),
     path("scheduled/<int:number>/edit", scheduled.rewrite, name="rewrite_scheduled"),
     path("scheduled/<int:number>/retry", scheduled.retry, name="retry_scheduled"),
     path("scheduled/<int:number>/discard", scheduled.discard, name="discard_scheduled"),
@@ -156,7 +171,7 @@ urlpatterns: list[URLPattern] = [
     path("conversations/<int:number>", conversations.open_conversation, name="conversation"),
     path("conversations/<int:number>/remove", conversations.remove, name="conversation_remove"),
     # streaming
-    path("streams/ticket", streaming.ticket, name="stream_ticket"),
+    path("streams/ticket", pages.stream_ticket, name="stream_ticket"),
     # graph
     path("@<str:handle>/followers", follows.followers, name="followers"),
     path("@<str:handle>/following", follows.following, name="following"),

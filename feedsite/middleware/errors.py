@@ -8,7 +8,7 @@ from django.utils.deprecation import MiddlewareMixin
 from django.utils.translation import gettext as _
 
 from apps.errors import DomainError
-from apps.http.errors import FOR_PROGRAMS, error_page, error_response
+from apps.http.errors import JSON_PATHS, error_page, error_response
 
 PROBLEM, JSON = "application/problem+json", "application/json"
 REFUSED = 400
@@ -25,9 +25,7 @@ class ErrorTypeMiddleware(MiddlewareMixin):
         self, request: HttpRequest, response: HttpResponseBase
     ) -> HttpResponseBase:
         """Give Django's own 405 a page."""
-        if isinstance(response, HttpResponseNotAllowed) and not request.path.startswith(
-            FOR_PROGRAMS
-        ):
+        if isinstance(response, HttpResponseNotAllowed) and not request.path.startswith(JSON_PATHS):
             page = error_page(request, 405, _("This address takes no such request."))
             response.content = page.content
         return response
@@ -44,7 +42,7 @@ class ProblemTypeMiddleware:
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         response = self._get_response(request)
-        if response.status_code < REFUSED or not request.path.startswith(FOR_PROGRAMS):
+        if response.status_code < REFUSED or not request.path.startswith(JSON_PATHS):
             return response
         if response.headers.get("Content-Type", "").startswith(JSON):
             patch_vary_headers(response, ["Accept"])

@@ -10,7 +10,7 @@ from urllib.parse import unquote_to_bytes
 from django.http import HttpRequest, HttpResponseBase
 
 from apps.errors import BadRequest
-from apps.http.errors import FOR_PROGRAMS, error_response
+from apps.http.errors import JSON_PATHS, error_response
 from apps.http.text import is_malformed
 
 MAX_QUERY_CHARACTERS = 8192
@@ -33,7 +33,7 @@ class TextValidationMiddleware:
             request.method in {"POST", "PUT", "PATCH"}
             and _is_form(request)
             and not request.path.startswith(
-                FOR_PROGRAMS
+                JSON_PATHS
             )  # `apps.api.form_data` reads and checks those
             and is_malformed(_form_texts(request))
         ):

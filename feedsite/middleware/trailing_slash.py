@@ -9,7 +9,7 @@ from collections.abc import Callable
 from django.http import HttpRequest, HttpResponseBase, HttpResponsePermanentRedirect
 
 WITH_SLASH = ("/admin/", "/static/", "/media/")
-FOR_PROGRAMS = ("/api/", "/oauth/", "/.well-known/", "/nodeinfo/")
+JSON_PATHS = ("/api/", "/oauth/", "/.well-known/", "/nodeinfo/")
 
 
 class TrailingSlashMiddleware:
@@ -21,7 +21,7 @@ class TrailingSlashMiddleware:
         if path == "/" or not path.endswith("/") or path.startswith(WITH_SLASH):
             return self._get_response(request)
         bare = "/" + path.strip("/")
-        if path.startswith(FOR_PROGRAMS) or request.method not in {"GET", "HEAD"}:
+        if path.startswith(JSON_PATHS) or request.method not in {"GET", "HEAD"}:
             request.path_info = request.path = bare
             return self._get_response(request)
         query = request.META.get("QUERY_STRING", "")

@@ -293,7 +293,7 @@ function go(address) {
 
 const part = (selector) => current()?.querySelector(selector);
 
-// What the keys do is said by one table, which the server keeps (apps/web/keyboard.py).
+// The server has the table of keys and their actions (apps/web/templatetags/keyboard.py).
 const ACTS = {
   next: () => step(1),
   previous: () => step(-1),

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from apps.web.keyboard import PROFILE, SHORTCUTS, action_of, acts
+from apps.web.templatetags.keyboard import PROFILE, SHORTCUTS, key_actions
 
 SCRIPT = (Path(__file__).parents[2] / "static/js/app.js").read_text()
 pytestmark = pytest.mark.django_db
@@ -20,7 +20,9 @@ def keys_on(page):
 def test_the_script_can_do_what_the_table_says_and_nothing_else():
     table = SCRIPT.split("const ACTS = {")[1].split("\n};")[0]
     known = set(re.findall(r"^  (\w+): ", table, re.MULTILINE))
-    named = {one.act for one in SHORTCUTS if one.act != PROFILE and not one.act.startswith("/")}
+    named = {
+        one.action for one in SHORTCUTS if one.action != PROFILE and not one.action.startswith("/")
+    }
     assert known == named - {""}
 
 
@@ -33,7 +35,9 @@ def test_no_key_has_two_meanings():
 
 def test_where_keys_go_there_are_pages(alice, page_of):
     browser = page_of(alice)
-    for address in filter(lambda act: act.startswith("/"), acts(*action_of(alice)).values()):
+    for address in filter(
+        lambda act: act.startswith("/"), key_actions(alice.keys, alice.url).values()
+    ):
         assert browser.get(address).status_code == 200, address
 
 

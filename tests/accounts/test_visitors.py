@@ -3,7 +3,7 @@
 import pytest
 from django.test import RequestFactory
 
-from apps.http.requests import client_address, return_address
+from apps.http.requests import client_address, return_url
 
 
 def _address(settings, *, hops, peer="203.0.113.9", chain=None):
@@ -55,4 +55,4 @@ HERE = "http://testserver"
 )
 def test_a_page_that_asks_leads_back_to_where_it_was_opened(query, referer, address):
     request = RequestFactory().get(f"/@alice/block?{query}", headers={"Referer": referer})
-    assert return_address(request, "/@alice") == address
+    assert return_url(request, "/@alice") == address

@@ -45,7 +45,7 @@ def test_the_index_leads_to_accounts_posts_and_pages_that_may_be_found(alice, bo
 
 
 def test_a_file_is_a_range_and_costs_one_query(alice, monkeypatch, django_assert_num_queries):
-    monkeypatch.setattr(sitemaps, "ACCOUNTS_OF_A_FILE", 1)
+    monkeypatch.setattr(sitemaps, "ACCOUNTS_PER_FILE", 1)
     others = [make_user() for _ in range(3)]
     with django_assert_num_queries(1):
         assert len(locations(f"/sitemap-people-{others[1].pk}.xml")) == 1

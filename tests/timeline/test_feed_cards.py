@@ -59,7 +59,7 @@ def same(rf, monkeypatch):
     def render(viewer, items, *, source=CARDS, **more):
         texts = [rendered(source, rf, viewer, items, **more) for _ in range(2)]
         with monkeypatch.context() as patch:
-            patch.setattr(post_card, "_cached", post_card._rendered)
+            patch.setattr(post_card, "_render_cached", post_card._render)
             texts.append(rendered(source, rf, viewer, items, **more))
         assert texts[0] == texts[1] == texts[2]
         return texts[0]
@@ -69,13 +69,13 @@ def same(rf, monkeypatch):
 
 @pytest.fixture(autouse=True)
 def _empty_cache():
-    post_card._cached.cache_clear()
+    post_card._render_cached.cache_clear()
     yield
-    post_card._cached.cache_clear()
+    post_card._render_cached.cache_clear()
 
 
 def cached():
-    return post_card._cached.cache_info().currsize
+    return post_card._render_cached.cache_info().currsize
 
 
 @pytest.fixture

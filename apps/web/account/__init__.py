@@ -1,1 +1,1 @@
-"""Account."""
+"""Pages of the viewer's own account: login, settings, privacy."""

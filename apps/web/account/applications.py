@@ -1,11 +1,14 @@
-"""Pages about applications: may this one act for me, and which do."""
+"""Pages of OAuth: authorize an application, list and revoke those authorized."""
 
 import re
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
+from csp.decorators import csp_update
 from django.contrib import messages
-from django.http import HttpResponse, HttpResponseBase
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
@@ -13,91 +16,88 @@ from oauth2_provider.exceptions import FatalClientError, OAuthToolkitError
 from oauth2_provider.http import OAuth2ResponseRedirect
 from oauth2_provider.oauth2_backends import get_oauthlib_core
 
-from apps.http.requests import AuthenticatedRequest, SeeOther, login_required, page
-from apps.http.verification import second_factor_shown
+from apps.http.requests import AuthenticatedRequest, SeeOther, login_required, require_get_or_post
+from apps.http.verification import second_factor_required
 from apps.oauth.actions import end_access
 from apps.oauth.models import OUT_OF_BAND, Application
 from apps.oauth.provider import Scopes
 from apps.oauth.queries import connections_of
+from apps.web.forms.accounts import render_settings
 
-_SOURCE = re.compile(r"[a-z][a-z0-9+.-]*:(//[\w.:\[\]-]+)?", re.ASCII | re.IGNORECASE)
+_ORIGIN = re.compile(r"[a-z][a-z0-9+.-]*:(//[\w.:\[\]-]+)?", re.ASCII | re.IGNORECASE)
 
 
-@page
+@require_get_or_post
 @login_required
-@second_factor_shown
+@second_factor_required
 def authorize(request: AuthenticatedRequest) -> HttpResponseBase:
-    """Ask the reader whether a program may act for them; what it asks is in the address, for the answer too."""
+    """Ask whether a program may act for the viewer; the POST repeats the query of the request."""
     core = get_oauthlib_core()
     try:
         scopes, credentials = core.validate_authorization_request(request)
     except OAuthToolkitError as error:
-        return _refused(request, error)
+        return _error_response(request, error)
     application = credentials.pop("request").client
     if request.method != "POST":
-        return _question(request, application, scopes, credentials["redirect_uri"])
+        return _authorize_page(request, application, scopes, credentials["redirect_uri"])
     try:
         address, _headers, _body, _status = core.create_authorization_response(
             request, scopes, credentials, allow="allow" in request.POST
         )
     except OAuthToolkitError as error:
-        return _refused(request, error, application)
+        return _error_response(request, error, application)
     if credentials["redirect_uri"] == OUT_OF_BAND:
-        return _code(request, application, parse_qs(urlsplit(address).query)["code"][0])
-    return _sent(address, application)
+        return _code_page(request, application, parse_qs(urlsplit(address).query)["code"][0])
+    return _redirect(address, application)
 
 
 @require_safe
 @login_required
 def applications(request: AuthenticatedRequest) -> HttpResponseBase:
-    """The programs that may act for the reader."""
-    context = {
-        "connections": connections_of(request.user.pk),
-        "here": "settings",
-        "tab": "applications",
-        "no_fab": True,
-    }
-    return render(request, "oauth/applications.html", context)
+    context = {"connections": connections_of(request.user.pk)}
+    return render_settings(request, "oauth/applications.html", "applications", context)
 
 
 @require_POST
 @login_required
 def revoke(request: AuthenticatedRequest, application_id: int) -> HttpResponseBase:
-    """End what a program may do."""
     end_access(request.user.pk, application_id)
     messages.success(request, _("Revoked."))
     return SeeOther("/settings/applications")
 
 
-def _question(
+def _authorize_page(
     request: AuthenticatedRequest, application: Application, scopes: list[str], redirect_uri: str
-) -> HttpResponse:
-    words = Scopes().get_all_scopes()
+) -> HttpResponseBase:
+    texts = Scopes().get_all_scopes()
     context = {
         "application": application,
-        "wishes": [words[name] for name in scopes],
+        "scopes": [texts[name] for name in scopes],
         "host": "" if redirect_uri == OUT_OF_BAND else urlsplit(redirect_uri).hostname,
         "address": request.get_full_path(),
     }
-    response = render(request, "oauth/authorize.html", context)
+    page: Callable[[HttpRequest], HttpResponseBase] = partial(
+        render, template_name="oauth/authorize.html", context=context
+    )
+    # the form is answered by a redirect to the program, which browsers check against form-action
+    origin = _ORIGIN.match(redirect_uri)
+    if origin:
+        page = csp_update({"form-action": [origin[0]]})(page)
+    response = page(request)
     response.headers["Cache-Control"] = "no-store"
-    # the form is answered by a redirect to the program, which browsers hold to be an action of the form
-    source = _SOURCE.match(redirect_uri)
-    if source:
-        response._csp_update = {"form-action": [source[0]]}  # type: ignore[attr-defined]  # noqa: SLF001 -- as csp's own decorator does
     return response
 
 
-def _code(request: AuthenticatedRequest, application: Application, code: str) -> HttpResponse:
+def _code_page(request: AuthenticatedRequest, application: Application, code: str) -> HttpResponse:
     response = render(request, "oauth/code.html", {"application": application, "code": code})
     response.headers["Cache-Control"] = "no-store"
     return response
 
 
-def _refused(
+def _error_response(
     request: AuthenticatedRequest, error: OAuthToolkitError, application: Application | None = None
 ) -> HttpResponseBase:
-    """Tell the program, if it is known and its address is one it registered; else tell the reader."""
+    """Redirect to the program if its redirect URI is registered; else tell the viewer."""
     reason: Any = error.oauthlib_error
     address = reason.redirect_uri or ""
     if application is None and not isinstance(error, FatalClientError):
@@ -106,10 +106,10 @@ def _refused(
         denied = reason.error == "access_denied"
         context = {"reason": "" if denied else reason.description or reason.error}
         return render(request, "oauth/refused.html", context, status=200 if denied else 400)
-    return _sent(reason.in_uri(address), application)
+    return _redirect(reason.in_uri(address), application)
 
 
-def _sent(address: str, application: Application) -> HttpResponse:
-    """On to the program; the library refuses schemes that it did not register."""
-    answer: HttpResponse = OAuth2ResponseRedirect(address, application.get_allowed_schemes())
-    return answer
+def _redirect(address: str, application: Application) -> HttpResponse:
+    """Redirect to the program; the library rejects schemes that it did not register."""
+    response: HttpResponse = OAuth2ResponseRedirect(address, application.get_allowed_schemes())
+    return response

@@ -1,4 +1,4 @@
-"""Pages to come in by and to leave: join, log in, log out, passwords."""
+"""Pages to join, log in, log out, and change or reset a password."""
 
 from collections.abc import Callable
 from typing import Any
@@ -29,27 +29,26 @@ from apps.http.requests import (
     SiteRequest,
     client_address,
     login_required,
-    next_address,
-    page,
+    next_url,
+    require_get_or_post,
     session_origin,
     viewer_of,
 )
-from apps.http.verification import begin_session, forget_pending
-from apps.throttling import SITE, GuessLimit, Origin, begin_guess, check_rate_limit, check_sign_up
+from apps.http.verification import begin_login, clear_pending_login
+from apps.throttling import SITE, Origin, begin_guess, check_rate_limit, check_sign_up
 from apps.web.forms.accounts import (
     JoinForm,
     LoginForm,
     NewPasswordForm,
     ResetForm,
-    form_page,
-    show_error,
+    add_errors,
+    render_form,
 )
 
 
 @sensitive_post_parameters("password")
-@page
+@require_get_or_post
 def join(request: SiteRequest) -> HttpResponseBase:
-    """Make an account and be logged in."""
     if viewer_of(request):
         return redirect("front")
     form = JoinForm(request.POST or None)
@@ -57,62 +56,51 @@ def join(request: SiteRequest) -> HttpResponseBase:
         check_sign_up(client_address(request))
         try:
             user = register(**form.cleaned_data)
-        except Invalid as refusal:
-            show_error(form, refusal)
+        except Invalid as error:
+            add_errors(form, error)
         else:
-            return finish_login(request, user, to=_after_joining(request, user))
+            return begin_login(request, user, _after_joining(request, user))
     return _entry_page(request, "accounts/join.html", form)
 
 
 @sensitive_post_parameters("password")
-@page
+@require_get_or_post
 def log_in(request: SiteRequest) -> HttpResponseBase:
-    """Log in with handle or e-mail. Counted before the password is looked at; only failures use up the limits."""
+    """Guesses are counted before the password is checked; only failures use up the limits."""
     if viewer_of(request):
-        return redirect(next_address(request))
-    forget_pending(request)
+        return redirect(next_url(request))
+    clear_pending_login(request)
     form = LoginForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
         name = form.cleaned_data["username"].strip().removeprefix("@").lower()
         guess = begin_guess(name, _origin(request, lambda user: name in {user.handle, user.email}))
         user = authenticate(request, username=name, password=form.cleaned_data["password"])
         if isinstance(user, User):
-            return finish_login(request, user, guess)
+            guess.give_back()
+            return begin_login(request, user, next_url(request))
         form.add_error(None, _("Handle or password is wrong."))
     return _entry_page(request, "accounts/login.html", form)
 
 
-def finish_login(
-    request: SiteRequest, user: User, guess: GuessLimit | None = None, *, to: str = ""
-) -> HttpResponseBase:
-    """After the right password, which is no failed guess: on to the second factor of who has one, else in."""
-    if guess is not None:
-        guess.give_back()
-    return begin_session(request, user, to or next_address(request))
-
-
 @require_POST
 def log_out(request: SiteRequest) -> HttpResponseBase:
-    """End the session."""
     logout(request)
     return SeeOther("/")
 
 
 class PasswordChange(auth.PasswordChangeView):
-    """Django's own, which counts guesses of the old password."""
+    """Counts guesses of the old password."""
 
     form_class = NewPasswordForm
 
     def get_form_kwargs(self) -> dict[str, Any]:
-        """Who guesses."""
         return {**super().get_form_kwargs(), "origin": session_origin(self.request)}
 
 
 @sensitive_post_parameters()
-@page
+@require_get_or_post
 @login_required
 def password_change(request: AuthenticatedRequest) -> HttpResponseBase:
-    """A new password, for who knows the old one."""
     view = PasswordChange.as_view(
         template_name="accounts/password_change.html",
         success_url="/settings/account",
@@ -120,29 +108,31 @@ def password_change(request: AuthenticatedRequest) -> HttpResponseBase:
     )
     response = view(request)
     if response.status_code == HttpResponseRedirect.status_code:
-        # its session has a new key, and all others have ended
+        # the session has a new key, and all others have ended
         remember_login(request, request.user)
         remember_device(request, response, request.user)
     return _finish(response, request, _("Your password is changed."))
 
 
-@page
+@require_get_or_post
 def password_reset(request: SiteRequest) -> HttpResponseBase:
-    """Send a link to the address of an account; says and does the same whether there is one."""
+    """The response is the same whether an account has the address or not."""
     if request.method == "POST":
         check_rate_limit("password_reset", client_address(request))
-        check_rate_limit("password_reset_site", SITE, cost=0)  # the worker counts what was nobody's
+        check_rate_limit(
+            "password_reset_site", SITE, cost=0
+        )  # the worker counts addresses of no account
     view = auth.PasswordResetView.as_view(
         template_name="accounts/password_reset.html", form_class=ResetForm, success_url="/login"
     )
-    said = _("If an account has this address, a link to a new password is on its way.")
-    return _finish(view(request), request, said)
+    message = _("If an account has this address, a link to a new password is on its way.")
+    return _finish(view(request), request, message)
 
 
 @sensitive_post_parameters()
-@page
+@require_get_or_post
 def password_reset_confirm(request: SiteRequest, uidb64: str, token: str) -> HttpResponseBase:
-    """A new password, for who has the link. Wrong links are counted as wrong passwords are."""
+    """Wrong links are limited as wrong passwords are."""
     guess = begin_guess(
         f"reset {uidb64}",
         _origin(request, lambda user: urlsafe_base64_encode(force_bytes(user.pk)) == uidb64),
@@ -150,39 +140,41 @@ def password_reset_confirm(request: SiteRequest, uidb64: str, token: str) -> Htt
     view = auth.PasswordResetConfirmView.as_view(
         template_name="accounts/password_reset_confirm.html", success_url="/login"
     )
-    said = _("Your password is changed. Log in with it.")
+    message = _("Your password is changed. Log in with it.")
     response = view(request, uidb64=uidb64, token=token)
-    context = getattr(response, "context_data", None) or {"validlink": True}  # else a redirect
+    context = getattr(response, "context_data", None) or {
+        "validlink": True
+    }  # a redirect has no context
     if context["validlink"]:
         guess.give_back()
-    return _finish(response, request, said)
+    return _finish(response, request, message)
 
 
 def _origin(request: SiteRequest, is_of: Callable[[User], bool]) -> Origin:
-    """From where a visitor guesses; with the device if the account in question knows it."""
+    """Where a guess comes from; with the device if the account in question knows it."""
     device = known_device(request)
-    known = device.key if device and is_of(device.user) else ""
-    return Origin(client_address(request), known)
+    device_key = device.key if device and is_of(device.user) else ""
+    return Origin(client_address(request), device_key)
 
 
 def _after_joining(request: SiteRequest, user: User) -> str:
-    """Where a new account goes first: to its unconfirmed address, if there is one to confirm."""
+    """A new account first confirms its address, if it has to."""
     if not (settings.EMAIL_CONFIRMATION_REQUIRED and user.pending_email):
-        return ""
-    return f"{reverse('email_pending')}?{urlencode({'next': next_address(request)})}"
+        return next_url(request)
+    return f"{reverse('email_pending')}?{urlencode({'next': next_url(request)})}"
 
 
 def _entry_page(request: SiteRequest, template: str, form: Any) -> HttpResponse:
-    context = {"form": form, "next": next_address(request), "work_here": work_here(request)}
-    return form_page(request, template, context, form)
+    context = {"form": form, "next": next_url(request), "work_here": work_here(request)}
+    return render_form(request, template, context, form)
 
 
-def _finish(response: HttpResponseBase, request: SiteRequest, said: str) -> HttpResponseBase:
-    """Django's own views answer a form with 302 or 200; here it is 303, with a word to say, or 422."""
+def _finish(response: HttpResponseBase, request: SiteRequest, message: str) -> HttpResponseBase:
+    """Django's own views answer a form with 302 or 200; here with 303 and a message, or 422."""
     if request.method != "POST":
         return response
     if response.status_code == HttpResponseRedirect.status_code:
-        messages.success(request, said)
+        messages.success(request, message)
         response.status_code = SeeOther.status_code
     else:
         response.status_code = 422

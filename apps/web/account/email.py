@@ -1,4 +1,4 @@
-"""Pages about the e-mail address that waits to be confirmed."""
+"""Pages to confirm an e-mail address."""
 
 from django.contrib import messages
 from django.http import HttpResponseBase
@@ -12,35 +12,34 @@ from apps.http.requests import (
     SiteRequest,
     client_address,
     login_required,
-    next_address,
-    page,
+    next_url,
+    require_get_or_post,
 )
 from apps.throttling import Origin, begin_guess
 
 
-@page
+@require_get_or_post
 @login_required
 def pending(request: AuthenticatedRequest) -> HttpResponseBase:
-    """Confirm your address: where the link went, and a button to send it once more."""
     if not request.user.pending_email:
         return redirect("settings_account")
     if request.method == "POST":
         send_confirmation(request.user)
         messages.success(request, _("Sent. It may take some minutes."))
         return SeeOther(request.get_full_path())
-    context = {"address": request.user.pending_email, "next": next_address(request)}
+    context = {"address": request.user.pending_email, "next": next_url(request)}
     return render(request, "accounts/email_pending.html", context)
 
 
-@page
+@require_get_or_post
 def confirm(request: SiteRequest, token: str) -> HttpResponseBase:
-    """What the link in the mail leads to. A button confirms: programs that look at links in mails press none."""
+    """The link in the mail. Only the button confirms, since programs open links in mails."""
     guess = begin_guess(f"confirm {token}", Origin(client_address(request)))
-    found = user_to_confirm(token)
+    account = user_to_confirm(token)
     guess.give_back()
     if request.method == "POST":
         user = confirm_email(token)
         messages.success(request, _("Your address is confirmed."))
         return SeeOther("/" if request.user == user else "/login")
-    context = {"address": found.pending_email, "handle": found.handle}
+    context = {"address": account.pending_email, "handle": account.handle}
     return render(request, "accounts/email_confirm.html", context)

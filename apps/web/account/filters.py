@@ -1,9 +1,7 @@
-"""Pages of filters, under settings: all of them with a form for a new one; one; delete."""
-
-from typing import Any
+"""Pages of settings to list, create, edit and delete filters."""
 
 from django.contrib import messages
-from django.http import HttpResponse, HttpResponseBase
+from django.http import HttpResponseBase
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils.translation import gettext as _
@@ -12,63 +10,55 @@ from apps.errors import Invalid
 from apps.filters.actions import change_filter, create_filter, delete_filter
 from apps.filters.models import Filter
 from apps.filters.queries import filters_of, own_filter
-from apps.http.requests import AuthenticatedRequest, SeeOther, login_required, page
-from apps.web.forms.accounts import form_page
-from apps.web.forms.filters import FilterForm, form_of
+from apps.http.requests import AuthenticatedRequest, SeeOther, login_required, require_get_or_post
+from apps.web.forms.accounts import render_settings
+from apps.web.forms.filters import FilterForm, initial_of
 
 
-@page
+@require_get_or_post
 @login_required
 def filters(request: AuthenticatedRequest) -> HttpResponseBase:
-    """One's filters, and a form for a new one."""
     form = FilterForm(request.POST or None)
-    if request.method == "POST" and form.is_valid() and _saved(request, form, None):
+    if request.method == "POST" and form.is_valid() and _save(request, form, None):
         return SeeOther(reverse("settings_filters"))
-    return _settings(request, "filters/index.html", form, filters=filters_of(request.user))
+    context = {"form": form, "filters": filters_of(request.user)}
+    return render_settings(request, "filters/index.html", "filters", context, form)
 
 
-@page
+@require_get_or_post
 @login_required
 def edit(request: AuthenticatedRequest, filter_id: int) -> HttpResponseBase:
-    """One of one's filters."""
-    found = own_filter(request.user, filter_id)
-    form = FilterForm(request.POST or None, initial=form_of(found))
-    form.keep_expiry()
-    if request.method == "POST" and form.is_valid() and _saved(request, form, found):
+    own = own_filter(request.user, filter_id)
+    form = FilterForm(request.POST or None, initial=initial_of(own))
+    form.offer_unchanged_expiry()
+    if request.method == "POST" and form.is_valid() and _save(request, form, own):
         return SeeOther(reverse("settings_filters"))
-    return _settings(request, "filters/edit.html", form, filter=found)
+    context = {"form": form, "filter": own}
+    return render_settings(request, "filters/edit.html", "filters", context, form)
 
 
-@page
+@require_get_or_post
 @login_required
 def delete(request: AuthenticatedRequest, filter_id: int) -> HttpResponseBase:
-    """Ask, then delete."""
-    found = own_filter(request.user, filter_id)
+    own = own_filter(request.user, filter_id)
     if request.method != "POST":
-        context = {"filter": found, "back": reverse("settings_filters"), "no_fab": True}
+        context = {"filter": own, "back": reverse("settings_filters"), "no_fab": True}
         return render(request, "filters/delete.html", context)
     delete_filter(request.user, filter_id)
     messages.success(request, _("Deleted."))
     return SeeOther(reverse("settings_filters"))
 
 
-def _saved(request: AuthenticatedRequest, form: FilterForm, before: Filter | None) -> bool:
-    """Whether what the form says could be done; else the form says why not."""
+def _save(request: AuthenticatedRequest, form: FilterForm, old: Filter | None) -> bool:
+    """False when the change is invalid; the form then shows why."""
     try:
-        wanted = form.change(before)
-        if before is None:
-            create_filter(request.user, wanted)
+        change = form.change(old)
+        if old is None:
+            create_filter(request.user, change)
         else:
-            change_filter(request.user, before.pk, wanted)
-    except Invalid as refusal:
-        form.add_error(None, refusal.message)
+            change_filter(request.user, old.pk, change)
+    except Invalid as error:
+        form.add_error(None, error.message)
         return False
     messages.success(request, _("Saved."))
     return True
-
-
-def _settings(
-    request: AuthenticatedRequest, template: str, form: FilterForm, **context: Any
-) -> HttpResponse:
-    context = {"form": form, "tab": "filters", "here": "settings", "no_fab": True, **context}
-    return form_page(request, template, context, form)

@@ -1,8 +1,8 @@
-"""Pages under settings: take along what is yours; delete the account."""
+"""Pages of settings to export the account's data and to delete the account."""
 
 from django.contrib import messages
 from django.contrib.auth import logout
-from django.http import FileResponse, HttpResponse, HttpResponseBase
+from django.http import FileResponse, HttpResponseBase
 from django.shortcuts import render
 from django.utils.translation import gettext as _
 from django.views.decorators.debug import sensitive_post_parameters
@@ -14,54 +14,52 @@ from apps.http.requests import (
     AuthenticatedRequest,
     SeeOther,
     login_required,
-    page,
+    require_get_or_post,
     session_origin,
 )
 from apps.privacy.archive import private_storage
 from apps.privacy.erasure import delete_account
 from apps.privacy.export import newest_export, own_export, request_export
-from apps.web.forms.accounts import form_page, show_error
-from apps.web.forms.personal_data import DeleteAccountForm
+from apps.web.forms.accounts import DeleteAccountForm, add_errors, render_settings
 
-STOP_POLLING = 286
+STOP_POLLING = 286  # a status of htmx
 
 
-@page
+@require_get_or_post
 @login_required
 def export(request: AuthenticatedRequest) -> HttpResponseBase:
-    """Ask for an archive, see how far it is, download it."""
+    """Request an archive, follow its progress and download it; with htmx only the progress."""
     if request.method == "POST":
         request_export(request.user)
         return SeeOther(request.path)
-    found = newest_export(request.user)
-    context = {"export": found, "here": "settings", "tab": "export", "no_fab": True}
+    newest = newest_export(request.user)
+    context = {"export": newest}
     if request.htmx:
-        waiting = found is not None and found.state == State.PENDING
-        status = 200 if waiting else STOP_POLLING
+        is_pending = newest is not None and newest.state == State.PENDING
+        status = 200 if is_pending else STOP_POLLING
         return render(request, "personal/_export.html", context, status=status)
-    return render(request, "personal/export.html", context)
+    return render_settings(request, "personal/export.html", "export", context)
 
 
 @require_safe
 @login_required
 def download(request: AuthenticatedRequest, number: int) -> HttpResponseBase:
-    """The archive, for its owner and nobody else, until its time is over."""
-    found = own_export(request.user, number)
+    """The archive, for its owner only, until it expires."""
+    archive = own_export(request.user, number)
     try:
-        file = private_storage().open(found.name)
+        file = private_storage().open(archive.name)
     except FileNotFoundError:
         raise NotFound(_("This archive isn't here any more. You can ask for a new one.")) from None
-    name = f"{request.user.handle}-{found.created_at:%Y-%m-%d}.zip"
+    name = f"{request.user.handle}-{archive.created_at:%Y-%m-%d}.zip"
     response = FileResponse(file, as_attachment=True, filename=name, content_type="application/zip")
     response.headers["Cache-Control"] = "private, no-store"
     return response
 
 
 @sensitive_post_parameters("password")
-@page
+@require_get_or_post
 @login_required
 def delete(request: AuthenticatedRequest) -> HttpResponseBase:
-    """Delete the account."""
     form = DeleteAccountForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
         try:
@@ -70,14 +68,15 @@ def delete(request: AuthenticatedRequest) -> HttpResponseBase:
                 password=form.cleaned_data["password"],
                 origin=session_origin(request),
             )
-        except Invalid as refusal:
-            show_error(form, refusal)
-        except NotAllowed as refusal:
-            form.add_error(None, refusal.message)
+        except Invalid as error:
+            add_errors(form, error)
+        except NotAllowed as error:
+            form.add_error(None, error.message)
         else:
             logout(request)
-            messages.success(request, _("Your account is deleted. It may take some minutes until everything is gone."))  # fmt: skip
+            messages.success(
+                request,
+                _("Your account is deleted. It may take some minutes until everything is gone."),
+            )
             return SeeOther("/")
-    context = {"form": form, "here": "settings", "tab": "account", "no_fab": True}
-    response: HttpResponse = form_page(request, "personal/delete.html", context, form)
-    return response
+    return render_settings(request, "personal/delete.html", "account", {"form": form}, form)

@@ -1,10 +1,9 @@
-"""Pages of who may follow, and of whom and what one does not want to read: settings, follow requests, mute, languages."""
+"""Pages of follow requests, blocks, mutes and languages, and the setting that requires requests."""
 
 from collections.abc import Callable
-from typing import Any
 
 from django.contrib import messages
-from django.http import HttpResponse, HttpResponseBase
+from django.http import HttpResponseBase
 from django.shortcuts import render
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
@@ -23,77 +22,80 @@ from apps.graph.relationships import (
     requests_page,
 )
 from apps.graph.request_actions import approve_request, reject_request
-from apps.http.requests import AuthenticatedRequest, SeeOther, login_required, next_address, page
+from apps.http.requests import (
+    AuthenticatedRequest,
+    SeeOther,
+    login_required,
+    next_url,
+    require_get_or_post,
+)
 from apps.paging import Cursor
-from apps.web.forms.accounts import form_page
+from apps.web.forms.accounts import render_form, render_settings
 from apps.web.forms.graph import LanguagesForm, MuteForm, PrivacyForm
 
 ANSWERS: dict[str, Callable[[User, User], None]] = {
     "approve": approve_request,
     "reject": reject_request,
 }
-_SAID = {
+_MESSAGES = {
     "approve": gettext_lazy("@%(handle)s follows you now."),
     "reject": gettext_lazy("The request of @%(handle)s is gone."),
 }
 
 
-@page
+@require_get_or_post
 @login_required
 def privacy(request: AuthenticatedRequest) -> HttpResponseBase:
-    """Whether others have to ask before they follow; the way to the lists below."""
     form = PrivacyForm(request.POST or None, initial={"is_locked": request.user.is_locked})
     if request.method == "POST":
-        form = PrivacyForm(request.POST)  # without a tick nothing is sent at all
+        form = PrivacyForm(request.POST)  # an unchecked box sends nothing
         form.full_clean()
         set_locked(request.user, locked=form.cleaned_data["is_locked"])
         messages.success(request, _("Saved."))
         return SeeOther(request.path)
-    waiting = requests_count(request.user)
-    return _settings(request, "graph/privacy.html", form=form, waiting=waiting)
+    context = {"form": form, "waiting": requests_count(request.user)}
+    return render_settings(request, "graph/privacy.html", "privacy", context)
 
 
 @require_safe
 @login_required
 def blocked(request: AuthenticatedRequest) -> HttpResponseBase:
-    """Whom one has blocked."""
-    found = blocked_page(request.user, Cursor.from_query(request.GET))
-    rows = [(person, None) for person in found.items]
-    return _settings(request, "graph/severed.html", page=found, rows=rows, verb="unblock")
+    page = blocked_page(request.user, Cursor.from_query(request.GET))
+    rows = [(person, None) for person in page.items]
+    context = {"page": page, "rows": rows, "verb": "unblock"}
+    return render_settings(request, "graph/severed.html", "privacy", context)
 
 
 @require_safe
 @login_required
 def muted(request: AuthenticatedRequest) -> HttpResponseBase:
-    """Whom one has muted, and until when."""
-    found = muted_page(request.user, Cursor.from_query(request.GET))
-    return _settings(request, "graph/severed.html", page=found, rows=found.items, verb="unmute")
+    page = muted_page(request.user, Cursor.from_query(request.GET))
+    context = {"page": page, "rows": page.items, "verb": "unmute"}
+    return render_settings(request, "graph/severed.html", "privacy", context)
 
 
 @require_safe
 @login_required
 def follow_requests(request: AuthenticatedRequest) -> HttpResponseBase:
-    """Who asks to follow."""
-    found = requests_page(request.user, Cursor.from_query(request.GET))
-    return render(request, "graph/requests.html", {"page": found, "here": "notifications"})
+    page = requests_page(request.user, Cursor.from_query(request.GET))
+    return render(request, "graph/requests.html", {"page": page, "here": "notifications"})
 
 
 @require_POST
 @login_required
 def answer(request: AuthenticatedRequest, handle: str, verb: str) -> HttpResponseBase:
-    """Let somebody who asked follow, or not."""
     other = user_by_handle(handle)
     ANSWERS[verb](request.user, other)
-    messages.success(request, _SAID[verb] % {"handle": other.handle})
-    return SeeOther(next_address(request, "/follow_requests"))
+    messages.success(request, _MESSAGES[verb] % {"handle": other.handle})
+    return SeeOther(next_url(request, "/follow_requests"))
 
 
-@page
+@require_get_or_post
 @login_required
 def mute(request: AuthenticatedRequest, handle: str) -> HttpResponseBase:
-    """Ask for how long, then mute; a bare POST mutes for good."""
+    """Ask for how long, then mute; a POST without fields mutes forever."""
     other = user_by_handle(handle)
-    back, form = next_address(request, other.url), MuteForm(request.POST or None)
+    back, form = next_url(request, other.url), MuteForm(request.POST or None)
     if request.method == "POST":
         form = MuteForm(request.POST)
         if form.is_valid():
@@ -101,13 +103,13 @@ def mute(request: AuthenticatedRequest, handle: str) -> HttpResponseBase:
             messages.success(request, _("@%(handle)s is muted.") % {"handle": other.handle})
             return SeeOther(back)
     context = {"person": other, "back": back, "form": form, "no_fab": True}
-    return form_page(request, "graph/mute.html", context, form)
+    return render_form(request, "graph/mute.html", context, form)
 
 
-@page
+@require_get_or_post
 @login_required
 def languages(request: AuthenticatedRequest, handle: str) -> HttpResponseBase:
-    """In which languages the viewer wants the posts of somebody they follow, or have asked to."""
+    """Which languages the viewer reads of an account that they follow or have asked to follow."""
     other = user_by_handle(handle)
     relationship = relationships(request.user.pk, [other.pk])[0]
     if not (relationship.following or relationship.requested):
@@ -115,16 +117,10 @@ def languages(request: AuthenticatedRequest, handle: str) -> HttpResponseBase:
     form = LanguagesForm(
         request.POST if request.method == "POST" else None, chosen=relationship.languages
     )
-    # no box at all is an answer too: all languages
+    # no language chosen means all
     if request.method == "POST" and form.is_valid():
         follow_user(request.user, other, languages=form.cleaned_data["languages"])
         messages.success(request, _("Saved."))
         return SeeOther(other.url)
     context = {"person": other, "form": form, "no_fab": True}
-    return form_page(request, "graph/languages.html", context, form)
-
-
-def _settings(request: AuthenticatedRequest, template: str, **context: Any) -> HttpResponse:
-    return render(
-        request, template, {"here": "settings", "tab": "privacy", "no_fab": True, **context}
-    )
+    return render_form(request, "graph/languages.html", context, form)

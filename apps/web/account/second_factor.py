@@ -1,9 +1,11 @@
-"""Pages of the second factor: the one after the password, passkeys, and the settings of both."""
+"""Pages of the second factor: at login, and the settings of app, passkeys and recovery codes."""
 
+from collections.abc import Callable
 from typing import Any
 
 import segno
 from django.contrib import messages
+from django.forms import Form
 from django.http import HttpResponse, HttpResponseBase, JsonResponse
 from django.shortcuts import redirect
 from django.utils.translation import gettext as _
@@ -19,19 +21,19 @@ from apps.http.requests import (
     SiteRequest,
     client_address,
     login_required,
-    next_address,
-    page,
+    next_url,
+    require_get_or_post,
     session_origin,
     viewer_of,
 )
 from apps.http.verification import (
-    Candidate,
-    candidate_of,
-    has_failed,
+    PendingLogin,
+    complete_login,
     has_second_factor,
-    let_in,
-    passed,
-    second_factor_shown,
+    pass_second_factor,
+    pending_login,
+    record_failure,
+    second_factor_required,
 )
 from apps.throttling import check_rate_limit
 from apps.web.forms.accounts import (
@@ -39,85 +41,83 @@ from apps.web.forms.accounts import (
     CodeForm,
     PasskeyForm,
     PasswordForm,
-    form_page,
-    show_error,
+    add_errors,
+    render_form,
+    render_settings,
 )
 
-NEW_APP = (
-    "new_authenticator_app"  # the name of a session entry: the number of its row, never the key
-)
+# In the session: the number of the app's row, never its secret.
+NEW_APP = "new_authenticator_app"
 NO_STORE = "no-store"
 
 
 @sensitive_post_parameters("code")
-@page
+@require_get_or_post
 def code(request: SiteRequest) -> HttpResponseBase:
-    """The page after the password: a code of the app, a recovery code, or a passkey. Without JavaScript too."""
-    candidate = candidate_of(request)
-    if candidate is None:
-        return redirect(next_address(request) if viewer_of(request) else "login")
+    """After the password: a code of the app, a recovery code, or with JavaScript a passkey."""
+    pending = pending_login(request)
+    if pending is None:
+        return redirect(next_url(request) if viewer_of(request) else "login")
     form = CodeForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
         try:
-            device = factors.use_code(candidate.user, form.cleaned_data["code"])
-        except TooMany as refusal:
-            form.add_error("code", refusal.message)
+            device = factors.use_code(pending.user, form.cleaned_data["code"])
+        except TooMany as error:
+            form.add_error("code", error.message)
         else:
             if device is not None:
-                passed(request, candidate.user, device)
-                return let_in(request, candidate.user, candidate.onward)
-            if has_failed(request):
+                pass_second_factor(request, pending.user, device)
+                return complete_login(request, pending.user, pending.redirect_to)
+            if record_failure(request):
                 messages.error(request, _("Too many wrong codes. Log in again."))
                 return SeeOther("/login")
             form.add_error("code", _("This code is wrong, or was used before."))
-    return _code_page(request, candidate, form)
+    return _code_page(request, pending, form)
 
 
 @require_POST
 def passkey_options(request: SiteRequest) -> HttpResponseBase:
-    """What the browser is asked for a passkey: of who showed the password, else of anybody who has one here."""
+    """What the browser asks for: passkeys of the pending login's user, else of anybody."""
     check_rate_limit("passkey", client_address(request))
-    candidate = candidate_of(request)
-    return _json(passkeys.begin_using(request, candidate.user if candidate else None))
+    pending = pending_login(request)
+    return _json(passkeys.begin_using(request, pending.user if pending else None))
 
 
 @require_POST
 def passkey_login(request: SiteRequest) -> HttpResponseBase:
-    """A passkey in the place of a code; or of name, password and code together."""
-    candidate = candidate_of(request)
-    if candidate is None and viewer_of(request):
-        return SeeOther(next_address(request))
-    user = candidate.user if candidate else None
+    """Replaces a code after the password, or handle, password and code together."""
+    pending = pending_login(request)
+    if pending is None and viewer_of(request):
+        return SeeOther(next_url(request))
+    user = pending.user if pending else None
     try:
         passkey = passkeys.finish_using(request, user, answer=request.POST.get("answer", ""))
-    except Invalid as refusal:
-        messages.error(request, refusal.message)
-        return SeeOther("/login/code" if candidate else "/login")
-    onward = candidate.onward if candidate else next_address(request)
-    passed(request, passkey.user, passkey)
-    return let_in(request, passkey.user, onward)
+    except Invalid as error:
+        messages.error(request, error.message)
+        return SeeOther("/login/code" if pending else "/login")
+    redirect_to = pending.redirect_to if pending else next_url(request)
+    pass_second_factor(request, passkey.user, passkey)
+    return complete_login(request, passkey.user, redirect_to)
 
 
-@page
+@require_get_or_post
 @login_required
-@second_factor_shown
+@second_factor_required
 def security(request: AuthenticatedRequest) -> HttpResponseBase:
-    """What there is, and what may be done with it."""
     context = {
         "factor": factors.second_factor_of(request.user),
         "work_here": passkeys.work_here(request),
         "passkey_origin": passkeys.origin(),
-        "onward": next_address(request, ""),
     }
     return _settings(request, "accounts/security.html", context)
 
 
 @sensitive_post_parameters("password")
-@page
+@require_get_or_post
 @login_required
-@second_factor_shown
+@second_factor_required
 def app_add(request: AuthenticatedRequest) -> HttpResponseBase:
-    """The password first; then there is a key for the app."""
+    """After the password a secret for the app exists, not confirmed yet."""
 
     def begin() -> HttpResponseBase:
         request.session[NEW_APP] = factors.begin_app(request.user).pk
@@ -128,18 +128,19 @@ def app_add(request: AuthenticatedRequest) -> HttpResponseBase:
         begin,
         title=_("Set up an authenticator app"),
         text=_(
-            "An app on your phone shows six digits, new ones every 30 seconds. Logging in asks for them after the password."
+            "An app on your phone shows six digits, new ones every 30 seconds. "
+            "Logging in asks for them after the password."
         ),
-        act=_("Go on"),
+        button=_("Go on"),
     )
 
 
 @sensitive_post_parameters("code")
-@page
+@require_get_or_post
 @login_required
-@second_factor_shown
+@second_factor_required
 def app_code(request: AuthenticatedRequest) -> HttpResponseBase:
-    """The key, as a picture and as text, for who began in this session; a code of it turns the app on."""
+    """Shows the secret of the app that was added in this session; one of its codes confirms it."""
     device = factors.begun_app(request.user, request.session.get(NEW_APP, 0))
     if device is None:
         return redirect("settings_security")
@@ -147,42 +148,39 @@ def app_code(request: AuthenticatedRequest) -> HttpResponseBase:
     if request.method == "POST" and form.is_valid():
         try:
             device, codes = factors.confirm_app(request.user, device.pk, form.cleaned_data["code"])
-        except (Invalid, TooMany) as refusal:
-            show_error(form, refusal)
+        except (Invalid, TooMany) as error:
+            add_errors(form, error)
         else:
             del request.session[NEW_APP]
             return _added(request, device, codes)
-    picture = segno.make(device.config_url, error="m", micro=False)
+    qr_code = segno.make(device.config_url, error="m", micro=False)
     context = {
         "form": form,
-        "picture": picture.svg_data_uri(scale=5, dark="#000", light="#fff"),
+        "picture": qr_code.svg_data_uri(scale=5, dark="#000", light="#fff"),
         "secret": _in_fours(device.config_url.partition("secret=")[2].partition("&")[0]),
     }
     return _settings(request, "accounts/security_app.html", context, form)
 
 
 @sensitive_post_parameters("password")
-@page
+@require_get_or_post
 @login_required
-@second_factor_shown
+@second_factor_required
 def app_remove(request: AuthenticatedRequest) -> HttpResponseBase:
-    """End the app."""
-
     def remove() -> HttpResponseBase:
         factors.remove_app(request.user)
         messages.success(request, _("Removed."))
         return SeeOther("/settings/security")
 
     title, text = _("Remove the authenticator app?"), _("Its codes stop working at once.")
-    return _with_password(request, remove, title=title, text=text, act=_("Remove"), danger=True)
+    return _with_password(request, remove, title=title, text=text, button=_("Remove"), danger=True)
 
 
 @sensitive_post_parameters("password")
-@page
+@require_get_or_post
 @login_required
-@second_factor_shown
+@second_factor_required
 def codes_new(request: AuthenticatedRequest) -> HttpResponseBase:
-    """Other recovery codes, for who has a second factor."""
     if not factors.is_on(request.user):
         return redirect("settings_security")
     title, text = _("Make new recovery codes?"), _("The old ones stop working at once.")
@@ -190,15 +188,14 @@ def codes_new(request: AuthenticatedRequest) -> HttpResponseBase:
     def make() -> HttpResponseBase:
         return _codes_page(request, factors.new_codes(request.user))
 
-    return _with_password(request, make, title=title, text=text, act=_("Make new codes"))
+    return _with_password(request, make, title=title, text=text, button=_("Make new codes"))
 
 
 @sensitive_post_parameters("password")
-@page
+@require_get_or_post
 @login_required
-@second_factor_shown
+@second_factor_required
 def passkey_remove(request: AuthenticatedRequest, passkey_id: int) -> HttpResponseBase:
-    """End a passkey."""
     passkey = factors.own_passkey(request.user, passkey_id)
 
     def remove() -> HttpResponseBase:
@@ -208,21 +205,21 @@ def passkey_remove(request: AuthenticatedRequest, passkey_id: int) -> HttpRespon
 
     title = _("Remove the passkey %(name)s?") % {"name": passkey.name}
     text = _("It stops working here at once. Delete it on your device too.")
-    return _with_password(request, remove, title=title, text=text, act=_("Remove"), danger=True)
+    return _with_password(request, remove, title=title, text=text, button=_("Remove"), danger=True)
 
 
-@page
+@require_get_or_post
 @login_required
-@second_factor_shown
+@second_factor_required
 def passkey_add(request: AuthenticatedRequest) -> HttpResponseBase:
-    """Its name and the password; then the browser asks for the passkey (`passkeys.js`), and its answer comes here."""
+    """The name and the password; then `passkeys.js` posts the browser's answer here."""
     form = PasskeyForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
         name, answer = form.cleaned_data["name"], form.cleaned_data["answer"]
         try:
             passkey, codes = passkeys.finish_adding(request, request.user, name=name, answer=answer)
-        except Invalid as refusal:
-            form.add_error(None, refusal.message)
+        except Invalid as error:
+            form.add_error(None, error.message)
         else:
             return _added(request, passkey, codes)
     context = {"form": form, "password_form": PasswordForm()}
@@ -232,81 +229,75 @@ def passkey_add(request: AuthenticatedRequest) -> HttpResponseBase:
 @sensitive_post_parameters("password")
 @require_POST
 @login_required
-@second_factor_shown
+@second_factor_required
 def passkey_add_options(request: AuthenticatedRequest) -> HttpResponseBase:
-    """What the browser is asked for a new passkey, after the password."""
     try:
         factors.require_password(
             request.user, request.POST.get("password", ""), session_origin(request)
         )
         return _json(passkeys.begin_adding(request, request.user))
-    except Invalid as refusal:
-        return JsonResponse({"error": refusal.message}, status=refusal.status)
+    except Invalid as error:
+        return JsonResponse({"error": error.message}, status=error.status)
 
 
 def _added(request: AuthenticatedRequest, device: Any, codes: list[str]) -> HttpResponseBase:
-    """A session in which a factor was added has shown it."""
+    """The session in which a factor was added has passed it."""
     if not has_second_factor(request):
-        passed(request, request.user, device)
+        pass_second_factor(request, request.user, device)
     if codes:
         return _codes_page(request, codes)
     messages.success(request, _("Added."))
-    return SeeOther(next_address(request, "/settings/security"))
+    return SeeOther(next_url(request, "/settings/security"))
 
 
 def _codes_page(request: AuthenticatedRequest, codes: list[str]) -> HttpResponse:
-    """The only sight of recovery codes: they are in no session and no log."""
+    """The only page that shows recovery codes: no session and no log has them."""
     return _settings(request, "accounts/security_codes.html", {"codes": codes})
 
 
-def _code_page(request: SiteRequest, candidate: Candidate, form: CodeForm) -> HttpResponse:
-    has = factors.second_factor_of(candidate.user)
+def _code_page(request: SiteRequest, pending: PendingLogin, form: CodeForm) -> HttpResponse:
+    factor = factors.second_factor_of(pending.user)
     context = {
         "form": form,
-        "factor": has,
-        "next": candidate.onward,
-        "work_here": bool(has.passkeys) and passkeys.work_here(request),
+        "factor": factor,
+        "next": pending.redirect_to,
+        "work_here": bool(factor.passkeys) and passkeys.work_here(request),
     }
-    response = form_page(request, "accounts/code.html", context, form)
+    response = render_form(request, "accounts/code.html", context, form)
     response.headers["Cache-Control"] = NO_STORE
     return response
 
 
 def _with_password(
     request: AuthenticatedRequest,
-    done: Any,
+    act: Callable[[], HttpResponseBase],
     *,
     title: str,
     text: str,
-    act: str,
+    button: str,
     danger: bool = False,
 ) -> HttpResponseBase:
-    """A page that asks for the password before something is done."""
+    """A page that asks for the password and then calls `act`."""
     form = PasswordForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
         try:
             factors.require_password(
                 request.user, form.cleaned_data["password"], session_origin(request)
             )
-            answer: HttpResponseBase = done()
-        except Invalid as refusal:
-            show_error(form, refusal)
+            response = act()
+        except Invalid as error:
+            add_errors(form, error)
         else:
-            return answer
-    context = {"form": form, "question": title, "text": text, "act": act, "danger": danger}
+            return response
+    context = {"form": form, "question": title, "text": text, "act": button, "danger": danger}
     return _settings(request, "accounts/security_act.html", context, form)
 
 
 def _settings(
-    request: AuthenticatedRequest, template: str, context: dict[str, Any], *shown: Any
+    request: AuthenticatedRequest, template: str, context: dict[str, Any], *forms: Form
 ) -> HttpResponse:
-    more = {
-        "here": "settings",
-        "tab": "security",
-        "no_fab": True,
-        "next": next_address(request, ""),
-    }
-    response = form_page(request, template, {**more, **context}, *shown)
+    context = {"next": next_url(request, ""), **context}
+    response = render_settings(request, template, "security", context, *forms)
     response.headers["Cache-Control"] = NO_STORE
     return response
 

@@ -1,9 +1,10 @@
-"""Pages of settings: profile, appearance, account."""
+"""Pages of settings: profile, appearance, writing, reading, account."""
 
 from typing import Any
 
 from django.conf import settings
 from django.contrib import messages
+from django.forms import Form
 from django.http import HttpResponse, HttpResponseBase
 from django.urls import reverse
 from django.utils.translation import gettext as _
@@ -31,12 +32,12 @@ from apps.http.requests import (
     SeeOther,
     SiteRequest,
     login_required,
-    next_address,
-    page,
+    next_url,
+    require_get_or_post,
     session_origin,
     viewer_of,
 )
-from apps.http.verification import second_factor_shown
+from apps.http.verification import second_factor_required
 from apps.web.forms.accounts import (
     AppearanceForm,
     EmailForm,
@@ -45,49 +46,51 @@ from apps.web.forms.accounts import (
     ReadingForm,
     TokenForm,
     WritingForm,
-    form_page,
-    show_error,
+    add_errors,
+    render_settings,
 )
 
 PROFILE = ("display_name", "bio", "lines", "is_bot", "avatar", "header")
-YEAR = 365 * 24 * 3600
+YEAR = 365 * 24 * 3600  # seconds
 NEW_TOKEN = "new_access_token"  # noqa: S105 -- the name of a session entry
 
 
-@page
+@require_get_or_post
 @login_required
 def profile(request: AuthenticatedRequest) -> HttpResponseBase:
-    """Name, bio, lines and pictures."""
     user = request.user
-    said = {
+    initial = {
         "display_name": user.display_name,
         "bio": user.bio,
         "lines": "\n".join(f"{name}: {value}" for name, value in user.lines),
         "is_bot": user.is_bot,
     }
-    form = ProfileForm(request.POST or None, request.FILES or None, initial=said)
+    form = ProfileForm(request.POST or None, request.FILES or None, initial=initial)
     if request.method == "POST" and form.is_valid():
         data = form.cleaned_data
         try:
             update_profile(user, **{name: data[name] for name in PROFILE})
-        except Invalid as refusal:
-            show_error(form, refusal, {"fields": "lines"})
+        except Invalid as error:
+            add_errors(form, error, {"fields": "lines"})
         else:
             if data["remove_avatar"]:
                 remove_avatar(user)
             if data["remove_header"]:
                 remove_header(user)
             return _saved(request)
-    return _settings(request, "accounts/settings_profile.html", form, tab="profile")
+    return _settings(request, "accounts/settings_profile.html", "profile", form)
 
 
-@page
+@require_get_or_post
 @login_required
 def appearance(request: AuthenticatedRequest) -> HttpResponseBase:
-    """Theme, text size and language."""
     user = request.user
-    said = {"theme": user.theme, "text_size": user.text_size, "language": user.interface_language}
-    form = AppearanceForm(request.POST or None, initial=said)
+    initial = {
+        "theme": user.theme,
+        "text_size": user.text_size,
+        "language": user.interface_language,
+    }
+    form = AppearanceForm(request.POST or None, initial=initial)
     if request.method == "POST" and form.is_valid():
         data = form.cleaned_data
         update_appearance(
@@ -96,29 +99,27 @@ def appearance(request: AuthenticatedRequest) -> HttpResponseBase:
             text_size=data["text_size"],
             interface_language=data["language"],
         )
-        with override(data["language"] or None):  # the next page speaks the new language
+        with override(data["language"] or None):  # the message is in the new language
             response = _saved(request)
-        return _keep_in_cookies(response, language=data["language"], theme=data["theme"])
-    return _settings(request, "accounts/settings_appearance.html", form, tab="appearance")
+        return _store_in_cookies(response, language=data["language"], theme=data["theme"])
+    return _settings(request, "accounts/settings_appearance.html", "appearance", form)
 
 
-@page
+@require_get_or_post
 @login_required
 def writing(request: AuthenticatedRequest) -> HttpResponseBase:
-    """For whom new posts are, what is asked before they are sent, and the keys."""
     names = ("post_visibility", "post_sensitive", "asks_for_alt", "keys")
-    said = {name: getattr(request.user, name) for name in names}
-    form = WritingForm(request.POST or None, initial=said)
+    initial = {name: getattr(request.user, name) for name in names}
+    form = WritingForm(request.POST or None, initial=initial)
     if request.method == "POST" and form.is_valid():
         update_writing(request.user, **form.cleaned_data)
         return _saved(request)
-    return _settings(request, "accounts/settings_writing.html", form, tab="writing")
+    return _settings(request, "accounts/settings_writing.html", "writing", form)
 
 
-@page
+@require_get_or_post
 @login_required
 def reading(request: AuthenticatedRequest) -> HttpResponseBase:
-    """Room and loading."""
     user = request.user
     form = ReadingForm(
         request.POST or None,
@@ -127,14 +128,14 @@ def reading(request: AuthenticatedRequest) -> HttpResponseBase:
     if request.method == "POST" and form.is_valid():
         update_reading(user, **form.cleaned_data)
         return _saved(request)
-    return _settings(request, "accounts/settings_reading.html", form, tab="reading")
+    return _settings(request, "accounts/settings_reading.html", "reading", form)
 
 
 @require_POST
 def quick_appearance(request: SiteRequest) -> HttpResponseBase:
-    """A language or a theme from the footer: kept in a cookie, and in the account of who has one."""
+    """The language or theme of the footer: stored in a cookie, for members in the account too."""
     form, user = QuickAppearanceForm(request.POST), viewer_of(request)
-    response = SeeOther(next_address(request))
+    response = SeeOther(next_url(request))
     if not form.is_valid():
         return response
     language, theme = form.cleaned_data["language"], form.cleaned_data["theme"]
@@ -145,20 +146,19 @@ def quick_appearance(request: SiteRequest) -> HttpResponseBase:
             text_size=user.text_size,
             interface_language=language or user.interface_language,
         )
-    return _keep_in_cookies(response, language=language, theme=theme)
+    return _store_in_cookies(response, language=language, theme=theme)
 
 
 @sensitive_post_parameters("password")
-@page
+@require_get_or_post
 @login_required
 def account(request: AuthenticatedRequest) -> HttpResponseBase:
-    """E-mail address, password, access tokens."""
-    form = EmailForm(request.POST or None, initial=_said_email(request.user))
+    form = EmailForm(request.POST or None, initial=_initial_email(request.user))
     if request.method == "POST" and form.is_valid():
         try:
             change_email(request.user, origin=session_origin(request), **form.cleaned_data)
-        except Invalid as refusal:
-            show_error(form, refusal)
+        except Invalid as error:
+            add_errors(form, error)
         else:
             return _email_saved(request)
     return _account(request, form)
@@ -167,7 +167,6 @@ def account(request: AuthenticatedRequest) -> HttpResponseBase:
 @require_POST
 @login_required
 def session_end(request: AuthenticatedRequest, login_id: int) -> HttpResponseBase:
-    """Log out on another device."""
     end_session(request.user, login_id)
     messages.success(request, _("Logged out there."))
     return SeeOther("/settings/account#sessions")
@@ -175,12 +174,12 @@ def session_end(request: AuthenticatedRequest, login_id: int) -> HttpResponseBas
 
 @require_POST
 @login_required
-@second_factor_shown
+@second_factor_required
 def token_new(request: AuthenticatedRequest) -> HttpResponseBase:
-    """Make an access token; the account page shows it, once."""
+    """The account page shows the new token once."""
     form = TokenForm(request.POST)
     if not form.is_valid():
-        return _account(request, EmailForm(initial=_said_email(request.user)), form)
+        return _account(request, EmailForm(initial=_initial_email(request.user)), form)
     scopes = " ".join(form.cleaned_data["scopes"])
     request.session[NEW_TOKEN] = issue_token(
         request.user, name=form.cleaned_data["name"], scopes=scopes
@@ -191,7 +190,6 @@ def token_new(request: AuthenticatedRequest) -> HttpResponseBase:
 @require_POST
 @login_required
 def token_revoke(request: AuthenticatedRequest, token_id: int) -> HttpResponseBase:
-    """End an access token."""
     revoke_token(request.user, token_id)
     messages.success(request, _("Revoked."))
     return SeeOther("/settings/account#tokens")
@@ -208,25 +206,30 @@ def _account(
         "new_token": request.session.pop(NEW_TOKEN, ""),
         "waits_for_confirmation": settings.EMAIL_CONFIRMATION_REQUIRED
         and request.user.pending_email,
-        "tab": "account",
     }
-    response = _settings(request, "accounts/settings_account.html", form, token_form, **context)
+    response = _settings(
+        request, "accounts/settings_account.html", "account", form, token_form, **context
+    )
     if context["new_token"]:
         response.headers["Cache-Control"] = "no-store"
     return response
 
 
 def _settings(
-    request: AuthenticatedRequest, template: str, form: Any, *more: TokenForm, **context: Any
+    request: AuthenticatedRequest,
+    template: str,
+    tab: str,
+    form: Form,
+    *other_forms: Form,
+    **context: Any,
 ) -> HttpResponse:
     if form.errors:
-        request.user.refresh_from_db()  # what was refused is not shown as if it were saved
-    context = {"form": form, "here": "settings", "no_fab": True, **context}
-    return form_page(request, template, context, form, *more)
+        request.user.refresh_from_db()  # so that the page does not show rejected values as saved
+    return render_settings(request, template, tab, {"form": form, **context}, form, *other_forms)
 
 
-def _keep_in_cookies(response: HttpResponseBase, *, language: str, theme: str) -> HttpResponseBase:
-    """For the pages after logging out, and for error pages, which do not ask who is there."""
+def _store_in_cookies(response: HttpResponseBase, *, language: str, theme: str) -> HttpResponseBase:
+    """For pages after logging out and for error pages, which do not read the user."""
     for cookie, value in ((settings.LANGUAGE_COOKIE_NAME, language), ("theme", theme)):
         if value:
             secure = settings.SECURE_COOKIES
@@ -234,12 +237,12 @@ def _keep_in_cookies(response: HttpResponseBase, *, language: str, theme: str) -
     return response
 
 
-def _said_email(user: User) -> dict[str, str]:
+def _initial_email(user: User) -> dict[str, str]:
     return {"email": user.pending_email or user.email or ""}
 
 
 def _email_saved(request: AuthenticatedRequest) -> HttpResponseBase:
-    """Says the same whether the address is another account's."""
+    """The response is the same whether another account has the address or not."""
     if settings.EMAIL_CONFIRMATION_REQUIRED and request.user.pending_email:
         return SeeOther(reverse("email_pending"))
     return _saved(request)

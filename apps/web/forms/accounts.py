@@ -1,4 +1,4 @@
-"""HTML input of accounts. What is allowed is decided by the actions; forms only read and show."""
+"""Forms of accounts, and what all forms of pages share."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -32,22 +32,34 @@ LANGUAGES = [("", _("As my browser says")), ("en", "English"), ("zh-hans", "简�
 HANDLES_MAX_CHARACTERS = 2000
 
 
-def show_error(
-    form: forms.BaseForm, refusal: DomainError, names: Mapping[str, str] | None = None
+def add_errors(
+    form: forms.BaseForm, error: DomainError, names: Mapping[str, str] | None = None
 ) -> None:
-    """Put what an action refused beside the fields it is about; `names` maps the action's names to the form's."""
+    """Add an action's errors to their fields; `names` maps the action's names to the form's."""
     names = names or {}
-    for name, message in refusal.errors.items() or {"": refusal.message}.items():
-        known = names.get(name, name)
-        form.add_error(known if known in form.fields else None, message)
+    for name, message in error.errors.items() or {"": error.message}.items():
+        field = names.get(name, name)
+        form.add_error(field if field in form.fields else None, message)
 
 
-def form_page(
-    request: HttpRequest, template: str, context: dict[str, Any], *shown: forms.BaseForm
+def render_form(
+    request: HttpRequest, template: str, context: dict[str, Any], *shown_forms: forms.BaseForm
 ) -> HttpResponse:
-    """A page with forms: 422 when one of them says what is wrong with its input, else 200."""
-    wrong = any(form.errors for form in shown)
-    return render(request, template, context, status=422 if wrong else 200)
+    """Render a page with forms: status 422 when one of them has errors, else 200."""
+    has_errors = any(form.errors for form in shown_forms)
+    return render(request, template, context, status=422 if has_errors else 200)
+
+
+def render_settings(
+    request: HttpRequest,
+    template: str,
+    tab: str,
+    context: dict[str, Any],
+    *shown_forms: forms.BaseForm,
+) -> HttpResponse:
+    """A page under settings; `tab` is its entry in the menu (`settings_tags.TITLES`)."""
+    context = {"here": "settings", "tab": tab, "no_fab": True, **context}
+    return render_form(request, template, context, *shown_forms)
 
 
 def _text(
@@ -67,7 +79,7 @@ def _password(label: Any, *, autocomplete: str, help_text: Any = "") -> forms.Ch
 
 
 class HandlesField(forms.CharField):
-    """Handles of accounts, as people write them: with spaces or commas between, and @ or not. Cleaned: a list, each once."""
+    """Handles separated by spaces or commas, with or without @. Cleans to a list of unique ones."""
 
     def __init__(self, *, help_text: Any) -> None:
         attributes = {"autocomplete": "off", "autocapitalize": "none", "spellcheck": "false"}
@@ -79,14 +91,11 @@ class HandlesField(forms.CharField):
         )
 
     def clean(self, value: Any) -> list[str]:
-        """The handles as they are stored."""
         words = super().clean(value).replace(",", " ").replace("，", " ").split()
         return list(dict.fromkeys(word.removeprefix("@").lower() for word in words))
 
 
 class JoinForm(forms.Form):
-    """A new account."""
-
     handle = _text(
         _("Handle"),
         maximum=30,
@@ -110,8 +119,6 @@ class JoinForm(forms.Form):
 
 
 class LoginForm(forms.Form):
-    """Who is there."""
-
     username = _text(
         _("Handle or e-mail"),
         maximum=254,
@@ -136,33 +143,25 @@ def _code(label: Any, *, help_text: Any = "", inputmode: str = "text") -> forms.
 
 
 class CodeForm(forms.Form):
-    """The second factor, typed."""
-
     code = _code(_("Code"))
 
 
 class AppCodeForm(forms.Form):
-    """What a new app shows."""
-
-    code = _code(_("Code"), help_text=_("The six digits that the app shows now."), inputmode="numeric")  # fmt: skip
+    code = _code(
+        _("Code"), help_text=_("The six digits that the app shows now."), inputmode="numeric"
+    )
 
 
 class PasswordForm(forms.Form):
-    """Whether it is still the owner."""
-
     password = _password(_("Password"), autocomplete="current-password")
 
 
 class PasskeyForm(forms.Form):
-    """A new passkey: what its owner calls it, and what the browser made."""
-
     name = _text(_("Name"), maximum=64, help_text=_("To tell it from others, such as: my phone."))
     answer = forms.CharField(required=False, max_length=20_000, widget=forms.HiddenInput)
 
 
 class ProfileForm(forms.Form):
-    """What others see."""
-
     display_name = _text(
         _("Name"), maximum=NAME_MAX_CHARACTERS, required=False, autocomplete="name"
     )
@@ -199,23 +198,21 @@ class ProfileForm(forms.Form):
     remove_avatar = forms.BooleanField(label=_("Remove the picture"), required=False)
 
     def clean(self) -> dict[str, Any]:
-        """The pictures together with the parts of them that are wanted."""
-        said = {**self.cleaned_data}
+        """Join each picture with the box it is cropped to."""
+        data = {**self.cleaned_data}
         for name in ("avatar", "header"):
-            if said.get(name):
-                said[name] = Cropped(said[name], box_of(said.get(f"{name}_box", "")))
-        return said
+            if data.get(name):
+                data[name] = Cropped(data[name], box_of(data.get(f"{name}_box", "")))
+        return data
 
     def clean_lines(self) -> list[tuple[str, str]]:
-        """Pairs of what is before and after the first colon of each line."""
-        rows = str(self.cleaned_data["lines"]).splitlines()
-        pairs = (row.partition(":") for row in rows)
+        """Pairs of name and value, split at the first colon of each line."""
+        lines = str(self.cleaned_data["lines"]).splitlines()
+        pairs = (line.partition(":") for line in lines)
         return [(name.strip(), value.strip()) for name, _colon, value in pairs]
 
 
 class AppearanceForm(forms.Form):
-    """How the site looks."""
-
     theme = forms.ChoiceField(label=_("Theme"), choices=Theme.choices, widget=forms.RadioSelect)
     text_size = forms.ChoiceField(
         label=_("Text size"), choices=TextSize.choices, widget=forms.RadioSelect
@@ -226,8 +223,6 @@ class AppearanceForm(forms.Form):
 
 
 class WritingForm(forms.Form):
-    """How somebody writes, and which keys they want."""
-
     post_visibility = forms.ChoiceField(
         label=_("New posts are for"), choices=PostVisibility.choices, widget=forms.RadioSelect
     )
@@ -243,8 +238,6 @@ class WritingForm(forms.Form):
 
 
 class ReadingForm(forms.Form):
-    """How somebody reads."""
-
     density = forms.ChoiceField(
         label=_("Room of a post"), choices=Density.choices, widget=forms.RadioSelect
     )
@@ -254,8 +247,6 @@ class ReadingForm(forms.Form):
 
 
 class EmailForm(forms.Form):
-    """A new address."""
-
     email = forms.EmailField(
         label=_("E-mail"),
         required=False,
@@ -265,14 +256,14 @@ class EmailForm(forms.Form):
 
 
 class NewPasswordForm(PasswordChangeForm):
-    """Django's own, with limits of guessing the old password."""
+    """Django's form, with limits on guessing the old password."""
 
     def __init__(self, *args: Any, origin: Origin, **options: Any) -> None:
         super().__init__(*args, **options)
         self._origin = origin
 
     def clean_old_password(self) -> str:
-        """The right one; TooMany before it is looked at."""
+        """Raises TooMany before the password is checked."""
         password = str(self.cleaned_data["old_password"])
         if not check_own_password(self.user, password, self._origin):
             raise forms.ValidationError(self.error_messages["password_incorrect"])
@@ -280,18 +271,16 @@ class NewPasswordForm(PasswordChangeForm):
 
 
 class ResetForm(PasswordResetForm):
-    """The address of an account. Whether there is one, the worker looks who sends the link."""
+    """Only the worker looks up the address, so the response cannot tell whether it is known."""
 
-    def save(self, **_options: Any) -> None:  # type: ignore[override]  # it takes the same, and needs none of it
-        """Have the mail sent. TooMany for an address, whether it is anybody's or not."""
+    def save(self, **_options: Any) -> None:  # type: ignore[override]  # ignores Django's arguments
+        """Enqueue the mail. Raises TooMany for an address, whether an account has it or not."""
         address = clean_email(self.cleaned_data["email"]) or ""
         check_rate_limit("password_reset_account", address)
         sending.enqueue_mail(MailKind.PASSWORD_RESET, address=address)
 
 
 class TokenForm(forms.Form):
-    """A new access token: its name, and what it may do."""
-
     name = _text(_("What is it for?"), maximum=60, autocomplete="off")
     scopes = forms.MultipleChoiceField(
         label=_("What it may do"),
@@ -308,7 +297,14 @@ class TokenForm(forms.Form):
 
 
 class QuickAppearanceForm(forms.Form):
-    """One press in the footer: either a language or a theme."""
+    """A button in the footer sends either a language or a theme."""
 
     language = forms.ChoiceField(choices=settings.LANGUAGES, required=False)
     theme = forms.ChoiceField(choices=Theme.choices, required=False)
+
+
+class DeleteAccountForm(forms.Form):
+    is_meant = forms.BooleanField(
+        label=_("I know that my account and my posts cannot be brought back.")
+    )
+    password = _password(_("Your password"), autocomplete="current-password")

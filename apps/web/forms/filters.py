@@ -1,4 +1,4 @@
-"""HTML input of filters. What is allowed is decided by the actions; forms only read and show."""
+"""The form of a filter. Actions validate; forms only parse and render."""
 
 from django import forms
 from django.utils.translation import gettext_lazy as _
@@ -7,7 +7,7 @@ from apps.filters.actions import FilterChange, KeywordChange
 from apps.filters.models import TITLE_MAX_CHARACTERS, Act, Filter, FilterContext
 
 DAY = 24 * 3600
-KEEP = "keep"
+UNCHANGED = "keep"
 EXPIRIES = [
     ("0", _("Never")),
     (str(DAY), _("In a day")),
@@ -17,8 +17,6 @@ EXPIRIES = [
 
 
 class FilterForm(forms.Form):
-    """A filter with its keywords, one in a line."""
-
     title = forms.CharField(
         label=_("Title"),
         max_length=TITLE_MAX_CHARACTERS,
@@ -37,43 +35,44 @@ class FilterForm(forms.Form):
     act = forms.ChoiceField(label=_("What happens"), choices=Act.choices, initial=Act.WARN)
     expires = forms.ChoiceField(label=_("Expires"), choices=EXPIRIES, initial="0")
 
-    def keep_expiry(self) -> None:
-        """Of a filter that is there already, the time may stay as it is."""
+    def offer_unchanged_expiry(self) -> None:
+        """An existing filter may keep its expiry."""
         field = self.fields["expires"]
-        field.choices = [(KEEP, _("Leave as it is")), *EXPIRIES]  # type: ignore[attr-defined]  # of the class ChoiceField
-        field.initial = KEEP
+        field.choices = [(UNCHANGED, _("Leave as it is")), *EXPIRIES]  # type: ignore[attr-defined]  # of the class ChoiceField
+        field.initial = UNCHANGED
 
-    def change(self, before: Filter | None) -> FilterChange:
-        """What is to be different from a filter as it was."""
-        fields = self.cleaned_data
-        lines = [line.strip() for line in fields["keywords"].splitlines()]
-        wanted = list(dict.fromkeys(filter(None, lines)))
-        kept = {row.keyword: row for row in before.keywords.all()} if before else {}
+    def change(self, old: Filter | None) -> FilterChange:
+        """The change from a filter, or from none, to the form; keywords left out are dropped."""
+        data = self.cleaned_data
+        lines = [line.strip() for line in data["keywords"].splitlines()]
+        keywords = list(dict.fromkeys(filter(None, lines)))
+        existing = {row.keyword: row for row in old.keywords.all()} if old else {}
         dropped = [
-            KeywordChange(row.pk, drop=True) for text, row in kept.items() if text not in wanted
+            KeywordChange(row.pk, drop=True)
+            for text, row in existing.items()
+            if text not in keywords
         ]
         changed = [
-            KeywordChange(kept[text].pk if text in kept else None, text, fields["whole_word"])
-            for text in wanted
+            KeywordChange(existing[text].pk if text in existing else None, text, data["whole_word"])
+            for text in keywords
         ]
-        expires = fields["expires"]
+        expires = data["expires"]
         return FilterChange(
-            title=fields["title"],
-            places=fields["places"],
-            act=fields["act"],
-            expires_in=None if expires == KEEP else int(expires),
+            title=data["title"],
+            places=data["places"],
+            act=data["act"],
+            expires_in=None if expires == UNCHANGED else int(expires),
             keywords=[*dropped, *changed],
         )
 
 
-def form_of(row: Filter) -> dict[str, object]:
-    """What a form shows of a filter."""
-    words = list(row.keywords.all())
+def initial_of(row: Filter) -> dict[str, object]:
+    keywords = list(row.keywords.all())
     return {
         "title": row.title,
-        "keywords": "\n".join(word.keyword for word in words),
-        "whole_word": all(word.whole_word for word in words),
+        "keywords": "\n".join(keyword.keyword for keyword in keywords),
+        "whole_word": all(keyword.whole_word for keyword in keywords),
         "places": row.places,
         "act": row.act,
-        "expires": KEEP,
+        "expires": UNCHANGED,
     }

@@ -1,4 +1,4 @@
-"""HTML input."""
+"""Forms of the settings of notifications."""
 
 from django import forms
 from django.utils.translation import gettext_lazy as _
@@ -17,8 +17,6 @@ SENTENCES = {
     NotificationKind.EDIT: _("A post that you reposted was edited"),
     NotificationKind.POLL: _("A poll has ended that you asked or voted in"),
 }
-
-
 VERDICTS = [
     (Verdict.ACCEPT.value, _("Show them")),
     (Verdict.FILTER.value, _("Hold them back, and let me look")),
@@ -27,7 +25,7 @@ VERDICTS = [
 
 
 class PolicyForm(forms.Form):
-    """What becomes of notifications that somebody did not ask for; what is not said stays."""
+    """What becomes of unsolicited notifications; fields left out stay as they are."""
 
     for_not_following = forms.ChoiceField(
         label=_("By people you don't follow"), choices=VERDICTS, required=False
@@ -43,13 +41,10 @@ class PolicyForm(forms.Form):
     )
 
     def verdicts(self) -> dict[str, str]:
-        """What was said, by the policy's names."""
         return {name: value for name, value in self.cleaned_data.items() if value}
 
 
 class KindsForm(forms.Form):
-    """Of what somebody wants to be told."""
-
     kinds = forms.MultipleChoiceField(
         label=_("Tell me when"),
         choices=[(kind.value, sentence) for kind, sentence in SENTENCES.items()],

@@ -1,7 +1,8 @@
-"""The pictures of a composer: those that were uploaded before, and files that come with the form itself.
+"""The pictures of a composer: uploaded ones that the form names by id, and files in the form.
 
-Without JavaScript one form brings everything: it is uploaded here before the text is looked at, so that no file has to be chosen
-twice because of a word too many. With JavaScript pictures come one by one, before the form, which then only names them.
+Without JavaScript the form contains the files: they are uploaded before the text is validated, so
+that nobody has to choose them again after an error. With JavaScript each picture is uploaded when
+it is chosen, and the form only names it.
 """
 
 import hashlib
@@ -20,24 +21,24 @@ from apps.posts.models import Attachment
 from apps.posts.uploads import describe_picture, upload_picture, uploaded_pictures
 from feedcache.ids import parse_id
 
-# What must stay in sight where a picture is cropped; with a pointer any point can be chosen.
+# The part that stays visible when a picture is cropped; scripts let people choose any point.
 FOCUS_CHOICES = [
-    ("0,0", _("The middle")), ("0,1", _("The top")), ("0,-1", _("The bottom")),
-    ("-1,0", _("The left side")), ("1,0", _("The right side")),
-]  # fmt: skip
-NO_FOCUS = (-2.0, -2.0)  # out of range: the action says so
+    ("0,0", _("The middle")),
+    ("0,1", _("The top")),
+    ("0,-1", _("The bottom")),
+    ("-1,0", _("The left side")),
+    ("1,0", _("The right side")),
+]
+INVALID_FOCUS = (-2.0, -2.0)  # out of range: the action rejects it
 
 
 @dataclass(frozen=True, slots=True)
 class UploadedPicture:
-    """A file that comes with the form."""
-
     file: Any
     alt: str = ""
 
     @property
     def identity(self) -> str:
-        """Tells it from others without its bytes."""
         digest = hashlib.blake2b(self.alt.encode(), digest_size=16)
         for chunk in self.file.chunks():
             digest.update(chunk)
@@ -47,7 +48,7 @@ class UploadedPicture:
 
 @dataclass(frozen=True, slots=True)
 class DisplayedPicture:
-    """A picture in the composer: as it is, and as the form describes it."""
+    """A picture in the composer, as the form describes it."""
 
     picture: Picture
     alt: str
@@ -55,136 +56,132 @@ class DisplayedPicture:
 
     @classmethod
     def of(cls, row: Attachment) -> "DisplayedPicture":
-        """As it is kept."""
         return cls(Picture.of(row), row.alt, f"{row.focus_x:g},{row.focus_y:g}")
 
     @property
     def id(self) -> int:
-        """The number by which forms name it."""
         return self.picture.id
 
     @property
     def focus_choices(self) -> list[tuple[str, Any]]:
-        """The points to choose from, with the one that was chosen."""
-        known = any(value == self.focus for value, _label in FOCUS_CHOICES)
-        return FOCUS_CHOICES if known else [*FOCUS_CHOICES, (self.focus, _("The chosen point"))]
+        """FOCUS_CHOICES, and the current point if it is another one."""
+        is_listed = any(value == self.focus for value, _label in FOCUS_CHOICES)
+        return FOCUS_CHOICES if is_listed else [*FOCUS_CHOICES, (self.focus, _("The chosen point"))]
 
 
 @dataclass(frozen=True, slots=True)
 class PictureForm:
-    """What a form says of pictures: changes of those it names, in order, and the files it brings."""
+    """The fields of a form about pictures: changes of uploaded ones, in order, and new files."""
 
-    named: tuple[PictureChange, ...] = ()
-    brought: tuple[UploadedPicture, ...] = ()
-    is_there: bool = False  # an older form, or a program, may say nothing of pictures at all
+    changes: tuple[PictureChange, ...] = ()
+    files: tuple[UploadedPicture, ...] = ()
+    is_present: bool = False  # older forms and programs may send no fields about pictures
 
     @classmethod
     def of(cls, request: HttpRequest) -> "PictureForm":
-        """From what was sent. A number that is none is left out: the post says what it shows."""
-        said = request.POST
-        numbers = [_number(text) for text in said.getlist("media_ids")[: 2 * MAX_PICTURES]]
+        """Ids that are not numbers are dropped."""
+        data = request.POST
+        ids = [_parse_id(text) for text in data.getlist("media_ids")[: 2 * MAX_PICTURES]]
         files = [
-            UploadedPicture(request.FILES[name], said.get(f"{name}_alt", "").strip())
+            UploadedPicture(request.FILES[name], data.get(f"{name}_alt", "").strip())
             for name in file_names()
             if name in request.FILES
         ]
         return cls(
-            tuple(_change(said, number) for number in dict.fromkeys(filter(None, numbers))),
+            tuple(_change(data, picture_id) for picture_id in dict.fromkeys(filter(None, ids))),
             tuple(files),
-            is_there="pictures" in said,
+            is_present="pictures" in data,
         )
 
     @property
     def identity(self) -> list[str]:
-        """Tells these pictures from others when the form is sent again."""
-        named = [f"{one.id} {one.alt} {one.focus}" for one in self.named]
-        return [*named, *(one.identity for one in self.brought)]
+        """Equal when the same form is sent again; part of the digest for idempotency."""
+        changes = [f"{change.id} {change.alt} {change.focus}" for change in self.changes]
+        return [*changes, *(file.identity for file in self.files)]
 
-    def without(self, number: int) -> "PictureForm":
-        """The same but for one picture."""
-        rest = tuple(one for one in self.named if one.id != number)
-        return PictureForm(rest, self.brought, self.is_there)
+    def without(self, picture_id: int) -> "PictureForm":
+        changes = tuple(change for change in self.changes if change.id != picture_id)
+        return PictureForm(changes, self.files, self.is_present)
 
 
 @dataclass(slots=True)
 class PictureFields:
-    """The pictures as they are kept now, and what was refused of them."""
+    """The uploaded pictures of a composer, and the last error of uploading or describing them."""
 
     rows: list[Attachment] = field(default_factory=list)
-    refusal: DomainError | None = None
+    error: DomainError | None = None
 
     @property
     def ids(self) -> list[int]:
-        """As a post names them."""
         return [row.pk for row in self.rows]
 
     @property
     def undescribed(self) -> int:
-        """How many say nothing to people who cannot see them."""
+        """How many have no description."""
         return sum(not row.alt for row in self.rows)
 
-    def insist(self) -> None:
-        """Raise what was refused, if anything."""
-        if self.refusal is not None:
-            raise self.refusal
+    def raise_error(self) -> None:
+        if self.error is not None:
+            raise self.error
 
     def describe(self, owner: User, changes: Sequence[PictureChange]) -> "PictureFields":
-        """Keep what the form says of pictures that wait."""
-        wanted = {change.id: change.values() for change in changes}
+        """Store the changes of pictures that no post has yet."""
+        values_by_id = {change.id: change.values() for change in changes}
         for row in self.rows:
-            new = [name for name, value in wanted[row.pk].items() if getattr(row, name) != value]
-            for name in new:
-                # what is refused is still shown, to be put right
-                setattr(row, name, wanted[row.pk][name])
-            if new and row.post_id is None:
+            values = values_by_id[row.pk]
+            changed = [name for name, value in values.items() if getattr(row, name) != value]
+            for name in changed:  # the form shows invalid values too, to be corrected
+                setattr(row, name, values[name])
+            if changed and row.post_id is None:
                 focus = row.focus_x, row.focus_y
                 self._try(describe_picture, owner, row.pk, alt=row.alt, focus=focus)
         return self
 
     def upload(self, owner: User, files: Sequence[UploadedPicture]) -> "PictureFields":
-        """Keep files until a post takes them."""
-        for one in files:
-            made = self._try(upload_picture, owner, one.file, alt=one.alt)
-            if made is not None:
-                self.rows.append(made)
+        for picture in files:
+            row = self._try(upload_picture, owner, picture.file, alt=picture.alt)
+            if row is not None:
+                self.rows.append(row)
         return self
 
-    def _try(self, act: Callable[..., Attachment], *said: Any, **more: Any) -> Attachment | None:
+    def _try(
+        self, action: Callable[..., Attachment], *args: Any, **kwargs: Any
+    ) -> Attachment | None:
         try:
-            return act(*said, **more)
-        except DomainError as refusal:
-            self.refusal = refusal
+            return action(*args, **kwargs)
+        except DomainError as error:
+            self.error = error
             return None
 
 
-def settle(owner: User, said: PictureForm) -> PictureFields:
-    """Upload and describe what a form says; what is refused keeps nothing else from being kept."""
-    rows = uploaded_pictures(owner, [one.id for one in said.named])
-    return PictureFields(rows).describe(owner, said.named).upload(owner, said.brought)
+def save_pictures(owner: User, form: PictureForm) -> PictureFields:
+    """Upload and describe the pictures of a form; an error does not stop the others."""
+    rows = uploaded_pictures(owner, [change.id for change in form.changes])
+    return PictureFields(rows).describe(owner, form.changes).upload(owner, form.files)
 
 
-def file_names(taken: int = 0) -> list[str]:
-    """The names of the fields for files, as many as there is room for."""
-    return [f"file_{number}" for number in range(1, MAX_PICTURES + 1 - taken)]
+def file_names(uploaded: int = 0) -> list[str]:
+    """The names of the file fields that are still free."""
+    return [f"file_{number}" for number in range(1, MAX_PICTURES + 1 - uploaded)]
 
 
-def _change(said: QueryDict, number: int) -> PictureChange:
-    focus = said.get(f"focus_{number}")
-    alt = said.get(f"alt_{number}")
+def _change(data: QueryDict, picture_id: int) -> PictureChange:
+    focus = data.get(f"focus_{picture_id}")
+    alt = data.get(f"alt_{picture_id}")
     return PictureChange(
-        number, None if alt is None else alt.strip(), None if focus is None else _focus(focus)
+        picture_id, None if alt is None else alt.strip(), None if focus is None else _focus(focus)
     )
 
 
 def _focus(text: str) -> Focus:
-    across, _comma, up = text.partition(",")
+    x, _comma, y = text.partition(",")
     try:
-        return float(across), float(up)
+        return float(x), float(y)
     except ValueError:
-        return NO_FOCUS
+        return INVALID_FOCUS
 
 
-def _number(text: str) -> int | None:
+def _parse_id(text: str) -> int | None:
     try:
         return parse_id(text)
     except ValueError:

@@ -1,4 +1,4 @@
-"""HTML input of posts. What is allowed is decided by the actions; forms only read and show."""
+"""The forms of the composer."""
 
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime, timedelta
@@ -26,34 +26,37 @@ from apps.web.forms.pictures import DisplayedPicture, file_names
 from feedcache.ids import parse_id
 
 LANGUAGES = [("", _("Detect")), *WRITTEN]
-# The names under which `posts` refuses.
+# Fields of the actions' errors -> fields of the form.
 FIELD_NAMES = {
     "status": "body",
     "spoiler_text": "content_warning",
     "circle_id": "visibility",
     "poll": "option_1",
 }
-POLL_TIMES = [
-    (300, _("5 minutes")), (1800, _("30 minutes")), (3600, _("1 hour")), (21_600, _("6 hours")), (86_400, _("1 day")),
-    (259_200, _("3 days")), (604_800, _("7 days")),
-]  # fmt: skip
-POLL_TIME = 86_400
+POLL_DURATIONS = [  # seconds
+    (300, _("5 minutes")),
+    (1800, _("30 minutes")),
+    (3600, _("1 hour")),
+    (21_600, _("6 hours")),
+    (86_400, _("1 day")),
+    (259_200, _("3 days")),
+    (604_800, _("7 days")),
+]
+DEFAULT_POLL_SECONDS = 86_400
 OPTIONS = [f"option_{number}" for number in range(1, POLL_OPTIONS[1] + 1)]
-LOCAL_TIME = "%Y-%m-%dT%H:%M"  # as browsers send it
-MAX_NUMBER = 2**63 - 1
+LOCAL_TIME = "%Y-%m-%dT%H:%M"  # the format of datetime-local inputs
+MAX_BIGINT = 2**63 - 1
 MAX_OFFSET = 14 * 60  # minutes between a time zone and UTC
-HOME_COMPOSER = "composer"  # the name of the one on the home page, for scripts
-CIRCLE_PREFIX = "circle:"  # and the circle's id: one choice among the visibilities
+HOME_COMPOSER = "composer"  # the id of the composer on the home page, also for scripts
+CIRCLE_PREFIX = "circle:"  # followed by the circle's id: a choice of the visibility field
 
 
 def guess_language(text: str) -> str:
-    """The language of a text by its script; else that of the page it was written on."""
+    """By the script of the text, else the language of the page."""
     return language_by_script(text) or (get_language() or "en").split("-")[0]
 
 
 class EditForm(forms.Form):
-    """The text of a post and its labels."""
-
     body = forms.CharField(
         required=False,
         strip=False,
@@ -73,25 +76,25 @@ class EditForm(forms.Form):
     )
     language = forms.ChoiceField(choices=LANGUAGES, required=False)
     sensitive = forms.BooleanField(required=False)
-    asks_for_alt = False  # whether it asks once for descriptions that are missing
+    asks_for_alt = False  # whether to ask once for missing descriptions of pictures
 
     @property
     def written_language(self) -> str:
-        """The language chosen, else the one guessed."""
+        """The chosen language, else the guessed one."""
         chosen: str = self.cleaned_data.get("language", "")
         return chosen or guess_language(self.cleaned_data["body"])
 
 
 class AudienceField(forms.ChoiceField):
-    """A visibility, or a circle; whether the author may post to it, the action decides."""
+    """A visibility or a circle; the action decides whether the author may post to the circle."""
 
     def valid_value(self, value: str) -> bool:
-        """Any circle will do here: one that was shared when the form was shown may not be listed any more."""
+        """Accepts any circle: a shared one may have left the list since the form was rendered."""
         return circle_id_of(value) is not None or super().valid_value(value)
 
 
 class MomentForm(forms.Form):
-    """When to publish, on the author's clock; `utc_offset` is how many minutes that is behind UTC."""
+    """When to publish, in local time; `utc_offset` is how many minutes that is behind UTC."""
 
     scheduled_at = forms.DateTimeField(
         label=_("Publish at"),
@@ -105,30 +108,29 @@ class MomentForm(forms.Form):
 
     @property
     def at(self) -> datetime | None:
-        """The moment; None: now."""
+        """In UTC; None means now."""
         moment: datetime | None = self.cleaned_data.get("at")
         return moment
 
     def clean(self) -> dict[str, Any]:
-        """Put the moment together."""
-        said = {**self.cleaned_data}
-        chosen, offset = said.get("scheduled_at"), said.get("utc_offset") or 0
+        data = {**self.cleaned_data}
+        local, offset = data.get("scheduled_at"), data.get("utc_offset") or 0
         try:
-            said["at"] = chosen and chosen + timedelta(minutes=offset)
+            data["at"] = local and local + timedelta(minutes=offset)
         except OverflowError:
             text = _("Choose a time from five minutes to a year from now.")
             self.add_error("scheduled_at", text)
-        return said
+        return data
 
 
 class ComposeForm(EditForm, MomentForm):
-    """A new post; `reply_to` and `quote` are post ids, `instead_of` the number of one that could not be published."""
+    """A new post. `instead_of` is the id of a scheduled post that failed."""
 
     visibility = AudienceField()
     reply_to = forms.CharField(required=False)
     quote = forms.CharField(required=False)
     idempotency_key = forms.CharField(required=False, max_length=200)
-    instead_of = forms.IntegerField(required=False, min_value=1, max_value=MAX_NUMBER)
+    instead_of = forms.IntegerField(required=False, min_value=1, max_value=MAX_BIGINT)
     option_1, option_2, option_3, option_4 = (
         forms.CharField(
             required=False,
@@ -137,7 +139,7 @@ class ComposeForm(EditForm, MomentForm):
         for _number in range(POLL_OPTIONS[1])
     )
     poll_seconds = forms.ChoiceField(
-        label=_("Open for"), choices=POLL_TIMES, required=False, initial=POLL_TIME
+        label=_("Open for"), choices=POLL_DURATIONS, required=False, initial=DEFAULT_POLL_SECONDS
     )
     poll_multiple = forms.BooleanField(label=_("More than one may be chosen"), required=False)
     poll_hidden = forms.BooleanField(label=_("Votes are shown at the end"), required=False)
@@ -151,66 +153,65 @@ class ComposeForm(EditForm, MomentForm):
         initial: Mapping[str, Any] | None = None,
         auto_id: str = "id_%s",
     ) -> None:
-        """The form of an author, who may post to some circles; it starts with their defaults where `initial` says nothing."""
-        usual = {
+        """`circles`: where the author may post. Settings fill what `initial` leaves out."""
+        defaults = {
             "visibility": author.post_visibility,
             "language": author.post_language,
             "sensitive": author.post_sensitive,
         }
-        super().__init__(data, initial={**usual, **(initial or {})}, auto_id=auto_id)
+        super().__init__(data, initial={**defaults, **(initial or {})}, auto_id=auto_id)
         self.asks_for_alt = author.asks_for_alt
-        plain = [choice for choice in Visibility.choices if choice[0] != Visibility.CIRCLE]
-        own = [(f"{CIRCLE_PREFIX}{circle.id}", circle_label(circle.name)) for circle in circles]
-        self.fields["visibility"].choices = [*plain, *own]  # type: ignore[attr-defined]  # a ChoiceField has them
+        visibilities = [choice for choice in Visibility.choices if choice[0] != Visibility.CIRCLE]
+        audiences = [
+            (f"{CIRCLE_PREFIX}{circle.id}", circle_label(circle.name)) for circle in circles
+        ]
+        self.fields["visibility"].choices = [*visibilities, *audiences]  # type: ignore[attr-defined]  # a ChoiceField has them
 
     def answer_in_circle(self, circle_id: int, name: str) -> None:
-        """Leave no choice: who answers a post of a circle answers that circle."""
+        """A reply to a post of a circle has the same audience."""
         choice = (f"{CIRCLE_PREFIX}{circle_id}", circle_label(name))
         self.fields["visibility"].choices = [choice]  # type: ignore[attr-defined]  # a ChoiceField has them
 
     def clean_reply_to(self) -> int | None:
-        """The id of the answered post."""
         return _post_id(self.cleaned_data["reply_to"])
 
     def clean_quote(self) -> int | None:
-        """The id of the quoted post."""
         return _post_id(self.cleaned_data["quote"])
 
     @classmethod
     def initial_of(cls, draft: Draft, circle_ids: Collection[int]) -> dict[str, Any]:
-        """The fields of a draft. One for a circle that cannot be posted to any more is for nobody but those it names."""
-        asked = {
+        """The audience of a circle that is gone becomes the people whom the post mentions."""
+        initial = {
             name: getattr(draft, name)
             for name in ("body", "content_warning", "language", "sensitive")
         }
-        asked |= {"reply_to": str(draft.reply_to_id or ""), "quote": str(draft.quote_of_id or "")}
-        asked["visibility"] = draft.visibility
+        initial |= {"reply_to": str(draft.reply_to_id or ""), "quote": str(draft.quote_of_id or "")}
+        initial["visibility"] = draft.visibility
         if draft.circle_id is not None:
-            is_there = draft.circle_id in circle_ids
-            asked["visibility"] = (
-                f"{CIRCLE_PREFIX}{draft.circle_id}" if is_there else Visibility.MENTIONED.value
+            is_available = draft.circle_id in circle_ids
+            initial["visibility"] = (
+                f"{CIRCLE_PREFIX}{draft.circle_id}" if is_available else Visibility.MENTIONED.value
             )
         if poll := draft.poll:
-            asked |= dict(zip(OPTIONS, poll.options, strict=False))
-            asked |= {
+            initial |= dict(zip(OPTIONS, poll.options, strict=False))
+            initial |= {
                 "poll_seconds": poll.seconds,
                 "poll_multiple": poll.multiple,
                 "poll_hidden": poll.hide_totals,
             }
-        return asked
+        return initial
 
     @property
     def options(self) -> list[forms.BoundField]:
-        """The fields of a poll's options."""
         return [self[name] for name in OPTIONS]
 
     @property
     def has_poll(self) -> bool:
-        """Whether something stands in a poll's options, to be shown again."""
+        """Whether any option of the poll has text."""
         return any(self[name].value() for name in OPTIONS)
 
     def draft(self) -> Draft:
-        """What the author asks to publish, but for the pictures."""
+        """Without its pictures."""
         data = self.cleaned_data
         circle_id = circle_id_of(data["visibility"])
         return Draft(
@@ -226,48 +227,47 @@ class ComposeForm(EditForm, MomentForm):
         )
 
     def _poll(self) -> PollDraft | None:
-        said = self.cleaned_data
-        options = [said[name] for name in OPTIONS if said[name].strip()]
+        data = self.cleaned_data
+        options = [data[name] for name in OPTIONS if data[name].strip()]
         if not options:
             return None
-        seconds = int(said["poll_seconds"] or POLL_TIME)
-        return PollDraft(options, seconds, said["poll_multiple"], said["poll_hidden"])
+        seconds = int(data["poll_seconds"] or DEFAULT_POLL_SECONDS)
+        return PollDraft(options, seconds, data["poll_multiple"], data["poll_hidden"])
 
 
 def home_composer_context(author: User) -> dict[str, Any]:
-    """What the template of the home page's empty composer needs; one query, of those who know circles.
+    """For the empty composer of the home page; one query, for authors who have circles.
 
-    Its fields are cached under all that they depend on: Django takes longer over them than over the posts of the page.
+    Its fields are cached under `fields_key`: rendering them takes longer than the posts of a page.
     """
     circles = tuple(circles_to_post_to(author))
     form = ComposeForm(author=author, circles=circles, auto_id=f"{HOME_COMPOSER}_%s")
-    usual = form.initial, form.asks_for_alt, circles, get_language()
-    return {**composer_context(form), "fields_key": repr(usual)}
+    fields_key = repr((form.initial, form.asks_for_alt, circles, get_language()))
+    return {**composer_context(form), "fields_key": fields_key}
 
 
 def circle_id_of(text: str) -> int | None:
-    """The circle that a choice of the composer stands for."""
+    """None for other choices than a circle."""
+    if not text.startswith(CIRCLE_PREFIX):
+        return None
     try:
-        return (
-            parse_id(text.removeprefix(CIRCLE_PREFIX)) if text.startswith(CIRCLE_PREFIX) else None
-        )
+        return parse_id(text.removeprefix(CIRCLE_PREFIX))
     except ValueError:
         return None
 
 
 def composer_context(form: EditForm, pictures: Sequence[DisplayedPicture] = ()) -> dict[str, Any]:
-    """What the composer's template needs."""
     return {
         "form": form,
-        "most": settings.POST_MAX_CHARACTERS,
-        "idempotency_key": new_key(),
+        "max_characters": settings.POST_MAX_CHARACTERS,
+        "idempotency_key": new_idempotency_key(),
         "pictures": pictures,
         "file_names": file_names(len(pictures)),
     }
 
 
-def new_key() -> str:
-    """Makes two sends of one form one post."""
+def new_idempotency_key() -> str:
+    """An idempotency key: it makes one post of a form that is sent twice."""
     return str(uuid4())
 
 

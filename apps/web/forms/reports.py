@@ -1,4 +1,4 @@
-"""HTML input of reports."""
+"""The form of a report to the staff."""
 
 from django import forms
 from django.utils.translation import gettext_lazy as _
@@ -8,8 +8,6 @@ from apps.moderation.rules import RULES
 
 
 class ReportForm(forms.Form):
-    """What is wrong."""
-
     category = forms.ChoiceField(
         label=_("What is wrong?"),
         choices=Category.choices,

@@ -1,1 +1,1 @@
-"""Notifications."""
+"""Pages of notifications, conversations and announcements."""

@@ -1,4 +1,4 @@
-"""Pages of conversations."""
+"""The list of conversations."""
 
 from django.contrib import messages
 from django.http import HttpResponse, HttpResponseBase
@@ -15,7 +15,6 @@ from apps.paging import Cursor
 @require_safe
 @login_required
 def conversations(request: AuthenticatedRequest) -> HttpResponse:
-    """The viewer's talk with mentioned people, the newest said first."""
     page = conversations_page(request.user, Cursor.from_query(request.GET))
     context = {"page": page, "here": "notifications", "feed_url": request.path}
     template = "conversations/_page.html" if request.htmx else "conversations/list.html"
@@ -25,7 +24,7 @@ def conversations(request: AuthenticatedRequest) -> HttpResponse:
 @require_safe
 @login_required
 def open_conversation(request: AuthenticatedRequest, number: int) -> HttpResponseBase:
-    """Go to what was said last; from then on it counts as read."""
+    """Redirect to the newest post, and mark the conversation as read."""
     talk = one_conversation(request.user, number)
     if request.method == "GET":
         mark_read(request.user, number)
@@ -35,7 +34,7 @@ def open_conversation(request: AuthenticatedRequest, number: int) -> HttpRespons
 @require_POST
 @login_required
 def remove(request: AuthenticatedRequest, number: int) -> HttpResponseBase:
-    """Take one off the list; its posts stay."""
+    """Remove the conversation from the list; its posts stay."""
     remove_conversation(request.user, number)
     messages.success(request, _("Removed. What is said in it next brings it back."))
     return SeeOther("/conversations")

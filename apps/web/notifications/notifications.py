@@ -1,4 +1,4 @@
-"""Pages of notifications."""
+"""Pages of notifications, of those filtered, and the settings of both."""
 
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -20,8 +20,8 @@ from apps.http.requests import (
     SeeOther,
     SiteRequest,
     login_required,
-    next_address,
-    page,
+    next_url,
+    require_get_or_post,
     viewer_of,
 )
 from apps.notifications.actions import (
@@ -45,18 +45,18 @@ from apps.notifications.queries import (
 )
 from apps.paging import Cursor
 from apps.timeline.pipeline.items import FeedItem
-from apps.web.forms.accounts import form_page
+from apps.web.forms.accounts import render_settings
 from apps.web.forms.notifications import KindsForm, PolicyForm
 from apps.web.templatetags.amounts import badge
 
 MENTION_KINDS = [NotificationKind.MENTION, NotificationKind.REPLY, NotificationKind.QUOTE]
-# What many people do alike is one line.
+# Several of these about the same post are one line.
 GROUPED = {NotificationKind.LIKE, NotificationKind.REPOST, NotificationKind.FOLLOW}
-FACES = 5
-HELD_SHOWN = 80  # accounts
-ROWS_SHOWN = 100  # of one account
+MAX_FACES = 5
+MAX_HELD = 80  # accounts
+MAX_ROWS = 100  # of one account
 ANSWERS = {"accept": accept_from, "dismiss": dismiss_from}
-SENTENCES_OF_KINDS = {
+MESSAGES = {
     "accept": gettext_lazy("You are told what @%(handle)s does from now on."),
     "dismiss": gettext_lazy("What was held back of @%(handle)s is gone."),
 }
@@ -64,31 +64,29 @@ SENTENCES_OF_KINDS = {
 
 @dataclass(slots=True)
 class Row:
-    """One line of the page: one kind of thing, done by one or more people, to one post."""
+    """A line of the page: one kind of event about one post, by one or more people."""
 
     key: str
     kind: str
     item: FeedItem | None
     created_at: datetime
     is_unread: bool
-    newest_id: int  # of the notifications it stands for
+    newest_id: int  # of its notifications
     actors: list[User] = field(default_factory=list)
 
     @property
     def faces(self) -> list[User]:
-        """The first few."""
-        return self.actors[:FACES]
+        return self.actors[:MAX_FACES]
 
     @property
     def others(self) -> int:
-        """How many did it besides the one named."""
         return len(self.actors) - 1
 
 
 @require_safe
 @login_required
 def notifications(request: AuthenticatedRequest, *, mentions: bool = False) -> HttpResponse:
-    """What happened to the viewer; seeing the newest page marks all of it read."""
+    """Seeing the newest page marks all notifications as read."""
     cursor = Cursor.from_query(request.GET)
     kinds = [str(kind) for kind in MENTION_KINDS] if mentions else None
     page = notifications_page(request.user, cursor, kinds=kinds)
@@ -107,7 +105,7 @@ def notifications(request: AuthenticatedRequest, *, mentions: bool = False) -> H
 @require_safe
 @never_cache
 def unread_badge(request: SiteRequest) -> HttpResponse:
-    """How many are unread, as the menu says it; 204 for a visitor."""
+    """The number in the menu; 204 for visitors."""
     viewer = viewer_of(request)
     if viewer is None:
         return HttpResponse(status=204)
@@ -117,75 +115,69 @@ def unread_badge(request: SiteRequest) -> HttpResponse:
 @require_POST
 @login_required
 def read_all(request: AuthenticatedRequest) -> HttpResponseBase:
-    """Say that all of it has been read."""
     mark_read(request.user, latest_notification_id(request.user))
-    return SeeOther(next_address(request, "/notifications"))
+    return SeeOther(next_url(request, "/notifications"))
 
 
 def grouped(items: list[NotificationItem]) -> list[Row]:
-    """The lines of a page: the same thing done to the same post by several people is one, where the newest stands."""
+    """One line for the same event about the same post by several people, at the newest."""
     rows: dict[tuple[str, int], Row] = {}
     for item in items:
-        about = item.item.id if item.item else 0
-        key = (item.kind, about) if item.kind in GROUPED else (item.kind, -item.id)
-        name = f"{item.kind}-{about}" if item.kind in GROUPED else str(item.id)
-        new = Row(name, item.kind, item.item, item.created_at, item.is_unread, item.id)
-        row = rows.setdefault(key, new)
+        post_id = item.item.id if item.item else 0
+        key = (item.kind, post_id) if item.kind in GROUPED else (item.kind, -item.id)
+        name = f"{item.kind}-{post_id}" if item.kind in GROUPED else str(item.id)
+        new_row = Row(name, item.kind, item.item, item.created_at, item.is_unread, item.id)
+        row = rows.setdefault(key, new_row)
         row.actors.append(item.actor)
         row.is_unread = row.is_unread or item.is_unread
     return list(rows.values())
 
 
-@page
+@require_get_or_post
 @login_required
 def kinds(request: AuthenticatedRequest) -> HttpResponseBase:
-    """Of what the viewer wants to be told, and by whom."""
-    sent = request.POST if request.method == "POST" else None
-    form = KindsForm(sent, initial={"kinds": wanted_kinds(request.user)})
-    said = policy_of(request.user)
-    policy = PolicyForm(sent, initial={name: getattr(said, name) for name in CONDITIONS})
-    # no box at all is an answer too: the form says by itself that it was sent
-    if sent is not None and form.is_valid() and policy.is_valid():
+    data = request.POST if request.method == "POST" else None
+    form = KindsForm(data, initial={"kinds": wanted_kinds(request.user)})
+    current = policy_of(request.user)
+    policy = PolicyForm(data, initial={name: getattr(current, name) for name in CONDITIONS})
+    # a form without any checked box is valid too: no kind of notification
+    if data is not None and form.is_valid() and policy.is_valid():
         choose_kinds(request.user, form.cleaned_data["kinds"])
         change_policy(request.user, **policy.verdicts())
         messages.success(request, _("Saved."))
         return SeeOther(request.path)
-    context = {
-        "form": form,
-        "policy": policy,
-        "here": "settings",
-        "tab": "notifications",
-        "no_fab": True,
-    }
-    return form_page(request, "notifications/settings.html", context, form, policy)
+    context = {"form": form, "policy": policy}
+    return render_settings(
+        request, "notifications/settings.html", "notifications", context, form, policy
+    )
 
 
 @require_safe
 @login_required
 def requests(request: AuthenticatedRequest) -> HttpResponse:
-    """Whose notifications are held back, the newest first."""
-    return _held(request, held_back(request.user)[:HELD_SHOWN])
+    """The accounts whose notifications are filtered, the newest first."""
+    return _held(request, held_back(request.user)[:MAX_HELD])
 
 
 @require_safe
 @login_required
 def requests_of(request: AuthenticatedRequest, handle: str) -> HttpResponse:
-    """What is held back of one account."""
+    """The filtered notifications of one account."""
     actor = user_by_handle(handle)
     found = held_back(request.user, actor_id=actor.pk)
     if not found:
         raise NotFound(_("Nothing of this account is held back."))
-    rows = grouped(found[0].items[:ROWS_SHOWN])
+    rows = grouped(found[0].items[:MAX_ROWS])
     return _held(request, found, rows=rows, actor=actor)
 
 
 @require_POST
 @login_required
 def answer(request: AuthenticatedRequest, handle: str, verb: str) -> HttpResponseBase:
-    """Be told what an account does from now on, or forget what is held back of it."""
+    """Accept an account's notifications from now on, or dismiss those that were filtered."""
     actor = user_by_handle(handle)
     ANSWERS[verb](request.user, [actor.pk])
-    messages.success(request, SENTENCES_OF_KINDS[verb] % {"handle": actor.handle})
+    messages.success(request, MESSAGES[verb] % {"handle": actor.handle})
     return SeeOther("/notifications/requests")
 
 

@@ -1,1 +1,1 @@
-"""People."""
+"""Pages of people: follows, groups of people, reports."""

@@ -21,13 +21,13 @@ from apps.graph.circle_actions import (
     remove_from_circle,
 )
 from apps.graph.circle_queries import circles_of, circles_with, members_page, own_circle
-from apps.http.requests import AuthenticatedRequest, SeeOther, login_required, page
+from apps.http.requests import AuthenticatedRequest, SeeOther, login_required, require_get_or_post
 from apps.paging import Cursor
-from apps.web.forms.accounts import form_page, show_error
+from apps.web.forms.accounts import add_errors, render_form
 from apps.web.forms.graph import CircleForm, PeopleForm
 
 
-@page
+@require_get_or_post
 @login_required
 def circles(request: AuthenticatedRequest) -> HttpResponseBase:
     """One's circles, a form for a new one, and the circles of others that one is in."""
@@ -36,7 +36,7 @@ def circles(request: AuthenticatedRequest) -> HttpResponseBase:
         try:
             made = create_circle(request.user, **form.cleaned_data)
         except Invalid as refusal:
-            show_error(form, refusal)
+            add_errors(form, refusal)
         else:
             return SeeOther(_address(made.pk))
     own, others = circles_of(request.user), circles_with(request.user)
@@ -44,7 +44,7 @@ def circles(request: AuthenticatedRequest) -> HttpResponseBase:
     return _settings(request, "graph/circles.html", form, **context)
 
 
-@page
+@require_get_or_post
 @login_required
 def circle(request: AuthenticatedRequest, circle_id: int) -> HttpResponseBase:
     """One of one's circles: its name and its members."""
@@ -55,7 +55,7 @@ def circle(request: AuthenticatedRequest, circle_id: int) -> HttpResponseBase:
         try:
             change_circle(request.user, circle_id, **form.cleaned_data)
         except Invalid as refusal:
-            show_error(form, refusal)
+            add_errors(form, refusal)
         else:
             messages.success(request, _("Saved."))
             return SeeOther(_address(circle_id))
@@ -89,7 +89,7 @@ def remove(request: AuthenticatedRequest, circle_id: int) -> HttpResponseBase:
     return SeeOther(_address(circle_id))
 
 
-@page
+@require_get_or_post
 @login_required
 def delete(request: AuthenticatedRequest, circle_id: int) -> HttpResponseBase:
     """Ask, then delete."""
@@ -128,7 +128,7 @@ def _settings(
     request: AuthenticatedRequest, template: str, *forms_shown: forms.Form, **context: Any
 ) -> HttpResponse:
     context |= {"tab": "circles", "here": "settings", "no_fab": True}
-    return form_page(request, template, context, *forms_shown)
+    return render_form(request, template, context, *forms_shown)
 
 
 def _address(circle_id: int) -> str:

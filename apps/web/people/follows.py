@@ -1,4 +1,4 @@
-"""Pages of the graph: who follows whom; follow, block, mute."""
+"""Pages of followers, and the buttons to follow, block and so on."""
 
 from collections.abc import Callable
 from functools import partial
@@ -26,9 +26,9 @@ from apps.http.requests import (
     SeeOther,
     SiteRequest,
     login_required,
-    next_address,
-    page,
-    return_address,
+    next_url,
+    require_get_or_post,
+    return_url,
     viewer_id_of,
 )
 from apps.paging import Cursor, Page
@@ -44,7 +44,7 @@ ACTS: dict[str, Callable[[User, User], object]] = {
     "watch": partial(follow_user, notify=True),
     "unwatch": partial(follow_user, notify=False),
 }
-_SAID = {
+_MESSAGES = {
     "unblock": gettext_lazy("@%(handle)s is not blocked any more."),
     "unmute": gettext_lazy("@%(handle)s is not muted any more."),
     "remove_follower": gettext_lazy("@%(handle)s does not follow you any more."),
@@ -57,7 +57,6 @@ _SAID = {
 
 @require_safe
 def followers(request: SiteRequest, handle: str) -> HttpResponseBase:
-    """Who follows an account."""
     owner = user_by_handle(handle)
     page = followers_page(owner, viewer_id_of(request), Cursor.from_query(request.GET))
     return _people(request, owner, page, tab="followers")
@@ -65,7 +64,6 @@ def followers(request: SiteRequest, handle: str) -> HttpResponseBase:
 
 @require_safe
 def following(request: SiteRequest, handle: str) -> HttpResponseBase:
-    """Whom an account follows."""
     owner = user_by_handle(handle)
     page = following_page(owner, viewer_id_of(request), Cursor.from_query(request.GET))
     return _people(request, owner, page, tab="following")
@@ -74,22 +72,21 @@ def following(request: SiteRequest, handle: str) -> HttpResponseBase:
 @require_POST
 @login_required
 def act(request: AuthenticatedRequest, handle: str, verb: str) -> HttpResponseBase:
-    """Follow, mute and the like; for htmx only the button."""
+    """Follow, unmute and the like; for htmx only the button."""
     other = user_by_handle(handle)
     ACTS[verb](request.user, other)
     if request.htmx:
         return _button(request, other)
-    if verb in _SAID:
-        messages.success(request, _SAID[verb] % {"handle": other.handle})
-    return SeeOther(next_address(request, other.url))
+    if verb in _MESSAGES:
+        messages.success(request, _MESSAGES[verb] % {"handle": other.handle})
+    return SeeOther(next_url(request, other.url))
 
 
-@page
+@require_get_or_post
 @login_required
 def block(request: AuthenticatedRequest, handle: str) -> HttpResponseBase:
-    """Ask, then block."""
     other = user_by_handle(handle)
-    back = return_address(request, other.url)
+    back = return_url(request, other.url)
     if request.method != "POST":
         return render(request, "graph/block.html", {"person": other, "back": back, "no_fab": True})
     block_user(request.user, other)
@@ -103,9 +100,15 @@ def _people(request: SiteRequest, owner: User, page: Page[User], *, tab: str) ->
     viewer_id = viewer_id_of(request)
     related = exact_relations(viewer_id, [owner.pk, *(person.pk for person in page.items)])
     here = "profile" if viewer_id == owner.pk else ""
-    context = {"profile": owner, "page": page, "tab": tab, "here": here}
-    context |= {"following": related.following, "followed_by": related.followed_by}
-    context["requested"] = related.requested
+    context = {
+        "profile": owner,
+        "page": page,
+        "tab": tab,
+        "here": here,
+        "following": related.following,
+        "followed_by": related.followed_by,
+        "requested": related.requested,
+    }
     return render(request, "graph/people.html", context)
 
 

@@ -12,7 +12,7 @@ from django.views.decorators.http import require_POST
 
 from apps.accounts.queries import user_by_handle, user_ids_named
 from apps.errors import Invalid, NotFound
-from apps.http.requests import AuthenticatedRequest, SeeOther, login_required, page
+from apps.http.requests import AuthenticatedRequest, SeeOther, login_required, require_get_or_post
 from apps.lists.actions import (
     add_to_list,
     change_list,
@@ -23,11 +23,11 @@ from apps.lists.actions import (
 from apps.lists.models import UserList
 from apps.lists.queries import lists_of, members_page, own_list
 from apps.paging import Cursor
-from apps.web.forms.accounts import form_page, show_error
+from apps.web.forms.accounts import add_errors, render_form
 from apps.web.forms.lists import FollowedForm, ListForm
 
 
-@page
+@require_get_or_post
 @login_required
 def lists(request: AuthenticatedRequest) -> HttpResponseBase:
     """One's lists, and a form for a new one."""
@@ -36,14 +36,14 @@ def lists(request: AuthenticatedRequest) -> HttpResponseBase:
         try:
             made = create_list(request.user, **form.cleaned_data)
         except Invalid as refusal:
-            show_error(form, refusal)
+            add_errors(form, refusal)
         else:
             return SeeOther(_address(made.pk))
     context = {"lists": lists_of(request.user), "form": form}
     return _render(request, "lists/index.html", form, **context)
 
 
-@page
+@require_get_or_post
 @login_required
 def edit(request: AuthenticatedRequest, list_id: int) -> HttpResponseBase:
     """One of one's lists: what it is called, what it shows, and who is in it."""
@@ -53,7 +53,7 @@ def edit(request: AuthenticatedRequest, list_id: int) -> HttpResponseBase:
         try:
             change_list(request.user, list_id, **form.cleaned_data)
         except Invalid as refusal:
-            show_error(form, refusal)
+            add_errors(form, refusal)
         else:
             messages.success(request, _("Saved."))
             return SeeOther(_address(list_id))
@@ -85,7 +85,7 @@ def remove(request: AuthenticatedRequest, list_id: int) -> HttpResponseBase:
     return SeeOther(_address(list_id))
 
 
-@page
+@require_get_or_post
 @login_required
 def delete(request: AuthenticatedRequest, list_id: int) -> HttpResponseBase:
     """Ask, then delete."""
@@ -115,7 +115,7 @@ def _render(
     request: AuthenticatedRequest, template: str, *forms_shown: forms.Form, **context: Any
 ) -> HttpResponse:
     context |= {"here": "lists", "no_fab": True}
-    return form_page(request, template, context, *forms_shown)
+    return render_form(request, template, context, *forms_shown)
 
 
 def _address(list_id: int) -> str:

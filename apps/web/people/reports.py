@@ -1,4 +1,4 @@
-"""The page on which members report."""
+"""The page to report an account or a post."""
 
 from django.contrib import messages
 from django.http import HttpResponseBase
@@ -6,29 +6,35 @@ from django.utils.translation import gettext as _
 
 from apps.accounts.queries import user_by_handle
 from apps.errors import BadRequest, Invalid
-from apps.http.requests import AuthenticatedRequest, SeeOther, login_required, page, return_address
+from apps.http.requests import (
+    AuthenticatedRequest,
+    SeeOther,
+    login_required,
+    require_get_or_post,
+    return_url,
+)
 from apps.moderation.actions import file_report
-from apps.web.forms.accounts import form_page, show_error
+from apps.web.forms.accounts import add_errors, render_form
 from apps.web.forms.reports import ReportForm
 from feedcache.ids import parse_id
 
 
-@page
+@require_get_or_post
 @login_required
 def report(request: AuthenticatedRequest, handle: str) -> HttpResponseBase:
-    """Ask what is wrong, then tell the staff; `post` names the post that it is about."""
+    """`post` is the id of the post that the report is about."""
     person, form = user_by_handle(handle), ReportForm(request.POST or None)
-    back, post_ids = return_address(request, person.url), _post_ids(request)
+    back, post_ids = return_url(request, person.url), _post_ids(request)
     if request.method == "POST" and form.is_valid():
         try:
             file_report(request.user, person, **form.cleaned_data, post_ids=post_ids)
-        except Invalid as refusal:
-            show_error(form, refusal)
+        except Invalid as error:
+            add_errors(form, error)
         else:
             messages.success(request, _("Thank you. The staff will look at it."))
             return SeeOther(back)
     context = {"person": person, "form": form, "back": back, "post_ids": post_ids, "no_fab": True}
-    return form_page(request, "moderation/report.html", context, form)
+    return render_form(request, "moderation/report.html", context, form)
 
 
 def _post_ids(request: AuthenticatedRequest) -> list[int]:

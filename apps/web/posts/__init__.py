@@ -1,1 +1,1 @@
-"""Posts."""
+"""Pages that write posts and react to them."""

@@ -1,4 +1,4 @@
-"""The composer: new posts, with pictures and polls, now or later."""
+"""The composer: new posts with pictures and polls, published now or scheduled."""
 
 from typing import Any
 
@@ -14,24 +14,24 @@ from django_htmx.http import HttpResponseClientRedirect, reswap, retarget, trigg
 
 from apps.errors import DomainError, NotFound, TooMany
 from apps.graph.circle_queries import circles_to_post_to
-from apps.http.requests import AuthenticatedRequest, SeeOther, login_required, next_address
+from apps.http.requests import AuthenticatedRequest, SeeOther, login_required, next_url
 from apps.paging import Cursor
 from apps.posts.actions.idempotency import Request, existing_result
 from apps.posts.actions.schedule import schedule_post
 from apps.posts.content.text import RAW_MAX_CHARACTERS
-from apps.posts.models import Post, ScheduledPost
+from apps.posts.models import Attachment, Post, ScheduledPost
 from apps.posts.uploads import uploaded_picture, withdraw_picture
 from apps.timeline import publishing
 from apps.timeline.pipeline.folding import Row
 from apps.timeline.pipeline.items import FeedItem
 from apps.timeline.thread import one_item
-from apps.web.forms.accounts import show_error
+from apps.web.forms.accounts import add_errors
 from apps.web.forms.pictures import (
     DisplayedPicture,
     PictureFields,
     PictureForm,
     UploadedPicture,
-    settle,
+    save_pictures,
 )
 from apps.web.forms.posts import (
     CIRCLE_PREFIX,
@@ -42,142 +42,156 @@ from apps.web.forms.posts import (
 )
 from apps.web.templatetags.amounts import moment
 
-Made = Post | ScheduledPost
+AnyPost = Post | ScheduledPost
 TEMPLATES = {"": "timeline/compose.html", HOME_COMPOSER: "timeline/_home_composer.html"}
-REPLY = "timeline/_reply.html"  # below any post
+REPLY = "timeline/_reply.html"
 
 
 @require_safe
 @login_required
 def compose(request: AuthenticatedRequest) -> HttpResponse:
-    """A page with nothing but the composer; for htmx a composer below the post that is answered."""
-    asked = {name: request.GET.get(name, "") for name in ("reply_to", "quote")}
+    """A page with only the composer; for htmx the composer of a reply below its post."""
+    initial = {name: request.GET.get(name, "") for name in ("reply_to", "quote")}
     if request.GET.get("to"):
-        asked["body"] = f"@{request.GET['to'][:100]} "
-    elif shared := _shared(request):
-        asked["body"] = shared
-    parent = item_of(request, asked["reply_to"])
-    initial = {**asked, **_answer_to(parent, request.user.pk)} if parent else asked
+        initial["body"] = f"@{request.GET['to'][:100]} "
+    elif shared_text := _shared_text(request):
+        initial["body"] = shared_text
+    if parent := item_of(request, initial["reply_to"]):
+        initial |= _initial_reply(parent, request.user.pk)
     return composer(request, form_of(request, initial=initial), PictureFields())
 
 
 @require_POST
 @login_required
 def publish(request: AuthenticatedRequest) -> HttpResponseBase:
-    """Publish, or keep until its time; when that is refused, all that was written and uploaded stays in the form."""
-    form, said = form_of(request, request.POST), PictureForm.of(request)
+    """Publish or schedule; after an error the form keeps the text and the uploaded pictures."""
+    form, picture_form = form_of(request, request.POST), PictureForm.of(request)
     if "take_out" in request.POST:
-        return composer(request, form, settle(request.user, _withdrawn(request, said)))
+        remaining = _without_removed(request, picture_form)
+        return composer(request, form, save_pictures(request.user, remaining))
     pictures = None
     try:
-        made = _made_before(request, form, said) if form.is_valid() else None
-        if made is None:
-            pictures = settle(request.user, said)
-            pictures.insist()
+        post = _existing_post(request, form, picture_form) if form.is_valid() else None
+        if post is None:
+            pictures = save_pictures(request.user, picture_form)
+            pictures.raise_error()
             if not form.is_valid():
                 return composer(request, form, pictures, status=422)
             if _should_ask(request, pictures):
                 return composer(request, form, pictures, status=422, asks=True)
-            made = _publish(request, form, said, pictures)
-    except DomainError as refusal:
-        show_error(form, refusal, FIELD_NAMES)
-        kept = pictures or settle(request.user, said)
-        status = (
-            422 if request.htmx else refusal.status
-        )  # the one refusal that takes a form's place
-        return _with_wait(composer(request, form, kept, status=status), refusal)
-    return _done(request, made)
+            post = _publish(request, form, picture_form, pictures)
+    except DomainError as error:
+        add_errors(form, error, FIELD_NAMES)
+        pictures = pictures or save_pictures(request.user, picture_form)
+        status = 422 if request.htmx else error.status  # htmx swaps in a form only for 422
+        return _with_retry_after(composer(request, form, pictures, status=status), error)
+    return _created(request, post)
 
 
 @require_POST
 @login_required
 def upload(request: AuthenticatedRequest) -> HttpResponse:
-    """Keep one picture for a post that is still being written; the answer is its place in the composer."""
+    """Upload one picture for a post that is being written; returns its fields in the composer."""
     file = request.FILES.get("file")
     if file is None:
         raise NotFound(_("There is no such picture."))
-    found = PictureFields().upload(request.user, [UploadedPicture(file)])
-    if found.refusal is not None:
-        response = HttpResponse(found.refusal.message, status=found.refusal.status, content_type="text/plain; charset=utf-8")  # fmt: skip
-        return _with_wait(response, found.refusal)
-    return render(request, "timeline/_upload.html", {"one": DisplayedPicture.of(found.rows[0])})
+    pictures = PictureFields().upload(request.user, [UploadedPicture(file)])
+    if (error := pictures.error) is not None:
+        response = HttpResponse(
+            error.message, status=error.status, content_type="text/plain; charset=utf-8"
+        )
+        return _with_retry_after(response, error)
+    return _upload_fields(request, pictures.rows[0])
 
 
 @require_safe
 @login_required
 def uploaded(request: AuthenticatedRequest, number: int) -> HttpResponse:
-    """The place in the composer of a picture that waits: for a draft that is taken up again."""
-    found = uploaded_picture(request.user, number)
-    if found.post_id is not None or found.scheduled_id is not None:
+    """The fields of an uploaded picture, for a draft that the browser restores."""
+    row = uploaded_picture(request.user, number)
+    if row.post_id is not None or row.scheduled_id is not None:
         raise NotFound(_("There is no such picture."))
-    return render(request, "timeline/_upload.html", {"one": DisplayedPicture.of(found)})
+    return _upload_fields(request, row)
 
 
-def _shared(request: AuthenticatedRequest) -> str:
-    """What another program of a device hands over, each part once; the author shortens it."""
+def _upload_fields(request: AuthenticatedRequest, row: Attachment) -> HttpResponse:
+    return render(request, "timeline/_upload.html", {"upload": DisplayedPicture.of(row)})
+
+
+def _shared_text(request: AuthenticatedRequest) -> str:
+    """The text that the device's share menu passes; parts contained in others are left out."""
     parts = [request.GET.get(name, "").strip() for name in ("title", "text", "url")]
     parts = list(dict.fromkeys(filter(None, parts)))
-    said = [part for part in parts if not any(part in one for one in parts if one != part)]
-    return "\n".join(said)[:RAW_MAX_CHARACTERS]
+    distinct = [
+        part for part in parts if not any(part in other for other in parts if other != part)
+    ]
+    return "\n".join(distinct)[:RAW_MAX_CHARACTERS]
 
 
-def _key(form: ComposeForm) -> str:
-    key: str = form.cleaned_data["idempotency_key"]
-    return key
-
-
-def _made_before(
-    request: AuthenticatedRequest, form: ComposeForm, said: PictureForm
-) -> Made | None:
-    """What became of this form when it was sent before: asked before its files are worked on again."""
-    made = existing_result(Request(request.user, _key(form), form.draft(), form.at, said.identity))
-    return (made.post or made.scheduled) if made else None
+def _existing_post(
+    request: AuthenticatedRequest, form: ComposeForm, picture_form: PictureForm
+) -> AnyPost | None:
+    """The post of the same form sent before; looked up before its files are processed again."""
+    key = form.cleaned_data["idempotency_key"]
+    result = existing_result(
+        Request(request.user, key, form.draft(), form.at, picture_form.identity)
+    )
+    return (result.post or result.scheduled) if result else None
 
 
 def _publish(
-    request: AuthenticatedRequest, form: ComposeForm, said: PictureForm, pictures: PictureFields
-) -> Made:
+    request: AuthenticatedRequest,
+    form: ComposeForm,
+    picture_form: PictureForm,
+    pictures: PictureFields,
+) -> AnyPost:
     draft = form.draft().with_pictures(pictures.ids)
-    once: dict[str, Any] = {"idempotency_key": _key(form), "content_digest": said.identity}
-    if (failed := form.cleaned_data["instead_of"]) is not None:
-        return publishing.publish_instead(request.user, failed, draft, at=form.at, **once)
+    idempotency: dict[str, Any] = {
+        "idempotency_key": form.cleaned_data["idempotency_key"],
+        "content_digest": picture_form.identity,
+    }
+    if (failed_id := form.cleaned_data["instead_of"]) is not None:
+        return publishing.publish_instead(request.user, failed_id, draft, at=form.at, **idempotency)
     if form.at is not None:
-        return schedule_post(request.user, draft, form.at, **once)
-    return publishing.publish(request.user, draft, **once)
+        return schedule_post(request.user, draft, form.at, **idempotency)
+    return publishing.publish(request.user, draft, **idempotency)
 
 
-def _done(request: AuthenticatedRequest, made: Made) -> HttpResponseBase:
+def _created(request: AuthenticatedRequest, post: AnyPost) -> HttpResponseBase:
     draft = request.POST.get("draft", "")
-    if isinstance(made, ScheduledPost):
-        said = escape(_("It will be published on %(moment)s."))
-        text = mark_safe(said % {"moment": moment(made.scheduled_at)})  # noqa: S308 -- both are escaped
+    if isinstance(post, ScheduledPost):
+        message = escape(_("It will be published on %(moment)s."))
+        time = moment(post.scheduled_at)
+        text = mark_safe(message % {"moment": time})  # noqa: S308 -- both are escaped
         messages.success(request, text, extra_tags=draft)
         return HttpResponseClientRedirect("/scheduled") if request.htmx else SeeOther("/scheduled")
     if request.htmx:
-        return _put_in(request, made, {"text": _("Posted."), "draft": draft})
+        return _insert(request, post, {"text": _("Posted."), "draft": draft})
     messages.success(request, _("Posted."), extra_tags=draft)
-    permalink = f"{request.user.url}/{made.pk}"
-    asked = next_address(request, permalink)
-    return SeeOther(permalink if asked == permalink else f"{asked}#p{made.pk}")
+    permalink = f"{request.user.url}/{post.pk}"
+    url = next_url(request, permalink)
+    return SeeOther(permalink if url == permalink else f"{url}#p{post.pk}")
 
 
-def _put_in(request: AuthenticatedRequest, made: Post, said: dict[str, str]) -> HttpResponse:
-    """The new post in the page it was written on: above all others at home, with an empty composer; else below what it answers."""
-    item = one_item(request.user.pk, made.pk)
+def _insert(request: AuthenticatedRequest, post: Post, detail: dict[str, str]) -> HttpResponse:
+    """Insert the post in its page: at the top of home, else below the post it answers."""
+    item = one_item(request.user.pk, post.pk)
     if _inline_id(request) == HOME_COMPOSER:
         form = form_of(request)
-        form.fields["body"].widget.attrs["autofocus"] = True  # who writes goes on writing
+        form.fields["body"].widget.attrs["autofocus"] = True
         context = {"items": [item], "inline": HOME_COMPOSER, **composer_context(form)}
         response = reswap(render(request, "timeline/_posted.html", context), "afterbegin")
-        # told before the new composer is there, which would take the draft up again
-        return trigger_client_event(retarget(response, "#feed"), "posted", said, after="receive")
+        # before the new composer is there, which would restore the draft
+        return trigger_client_event(retarget(response, "#feed"), "posted", detail, after="receive")
     context = {"rows": [Row(item, in_thread=True, joined=False, folded=0)], "place": 1}
     response = reswap(render(request, "timeline/_rows.html", context), "afterend")
-    return trigger_client_event(retarget(response, "closest .post"), "posted", said, after="settle")
+    return trigger_client_event(
+        retarget(response, "closest .post"), "posted", detail, after="settle"
+    )
 
 
 def _should_ask(request: AuthenticatedRequest, pictures: PictureFields) -> bool:
-    """Whether to ask once for descriptions that are missing."""
+    """Whether to ask, once, for missing descriptions."""
     return (
         bool(pictures.undescribed)
         and request.user.asks_for_alt
@@ -185,35 +199,37 @@ def _should_ask(request: AuthenticatedRequest, pictures: PictureFields) -> bool:
     )
 
 
-def _withdrawn(request: AuthenticatedRequest, said: PictureForm) -> PictureForm:
-    """The pictures of a form without the one that its author takes out."""
-    named = {str(one.id): one.id for one in said.named}
-    number = named.get(request.POST["take_out"])
-    if number is None:
-        return said
-    if not request.POST.get("instead_of"):  # then it is the old post's until the new one is there
-        withdraw_picture(request.user, number)
-    return said.without(number)
+def _without_removed(request: AuthenticatedRequest, form: PictureForm) -> PictureForm:
+    """The form without the picture that its author removes."""
+    ids = {str(change.id): change.id for change in form.changes}
+    picture_id = ids.get(request.POST["take_out"])
+    if picture_id is None:
+        return form
+    if not request.POST.get(
+        "instead_of"
+    ):  # else it belongs to the failed post until it is replaced
+        withdraw_picture(request.user, picture_id)
+    return form.without(picture_id)
 
 
 def form_of(request: AuthenticatedRequest, *args: Any, **kwargs: Any) -> ComposeForm:
-    """The composer's form for who asks, with the circles they may post to."""
+    """The composer's form of the viewer, with the circles they may post to."""
     circles = circles_to_post_to(request.user)
     auto_id = f"{_inline_id(request)}_%s" if request.htmx else "id_%s"
     return ComposeForm(*args, author=request.user, circles=circles, auto_id=auto_id, **kwargs)
 
 
 def _inline_id(request: AuthenticatedRequest) -> str:
-    """Of a composer among posts: no two of a page have the same."""
+    """Unique on a page that has several composers."""
     if request.htmx.target == HOME_COMPOSER:
         return HOME_COMPOSER
-    asked = request.POST.get("reply_to") or request.GET.get("reply_to", "")
-    return f"reply{asked}" if asked.isalnum() else "reply"
+    post_id = request.POST.get("reply_to") or request.GET.get("reply_to", "")
+    return f"reply{post_id}" if post_id.isalnum() else "reply"
 
 
-def _with_wait(response: HttpResponse, refusal: DomainError) -> HttpResponse:
-    if isinstance(refusal, TooMany):
-        response.headers["Retry-After"] = str(refusal.retry_after)
+def _with_retry_after(response: HttpResponse, error: DomainError) -> HttpResponse:
+    if isinstance(error, TooMany):
+        response.headers["Retry-After"] = str(error.retry_after)
     return response
 
 
@@ -226,7 +242,7 @@ def composer(
     asks: bool = False,
     note: str = "",
 ) -> HttpResponse:
-    """The composer: a page, or for htmx the form alone. `asks`: for descriptions of pictures; `note` is said above it."""
+    """A page, or for htmx the form. `note` is shown above it, `asks` asks for descriptions."""
     strict = status == 200
     parent = item_of(request, form["reply_to"].value(), strict=strict)
     quoted = item_of(request, form["quote"].value(), strict=strict)
@@ -239,7 +255,7 @@ def composer(
         "parent": parent,
         "quoted": quoted,
         "no_fab": True,
-        "missing": _missing(pictures) if asks else "",
+        "missing": _missing_descriptions(pictures) if asks else "",
         "inline": inline,
         "note": note,
         **composer_context(form, [DisplayedPicture.of(row) for row in pictures.rows]),
@@ -247,7 +263,7 @@ def composer(
     return render(request, TEMPLATES.get(inline, REPLY), context, status=status)
 
 
-def _missing(pictures: PictureFields) -> str:
+def _missing_descriptions(pictures: PictureFields) -> str:
     return ngettext(
         "%(count)d picture has no description.",
         "%(count)d pictures have no description.",
@@ -258,7 +274,7 @@ def _missing(pictures: PictureFields) -> str:
 def item_of(
     request: AuthenticatedRequest, text: str | None, *, strict: bool = True
 ) -> FeedItem | None:
-    """The post of an id in a query or a form; when not strict, None for one that is gone."""
+    """The post of an id from a query or form; None without id or, unless strict, without post."""
     if not text:
         return None
     try:
@@ -270,11 +286,11 @@ def item_of(
         return None
 
 
-def _answer_to(parent: FeedItem, viewer_id: int) -> dict[str, Any]:
-    """An answer names whom it answers, and starts with the reach of what it answers."""
-    own = parent.author.pk == viewer_id
+def _initial_reply(parent: FeedItem, viewer_id: int) -> dict[str, Any]:
+    """A reply starts with its author's handle and the audience of the post it answers."""
+    is_own = parent.author.pk == viewer_id
     circle_id = parent.post.circle_id
     return {
-        "body": "" if own else f"@{parent.author.handle} ",
+        "body": "" if is_own else f"@{parent.author.handle} ",
         "visibility": f"{CIRCLE_PREFIX}{circle_id}" if circle_id else parent.post.visibility,
     }

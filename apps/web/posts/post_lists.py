@@ -1,9 +1,11 @@
-"""What there is around a post: what it said before, who likes, reposts and quotes it, and the post on other sites."""
+"""Pages about a post: its versions, its likes, reposts and quotes, its embed for other sites."""
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
-from django.http import HttpResponse, HttpResponseBase
+from csp.decorators import csp_replace
+from django.http import HttpResponseBase
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.clickjacking import xframe_options_exempt
@@ -17,7 +19,6 @@ from apps.http.requests import SiteRequest, viewer_id_of, viewer_of
 from apps.paging import Cursor, Page
 from apps.posts.history import versions_of
 from apps.timeline.pipeline.filters import apply_filters_to_page
-from apps.timeline.pipeline.items import FeedItem
 from apps.timeline.reactions import likers, quotes_timeline, reposters
 from apps.timeline.thread import one_item
 
@@ -29,21 +30,20 @@ PEOPLE: dict[str, Callable[[int | None, int, Cursor], Page[User]]] = {
 
 @require_safe
 def history(request: SiteRequest, handle: str, post_id: int) -> HttpResponseBase:
-    """A post as it was at first, after each edit, and as it is; the newest first."""
+    """All versions of a post, the newest first."""
     item = one_item(viewer_id_of(request), post_id).shown
     if item.author.handle != handle:
         return redirect(f"{item.url}/history")
-    # what is shown is how it was written: none of these says "edited", or lets anybody vote
+    # a version shows the text as it was: neither "edited" nor a poll to vote in
     versions = [
-        replace(item, post=replace(one, edited_ms=None, poll=None))
-        for one in reversed(versions_of(item.post))
+        replace(item, post=replace(version, edited_ms=None, poll=None))
+        for version in reversed(versions_of(item.post))
     ]
     return render(request, "timeline/history.html", {"item": item, "versions": versions})
 
 
 @require_safe
 def people(request: SiteRequest, handle: str, post_id: int, *, tab: str) -> HttpResponseBase:
-    """Who likes or reposted a post."""
     viewer_id = viewer_id_of(request)
     item = one_item(viewer_id, post_id).shown
     if item.author.handle != handle:
@@ -64,13 +64,12 @@ def people(request: SiteRequest, handle: str, post_id: int, *, tab: str) -> Http
 
 @require_safe
 def quotes(request: SiteRequest, handle: str, post_id: int) -> HttpResponseBase:
-    """The posts that quote a post."""
     viewer_id = viewer_id_of(request)
     item = one_item(viewer_id, post_id).shown
     if item.author.handle != handle:
         return redirect(f"{item.url}/quotes")
-    found = quotes_timeline(viewer_id, post_id, Cursor.from_query(request.GET))
-    page: Page[FeedItem] = apply_filters_to_page(viewer_of(request), FilterContext.PUBLIC, found)
+    page = quotes_timeline(viewer_id, post_id, Cursor.from_query(request.GET))
+    page = apply_filters_to_page(viewer_of(request), FilterContext.PUBLIC, page)
     context = {"item": item, "tab": "quotes", "page": page, "feed_url": request.path}
     template = "timeline/_page.html" if request.htmx else "timeline/reactions.html"
     return render(request, template, context)
@@ -78,11 +77,11 @@ def quotes(request: SiteRequest, handle: str, post_id: int) -> HttpResponseBase:
 
 @require_safe
 @xframe_options_exempt
-def embed(request: SiteRequest, handle: str, post_id: int) -> HttpResponse:
-    """A public post to be shown in a frame of another site: as visitors see it, whoever looks."""
+def embed(request: SiteRequest, handle: str, post_id: int) -> HttpResponseBase:
+    """A public post for a frame of another site, as visitors see it."""
     item = one_item(None, post_id).shown
     if item.author.handle != handle:
         raise NotFound(_("This post isn't here."))
-    response = render(request, "timeline/embed.html", {"shown": item, "viewer": None})
-    response._csp_replace = {"frame-ancestors": ["*"]}  # type: ignore[attr-defined]  # noqa: SLF001 -- as csp's own decorator does
-    return response
+    context = {"item": item, "viewer": None}
+    page = partial(render, template_name="timeline/embed.html", context=context)
+    return csp_replace({"frame-ancestors": ["*"]})(page)(request)

@@ -1,4 +1,4 @@
-"""What a reader does with a post: like, repost, bookmark, pin, mute its thread, and the way back."""
+"""Reactions to a post: like, repost, bookmark, pin, mute its thread, vote, and their reverse."""
 
 import re
 from collections.abc import Callable
@@ -11,14 +11,14 @@ from apps.accounts.models import User
 from apps.engagement import voting
 from apps.engagement.actions import bookmark_post, like_post, unbookmark_post, unlike_post
 from apps.errors import Invalid
-from apps.http.requests import AuthenticatedRequest, SeeOther, login_required, next_address
+from apps.http.requests import AuthenticatedRequest, SeeOther, login_required, next_url
 from apps.posts.actions.edit import pin_post, unpin_post
 from apps.posts.actions.mute import mute_thread, unmute_thread
 from apps.timeline.publishing import repost, undo_repost
 from apps.timeline.thread import one_item
-from apps.web.post_card import Viewer, actions_of
+from apps.web.post_card import Viewer, render_actions
 
-_CARD = re.compile(r"p([0-9]{1,19})")
+_ANCHOR = re.compile(r"p([0-9]{1,19})")
 
 ACTS: dict[str, Callable[[User, int], object]] = {
     "like": like_post,
@@ -37,28 +37,33 @@ ACTS: dict[str, Callable[[User, int], object]] = {
 @require_POST
 @login_required
 def vote(request: AuthenticatedRequest, post_id: int) -> HttpResponseBase:
-    """Vote in a poll, and go back to it; what was refused is said there."""
+    """An error is shown on the page of the post."""
     try:
         voting.vote(request.user, post_id, _choices(request))
-    except Invalid as refusal:
-        messages.error(request, refusal.message)
-    return SeeOther(next_address(request, one_item(request.user.pk, post_id).url))
+    except Invalid as error:
+        messages.error(request, error.message)
+    return SeeOther(next_url(request, one_item(request.user.pk, post_id).url))
 
 
 def _choices(request: AuthenticatedRequest) -> list[int]:
-    asked = request.POST.getlist("choices")
-    return [int(one) if one.isascii() and one.isdigit() and len(one) < 3 else -1 for one in asked]
+    """Choices that are not small numbers become -1, which the action rejects."""
+    texts = request.POST.getlist("choices")
+    return [
+        int(text) if text.isascii() and text.isdigit() and len(text) < 3 else -1 for text in texts
+    ]
 
 
 @require_POST
 @login_required
 def act(request: AuthenticatedRequest, post_id: int, verb: str) -> HttpResponseBase:
-    """Do it, and go back to the post; for htmx only the row of buttons."""
+    """React, and go back to the post; for htmx only its row of buttons."""
     ACTS[verb](request.user, post_id)
-    # the card that the button stands in, which for a repost has another id than the post
-    found = _CARD.fullmatch(request.POST.get("at", ""))
+    # the card of the button: that of a repost has another id than the post
+    match = _ANCHOR.fullmatch(request.POST.get("at", ""))
     if not request.htmx:
-        back = next_address(request)
-        return SeeOther(f"{back.partition('#')[0]}#{found[0]}" if found else back)
+        back = next_url(request)
+        return SeeOther(f"{back.partition('#')[0]}#{match[0]}" if match else back)
     item = one_item(request.user.pk, post_id)
-    return HttpResponse(actions_of(item, Viewer.of(request.user), anchor=found[1] if found else ""))
+    return HttpResponse(
+        render_actions(item, Viewer.of(request.user), anchor=match[1] if match else "")
+    )

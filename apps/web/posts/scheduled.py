@@ -1,4 +1,4 @@
-"""Posts that wait for their time: seen, moved, taken back; and those that could not be published: tried again, rewritten."""
+"""Pages of scheduled posts: list, move, cancel; retry, edit or discard those that failed."""
 
 from dataclasses import dataclass
 
@@ -14,7 +14,9 @@ from apps.http.requests import AuthenticatedRequest, SeeOther, login_required
 from apps.paging import Cursor
 from apps.posts.actions.drafts import Draft
 from apps.posts.actions.schedule import (
-    cancel,
+    cancel as cancel_post,
+)
+from apps.posts.actions.schedule import (
     failed_post,
     failed_posts,
     give_up,
@@ -30,13 +32,11 @@ from apps.web.forms.pictures import PictureFields
 from apps.web.forms.posts import ComposeForm, MomentForm
 from apps.web.posts.compose import composer, form_of, item_of
 
-LINKS = ("reply_to", "quote")  # what a post may be about
+LINKS = ("reply_to", "quote")
 
 
 @dataclass(frozen=True, slots=True)
 class ScheduledRow:
-    """A post that waits, as its page shows it."""
-
     row: ScheduledPost
     draft: Draft
     pictures: list[Picture]
@@ -44,21 +44,20 @@ class ScheduledRow:
 
     @classmethod
     def of(cls, row: ScheduledPost) -> "ScheduledRow":
-        """With the form to move it, which has names of its own on the page."""
         form = MomentForm(initial={"scheduled_at": row.scheduled_at}, auto_id=f"m{row.pk}_%s")
-        pictures = [Picture.of(one) for one in row.attachments.all()]
+        pictures = [Picture.of(attachment) for attachment in row.attachments.all()]
         return cls(row, Draft.restored(row.draft), pictures, form)
 
 
 @require_safe
 @login_required
 def scheduled(request: AuthenticatedRequest) -> HttpResponse:
-    """What waits, the last made first; above it what could not be published, and why."""
+    """Scheduled posts, the newest first; above them those that failed, and why."""
     cursor = Cursor.from_query(request.GET)
     page = scheduled_posts(request.user, cursor)
-    shown = page.mapped([ScheduledRow.of(row) for row in page.items])
+    rows = [ScheduledRow.of(row) for row in page.items]
     failed = failed_posts(request.user) if cursor == Cursor() else []
-    context = {"page": shown, "here": "scheduled", "feed_url": request.path}
+    context = {"page": page.mapped(rows), "here": "scheduled", "feed_url": request.path}
     context["failed"] = [(ScheduledRow.of(row), why_not(row)) for row in failed]
     return render(request, "timeline/scheduled.html", context)
 
@@ -66,15 +65,15 @@ def scheduled(request: AuthenticatedRequest) -> HttpResponse:
 @require_POST
 @login_required
 def move(request: AuthenticatedRequest, number: int) -> HttpResponseBase:
-    """Another time; what was refused is said on the page."""
+    """Reschedule; errors are shown on the page."""
     form = MomentForm(request.POST)
     if not form.is_valid() or form.at is None:
         messages.error(request, _("Choose a time from five minutes to a year from now."))
         return SeeOther("/scheduled")
     try:
         reschedule(request.user, number, form.at)
-    except Invalid as refusal:
-        messages.error(request, refusal.message)
+    except Invalid as error:
+        messages.error(request, error.message)
     else:
         messages.success(request, _("Saved."))
     return SeeOther("/scheduled")
@@ -83,30 +82,29 @@ def move(request: AuthenticatedRequest, number: int) -> HttpResponseBase:
 @require_safe
 @login_required
 def rewrite(request: AuthenticatedRequest, number: int) -> HttpResponse:
-    """The composer with a post that could not be published. What it answered or quoted and is gone, it does without."""
+    """The composer with a failed post. Links to posts that are gone are dropped."""
     draft = Draft.restored(failed_post(request.user, number).draft)
     circle_ids = {circle.id for circle in circles_to_post_to(request.user)}
     initial = {**ComposeForm.initial_of(draft, circle_ids), "instead_of": number}
-    gone = [one for one in LINKS if initial[one] and not _is_there(request, initial[one])]
+    gone = [name for name in LINKS if initial[name] and not _exists(request, initial[name])]
     form = form_of(request, initial={**initial, **dict.fromkeys(gone, "")})
     note = _("What this post was about is not there any more. It will stand on its own.")
     pictures = PictureFields(uploaded_pictures(request.user, draft.media_ids))
     return composer(request, form, pictures, note=note if gone else "")
 
 
-def _is_there(request: AuthenticatedRequest, post_id: str) -> bool:
+def _exists(request: AuthenticatedRequest, post_id: str) -> bool:
     return item_of(request, post_id, strict=False) is not None
 
 
-def _done(request: AuthenticatedRequest, said: str) -> HttpResponseBase:
-    messages.success(request, said)
+def _done(request: AuthenticatedRequest, message: str) -> HttpResponseBase:
+    messages.success(request, message)
     return SeeOther("/scheduled")
 
 
 @require_POST
 @login_required
 def retry(request: AuthenticatedRequest, number: int) -> HttpResponseBase:
-    """Try to publish it once more."""
     try_again(request.user, number)
     return _done(request, _("It is tried again in a moment."))
 
@@ -114,14 +112,12 @@ def retry(request: AuthenticatedRequest, number: int) -> HttpResponseBase:
 @require_POST
 @login_required
 def discard(request: AuthenticatedRequest, number: int) -> HttpResponseBase:
-    """Give up a post that could not be published."""
     give_up(request.user, number)
     return _done(request, _("Deleted."))
 
 
 @require_POST
 @login_required
-def cancel_one(request: AuthenticatedRequest, number: int) -> HttpResponseBase:
-    """Do not publish it."""
-    cancel(request.user, number)
+def cancel(request: AuthenticatedRequest, number: int) -> HttpResponseBase:
+    cancel_post(request.user, number)
     return _done(request, _("Deleted."))

@@ -1,1 +1,1 @@
-"""Syndication."""
+"""Documents for other programs: feeds, previews, sitemaps, discovery."""

@@ -1,4 +1,4 @@
-"""Small documents at agreed addresses, by which programs and browsers find things: RFC 7033, 6415, 9116, OpenSearch."""
+"""Well-known documents: WebFinger (RFC 7033), host-meta (6415), security.txt (9116), OpenSearch."""
 
 from datetime import UTC, datetime
 from typing import Any
@@ -39,17 +39,16 @@ HOST_META = """<?xml version="1.0" encoding="UTF-8"?>
 @require_safe
 @cache_control(public=True, max_age=60)
 def webfinger(request: HttpRequest) -> JsonResponse:
-    """Where an account is: by `acct:alice@host` or the address of the profile. NotFound, BadRequest."""
+    """For `acct:alice@host` or the URL of a profile."""
     resource = request.GET.get("resource", "")
     if not resource or len(resource) > RESOURCE_MAX_CHARACTERS:
         raise BadRequest(_("Say which account: resource=acct:name@host."), code="bad_resource")
-    return JsonResponse(_described(_account(resource)), content_type="application/jrd+json")
+    return JsonResponse(_webfinger_json(_account(resource)), content_type="application/jrd+json")
 
 
 @require_safe
 @cache_control(public=True, max_age=DAY)
 def host_meta(_request: HttpRequest) -> HttpResponse:
-    """Where `webfinger` is, for older programs."""
     body = HOST_META.format(webfinger=escape(absolute(reverse("webfinger"))))
     return HttpResponse(body, content_type="application/xrd+xml; charset=utf-8")
 
@@ -57,7 +56,7 @@ def host_meta(_request: HttpRequest) -> HttpResponse:
 @require_safe
 @cache_control(public=True, max_age=DAY)
 def security(_request: HttpRequest) -> HttpResponse:
-    """Whom to tell of a hole. The file holds until the end of next year."""
+    """security.txt (RFC 9116); it expires at the end of next year."""
     expires = datetime(timezone.now().year + 1, 12, 31, tzinfo=UTC)
     lines = [
         f"Contact: {settings.SECURITY_CONTACT}",
@@ -70,14 +69,13 @@ def security(_request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def change_password(_request: HttpRequest) -> HttpResponseRedirect:
-    """Where password managers look for the form."""
+    """Password managers look for the form here."""
     return HttpResponseRedirect(reverse("password_change"))
 
 
 @require_safe
 @cache_control(public=True, max_age=DAY)
 def opensearch(_request: HttpRequest) -> HttpResponse:
-    """The site's search, for the address bar of a browser."""
     body = OPENSEARCH.format(
         name=escape(settings.SITE_NAME[:16]),
         about=escape(_("Search %(name)s") % {"name": settings.SITE_NAME}),
@@ -88,7 +86,7 @@ def opensearch(_request: HttpRequest) -> HttpResponse:
 
 
 def _account(resource: str) -> User:
-    """The account that a resource names. Names of other hosts are none of ours."""
+    """NotFound for resources of other hosts."""
     host = urlsplit(settings.SITE_URL).netloc
     if resource.startswith("acct:"):
         handle, _at, where = resource.removeprefix("acct:").removeprefix("@").partition("@")
@@ -101,10 +99,14 @@ def _account(resource: str) -> User:
     return user_by_handle(resource.removeprefix(profile))
 
 
-def _described(user: User) -> dict[str, Any]:
+def _webfinger_json(user: User) -> dict[str, Any]:
     host, profile = urlsplit(settings.SITE_URL).netloc, absolute(user.url)
     html = {"rel": "http://webfinger.net/rel/profile-page", "type": "text/html", "href": profile}
-    feed = {"rel": "http://schemas.google.com/g/2010#updates-from", "type": "application/atom+xml", "href": f"{profile}.atom"}  # fmt: skip
+    feed = {
+        "rel": "http://schemas.google.com/g/2010#updates-from",
+        "type": "application/atom+xml",
+        "href": f"{profile}.atom",
+    }
     return {
         "subject": f"acct:{quote(user.handle)}@{host}",
         "aliases": [profile],

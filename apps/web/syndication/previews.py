@@ -1,4 +1,4 @@
-"""A public post for those who show links: a picture of it, and how it is put into another page (oEmbed)."""
+"""Previews of a public post for other sites: its picture, and oEmbed."""
 
 import re
 from typing import Any
@@ -23,7 +23,7 @@ from apps.timeline.thread import one_item
 from feedcache.ids import parse_id
 
 CACHE_CONTROL = "public, max-age=300"
-EMBED_WIDTH, EMBED_HEIGHT, LEAST = 540, 400, 200  # pixels
+EMBED_WIDTH, EMBED_HEIGHT, MIN_SIDE = 540, 400, 200  # pixels
 URL_MAX_CHARACTERS = 500
 NOT_IMPLEMENTED = 501
 _POST = re.compile(r"@([A-Za-z0-9_]{1,30})/([0-9]{1,19})", re.ASCII)
@@ -31,98 +31,98 @@ _POST = re.compile(r"@([A-Za-z0-9_]{1,30})/([0-9]{1,19})", re.ASCII)
 
 @require_safe
 def card(request: HttpRequest, handle: str, post_id: int) -> HttpResponseBase:
-    """A public post as a picture; of one with a content warning only that."""
-    shown = _public(post_id)
-    if shown.author.handle != handle:
-        return redirect(f"{shown.url}/card.png")
-    text = shown.post.content_warning or shown.post.body
-    wanted = Card(handle, shown.author.name, text, settings.SITE_NAME)
-    tag = quote_etag(wanted.key)
-    unchanged = get_conditional_response(request, etag=tag)
+    """A public post as a picture; with a content warning only the warning."""
+    item = _public(post_id)
+    if item.author.handle != handle:
+        return redirect(f"{item.url}/card.png")
+    text = item.post.content_warning or item.post.body
+    preview = Card(handle, item.author.name, text, settings.SITE_NAME)
+    etag = quote_etag(preview.key)
+    unchanged = get_conditional_response(request, etag=etag)
     if unchanged is not None:
         return unchanged
     address = client_address(request)
-    made = card_file(
-        wanted,
-        shown.post.id,
+    file = card_file(
+        preview,
+        item.post.id,
         before_drawing=lambda: check_rate_limit("card", address),
-        after_drawing=lambda: _require_unchanged(shown),
+        after_drawing=lambda: _require_unchanged(item),
     )
-    headers = {"ETag": tag, "Cache-Control": CACHE_CONTROL}
-    return HttpResponse(made, content_type="image/png", headers=headers)
+    headers = {"ETag": etag, "Cache-Control": CACHE_CONTROL}
+    return HttpResponse(file, content_type="image/png", headers=headers)
 
 
 @require_safe
 def oembed(request: HttpRequest) -> HttpResponse:
-    """How a public post is put into another page: oEmbed 1.0, as JSON. BadRequest, NotFound."""
+    """How to embed a public post in another page: oEmbed 1.0, as JSON."""
     if request.GET.get("format", "json") != "json":
         return HttpResponse(status=NOT_IMPLEMENTED)
-    shown = _named(request.GET.get("url", ""))
+    item = _post_at(request.GET.get("url", ""))
     width = _side(request.GET.get("maxwidth", ""), EMBED_WIDTH)
     height = _side(request.GET.get("maxheight", ""), EMBED_HEIGHT)
-    response = JsonResponse(_described(shown, width, height))
+    response = JsonResponse(_oembed_json(item, width, height))
     response.headers["Access-Control-Allow-Origin"] = "*"
     response.headers["Cache-Control"] = CACHE_CONTROL
     return response
 
 
-def _described(shown: FeedItem, width: int, height: int) -> dict[str, Any]:
-    title = f"{shown.author.name} (@{shown.author.handle})"
+def _oembed_json(item: FeedItem, width: int, height: int) -> dict[str, Any]:
+    title = f"{item.author.name} (@{item.author.handle})"
     frame = '<iframe src="{}" title="{}" width="{}" height="{}" loading="lazy"></iframe>'
     return {
         "type": "rich",
         "version": "1.0",
         "title": title,
-        "author_name": shown.author.name,
-        "author_url": absolute(shown.author.url),
+        "author_name": item.author.name,
+        "author_url": absolute(item.author.url),
         "provider_name": settings.SITE_NAME,
         "provider_url": absolute("/"),
         "cache_age": 300,
-        "html": format_html(frame, absolute(f"{shown.url}/embed"), title, width, height),
+        "html": format_html(frame, absolute(f"{item.url}/embed"), title, width, height),
         "width": width,
         "height": height,
     }
 
 
-def _named(address: str) -> FeedItem:
-    """The public post of an address of this site."""
+def _post_at(address: str) -> FeedItem:
+    """The public post at a URL of this site."""
     if not address or len(address) > URL_MAX_CHARACTERS:
         raise BadRequest(_("Say which post: url=its address."), code="bad_url")
-    found = _POST.fullmatch(address.removeprefix(absolute("/")))
-    if found is None:
-        raise _not_here()
+    match = _POST.fullmatch(address.removeprefix(absolute("/")))
+    if match is None:
+        raise _not_found()
     try:
-        shown = _public(parse_id(found[2]))
+        item = _public(parse_id(match[2]))
     except ValueError:
-        raise _not_here() from None
-    if shown.author.handle != found[1]:
-        raise _not_here()
-    return shown
+        raise _not_found() from None
+    if item.author.handle != match[1]:
+        raise _not_found()
+    return item
 
 
-def _require_unchanged(shown: FeedItem) -> None:
-    """NotFound when a post is not what it was a moment ago."""
-    now = _public(shown.post.id)
-    if (now.post.version, now.author.name) != (shown.post.version, shown.author.name):
-        raise _not_here()
+def _require_unchanged(item: FeedItem) -> None:
+    """NotFound when the post or its author's name has changed since."""
+    current = _public(item.post.id)
+    if (current.post.version, current.author.name) != (item.post.version, item.author.name):
+        raise _not_found()
 
 
 def _public(post_id: int) -> FeedItem:
-    """A post that is for everybody, as visitors see it."""
-    shown = one_item(None, post_id).shown
-    if shown.post.visibility != Visibility.PUBLIC:
-        raise _not_here()
-    return shown
+    """The post as visitors see it."""
+    item = one_item(None, post_id).shown
+    if item.post.visibility != Visibility.PUBLIC:
+        raise _not_found()
+    return item
 
 
 def _side(text: str, maximum: int) -> int:
-    """A width or height that somebody asks for, in pixels, as far as it makes sense."""
+    """A requested width or height in pixels, within the limits."""
     if not text:
         return maximum
     if not (text.isascii() and text.isdigit()):
         raise BadRequest(_("A width is a number of pixels."), code="bad_size")
-    return max(LEAST, min(maximum, int(text[:6])))
+    return max(MIN_SIDE, min(maximum, int(text[:6])))
 
 
-def _not_here() -> NotFound:
+def _not_found() -> NotFound:
     return NotFound(_("This post isn't here."))

@@ -1,6 +1,7 @@
-"""Sitemaps for any number of accounts and posts: an index of files, each one range of ids and so one read of an index.
+"""Sitemaps for any number of accounts and posts: each file is a range of ids in an index.
 
-Counting and offsets, as the usual paginated sitemap has them, would read a table from its beginning for every file.
+Django's paginated sitemaps count and use offsets: they read the table from its beginning for every
+file.
 """
 
 from collections.abc import Iterator
@@ -20,9 +21,9 @@ from apps.addresses import absolute
 from apps.posts.models import Kind, Post, Visibility
 from feedcache.ids import EPOCH, LAST_SECOND, first_id_at, second_of
 
-ACCOUNTS_OF_A_FILE = 10_000  # numbers, of which some are empty; at most 26,844 files
-POSTS_OF_A_FILE = 50_000  # what the format allows; of a busier day the newest
-MAX_FILES = 50_000  # of an index
+ACCOUNTS_PER_FILE = 10_000  # ids, some of which are unused
+POSTS_PER_FILE = 50_000  # the limit of the format; the newest of a day
+MAX_FILES = 50_000  # the limit of an index
 HOUR, DAY = 3600, 24 * 3600
 XML = "application/xml"
 
@@ -30,7 +31,7 @@ XML = "application/xml"
 @require_safe
 @cache_control(public=True, max_age=HOUR)
 def index(request: HttpRequest) -> HttpResponse:
-    """The files there are: the site's own pages, accounts by number, posts by day."""
+    """All files: the site's own pages, accounts by id, posts by day."""
     names = [reverse("sitemap_pages"), *_account_files(), *_post_files()][:MAX_FILES]
     sitemaps = [{"location": absolute(name)} for name in names]
     return TemplateResponse(request, "sitemap_index.xml", {"sitemaps": sitemaps}, content_type=XML)
@@ -39,7 +40,6 @@ def index(request: HttpRequest) -> HttpResponse:
 @require_safe
 @cache_control(public=True, max_age=HOUR)
 def pages(request: HttpRequest) -> HttpResponse:
-    """The pages that everybody may read."""
     names = ("front", "public", "explore", "explore_tags", "about", "privacy", "rules", "about_api")
     return _file(request, [{"location": absolute(reverse(name))} for name in names])
 
@@ -47,10 +47,10 @@ def pages(request: HttpRequest) -> HttpResponse:
 @require_safe
 @cache_control(public=True, max_age=HOUR)
 def accounts(request: HttpRequest, number: int) -> HttpResponse:
-    """Accounts whose numbers are in one range, and who want to be found."""
-    first = number * ACCOUNTS_OF_A_FILE
+    """A range of ids of accounts that want to be indexed."""
+    first = number * ACCOUNTS_PER_FILE
     rows = User.objects.filter(
-        pk__gte=first, pk__lt=first + ACCOUNTS_OF_A_FILE, suspended_at=None, is_indexable=True
+        pk__gte=first, pk__lt=first + ACCOUNTS_PER_FILE, suspended_at=None, is_indexable=True
     )
     handles = rows.order_by("pk").values_list("handle", flat=True)
     return _file(request, [{"location": absolute(f"/@{handle}")} for handle in handles])
@@ -59,7 +59,7 @@ def accounts(request: HttpRequest, number: int) -> HttpResponse:
 @require_safe
 @cache_control(public=True, max_age=HOUR)
 def posts(request: HttpRequest, day: str) -> HttpResponse:
-    """Public posts of a day (UTC), of authors who want to be found."""
+    """Public posts of a day (UTC) by authors who want to be indexed."""
     try:
         second = int(datetime.strptime(day, "%Y-%m-%d").replace(tzinfo=UTC).timestamp())
     except ValueError:
@@ -68,27 +68,31 @@ def posts(request: HttpRequest, day: str) -> HttpResponse:
         raise Http404
     first, last = first_id_at(second), first_id_at(second + DAY)
     rows = Post.objects.filter(
-        pk__gte=first, pk__lt=last, deleted_at=None, visibility=Visibility.PUBLIC,
-        author__suspended_at=None, author__is_indexable=True,
-    ).exclude(kind=Kind.REPOST)  # fmt: skip
-    found = rows.order_by("-pk").values_list("pk", "author__handle", "edited_at", "created_at")
+        pk__gte=first,
+        pk__lt=last,
+        deleted_at=None,
+        visibility=Visibility.PUBLIC,
+        author__suspended_at=None,
+        author__is_indexable=True,
+    ).exclude(kind=Kind.REPOST)
+    facts = rows.order_by("-pk").values_list("pk", "author__handle", "edited_at", "created_at")
     return _file(
         request,
         [
             {"location": absolute(f"/@{handle}/{pk}"), "lastmod": edited or created}
-            for pk, handle, edited, created in found[:POSTS_OF_A_FILE]
+            for pk, handle, edited, created in facts[:POSTS_PER_FILE]
         ],
     )
 
 
 def _account_files() -> Iterator[str]:
     newest = User.objects.aggregate(newest=Max("pk"))["newest"] or 0
-    for number in range(newest // ACCOUNTS_OF_A_FILE + 1):
+    for number in range(newest // ACCOUNTS_PER_FILE + 1):
         yield reverse("sitemap_accounts", args=[number])
 
 
 def _post_files() -> Iterator[str]:
-    """The days since the first post, the newest first: both ends of an index."""
+    """The days since the first post, the newest first; reads both ends of an index."""
     public = Post.objects.filter(deleted_at=None, visibility=Visibility.PUBLIC)
     first = public.aggregate(first=Min("pk"))["first"]
     if first is None:

@@ -1,1 +1,1 @@
-"""Templatetags."""
+"""Template tags and filters of the pages."""

@@ -1,4 +1,4 @@
-"""Numbers and times in few characters, in the reader's language."""
+"""Numbers and times, short and in the reader's language."""
 
 from datetime import datetime
 
@@ -34,19 +34,19 @@ def compact(number: int) -> str:
 
 @register.filter
 def exact(number: int) -> str:
-    """The whole number with its separators."""
+    """With thousands separators."""
     return number_format(number, use_l10n=True, force_grouping=True)
 
 
 @register.filter
 def badge(number: int) -> str:
-    """How many are unread, in the little room of a menu; nothing for none."""
+    """At most 99+; empty for 0."""
     return "" if not number else str(number) if number < MAX_BADGE else f"{MAX_BADGE - 1}+"
 
 
 @register.filter
 def ago(moment: datetime) -> str:
-    """now, 4m, 1h, yesterday, 18 Nov, 18 Nov 2025. The browser counts on with the same rules (app.js)."""
+    """now, 4m, 1h, yesterday, 18 Nov, 18 Nov 2025. app.js keeps it current with the same rules."""
     return age(moment, now=timezone.now(), language=get_language())
 
 
@@ -55,7 +55,7 @@ register.filter(full_time)
 
 @register.filter
 def moment(time: datetime) -> SafeString:
-    """The same as an element, which the browser puts on the reader's clock (app.js)."""
+    """A <time> element, which app.js shows in the reader's time zone."""
     return format_html(
         '<time datetime="{}" data-full>{}</time>', date_format(time, "c"), full_time(time)
     )
@@ -63,14 +63,13 @@ def moment(time: datetime) -> SafeString:
 
 @register.filter
 def month(moment: datetime) -> str:
-    """The month of a date."""
     # Translators: a Django date format.
     return date_format(moment, pgettext("date format", "F Y"))
 
 
 @register.simple_tag
 def age_words() -> dict[str, str]:
-    """What the browser needs to count ages on: the same texts, with # for the number."""
+    """The texts that app.js needs to keep ages current, with # for the number."""
     return {
         "now": pgettext("age of a post", "now"),
         "minutes": pgettext("age of a post", "%(count)dm").replace("%(count)d", "#"),

@@ -1,4 +1,4 @@
-"""Template tags of the announcements app."""
+"""The announcements that the viewer has not read yet."""
 
 from typing import Any
 
@@ -12,7 +12,6 @@ register = template.Library()
 
 @register.inclusion_tag("announcements/_list.html", takes_context=True)
 def announcements(context: Context) -> dict[str, Any]:
-    """What the viewer has not read yet."""
     names = ("viewer", "csrf_token", "request")
     shown = announcements_for(context["viewer"])
-    return {"shown": shown, **{name: context[name] for name in names if name in context}}
+    return {"announcements": shown, **{name: context[name] for name in names if name in context}}

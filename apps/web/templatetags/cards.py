@@ -1,4 +1,4 @@
-"""What a post card needs beyond its item."""
+"""Filters and tags of the card of a post."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,25 +15,29 @@ from apps.languages import html_language
 from apps.posts.content.post import Picture
 from apps.posts.models import Visibility
 from apps.timeline.pipeline.items import FeedItem, circle_label
-from apps.web.post_card import ShownPost
+from apps.web.post_card import CardItem
 from apps.web.templatetags.amounts import compact, exact
 
 register = template.Library()
 
 TALL_LINES = 12
-MAX_DESCRIPTION_CHARACTERS = 200  # characters of a post, to other sites
-_LOOKS = {"like": ("like", "heart"), "repost": ("boost", "repeat-2"), "bookmark": ("mark", "bookmark")}  # fmt: skip
+MAX_DESCRIPTION_CHARACTERS = 200  # of the text in meta elements
+# The CSS class and the icon of each button.
+_LOOKS = {
+    "like": ("like", "heart"),
+    "repost": ("boost", "repeat-2"),
+    "bookmark": ("mark", "bookmark"),
+}
 
 
 @register.filter
 def reach(visibility: str) -> str:
-    """The name of a visibility."""
     return str(Visibility(visibility).label)
 
 
 @register.filter
-def audience(item: FeedItem | ShownPost) -> str:
-    """Who may see a post: its visibility, or the circle it is for."""
+def audience(item: FeedItem | CardItem) -> str:
+    """The visibility of a post, or the name of its circle."""
     if item.post.circle_id is not None:
         return circle_label(item.circle_name)
     return reach(item.post.visibility)
@@ -41,26 +45,25 @@ def audience(item: FeedItem | ShownPost) -> str:
 
 @register.filter
 def language_tag(language: str) -> str:
-    """The language of a post as HTML wants it."""
     return html_language(language)
 
 
 @register.filter
 def in_sight(picture: Picture) -> str:
-    """The classes of a picture that is cropped: which of five places across and down stays in sight."""
+    """CSS classes for the focus of a cropped picture, one of five steps in each direction."""
     across, down = round(2 + 2 * picture.focus_x), round(2 - 2 * picture.focus_y)
     return f"fx{across} fy{down}"
 
 
 @register.filter
 def is_tall(body: str) -> bool:
-    """Whether a text has more lines than a card shows."""
+    """Whether a card cuts the text off."""
     return body.count("\n") > TALL_LINES
 
 
 @dataclass(frozen=True, slots=True)
 class PollOption:
-    """An option of a poll as a card shows it; the numbers are not known while the poll keeps them to itself."""
+    """`percent` is 0 and `is_known` false while the poll hides its votes."""
 
     title: str
     percent: int = 0
@@ -69,16 +72,15 @@ class PollOption:
 
 
 @register.filter
-def poll_options(item: FeedItem | ShownPost) -> list[PollOption]:
-    """The options of a post's poll."""
+def poll_options(item: FeedItem | CardItem) -> list[PollOption]:
     poll, result = item.post.poll, item.poll or PollResult()
     titles = poll.options if poll else ()
-    known = item.shows_votes and len(result.votes) == len(titles)
+    is_known = item.shows_votes and len(result.votes) == len(titles)
     return [
         PollOption(
             title,
-            percent=round(100 * result.votes[number] / max(1, result.voters)) if known else 0,
-            is_known=known,
+            percent=round(100 * result.votes[number] / max(1, result.voters)) if is_known else 0,
+            is_known=is_known,
             is_own=number in result.own,
         )
         for number, title in enumerate(titles)
@@ -87,7 +89,7 @@ def poll_options(item: FeedItem | ShownPost) -> list[PollOption]:
 
 @register.inclusion_tag("timeline/_post_meta.html")
 def post_meta(item: FeedItem) -> dict[str, Any]:
-    """What the page of a post says of it to other sites; of restricted posts hardly anything."""
+    """The meta elements of a post's page for other sites; hardly any for restricted posts."""
     shown = item.shown
     post, author = shown.post, shown.author
     about: dict[str, Any] = {
@@ -108,13 +110,13 @@ def post_meta(item: FeedItem) -> dict[str, Any]:
 
 @register.inclusion_tag("timeline/_toggle.html", takes_context=True)
 def toggle(context: Context, verb: str) -> dict[str, Any]:
-    """A like, repost or bookmark button of the page's form; for visitors a link to the login page."""
-    shown, (look, symbol) = context["shown"], _LOOKS[verb]
-    pressed, number, label = _STATES[verb](shown)
+    """A like, repost or bookmark button; for visitors a link to the login page."""
+    item, (look, symbol) = context["item"], _LOOKS[verb]
+    pressed, number, label = _STATES[verb](item)
     return {
         "is_member": context["is_member"],
-        "address": f"/posts/{shown.post.id}/{'un' if pressed else ''}{verb}",
-        "url": shown.url,
+        "address": f"/posts/{item.post.id}/{'un' if pressed else ''}{verb}",
+        "url": item.url,
         "anchor": context["anchor"],
         "verb": verb,
         "pressed": "true" if pressed else "false",
@@ -127,23 +129,23 @@ def toggle(context: Context, verb: str) -> dict[str, Any]:
     }
 
 
-def _like_state(shown: ShownPost) -> tuple[bool, int, str]:
-    number = shown.counts.likes
+def _like_state(item: CardItem) -> tuple[bool, int, str]:
+    number = item.counts.likes
     label = ngettext("Like, %(number)s like", "Like, %(number)s likes", number)
-    return shown.flags.liked, number, label % {"number": exact(number)}
+    return item.flags.liked, number, label % {"number": exact(number)}
 
 
-def _repost_state(shown: ShownPost) -> tuple[bool, int, str]:
-    number = shown.counts.reposts
+def _repost_state(item: CardItem) -> tuple[bool, int, str]:
+    number = item.counts.reposts
     label = ngettext("Repost, %(number)s repost", "Repost, %(number)s reposts", number)
-    return shown.flags.reposted, number, label % {"number": exact(number)}
+    return item.flags.reposted, number, label % {"number": exact(number)}
 
 
-def _bookmark_state(shown: ShownPost) -> tuple[bool, int, str]:
-    return shown.flags.bookmarked, 0, gettext("Bookmark")
+def _bookmark_state(item: CardItem) -> tuple[bool, int, str]:
+    return item.flags.bookmarked, 0, gettext("Bookmark")
 
 
-_STATES: dict[str, Callable[[ShownPost], tuple[bool, int, str]]] = {
+_STATES: dict[str, Callable[[CardItem], tuple[bool, int, str]]] = {
     "like": _like_state,
     "repost": _repost_state,
     "bookmark": _bookmark_state,

@@ -1,4 +1,4 @@
-"""The cards of a feed, each in the element that says where it stands."""
+"""The cards of a feed, each in an <article> with its position."""
 
 from collections.abc import Iterable
 from typing import Any, NamedTuple, Protocol
@@ -17,26 +17,26 @@ CARDS = "timeline/_cards.html"
 
 
 class PlacedCard(NamedTuple):
-    """A card and its place in the feed, from 1; `joined`: a line leads to the next."""
+    """A card and its position in the feed, from 1; `joined`: a line leads to the next card."""
 
     card: PostCard
     place: int
     joined: bool = False
 
     def context(self) -> dict[str, str]:
-        """What the element around a card says, as text, which templates are quick with."""
-        whole = self.card.whole
+        """For the <article> element around the card; all text, which templates render fastest."""
+        is_focused = self.card.is_focused
         return {
-            "kind": "post focused" if whole else "post thread-top" if self.joined else "post",
+            "kind": "post focused" if is_focused else "post thread-top" if self.joined else "post",
             "anchor": self.card.anchor,
-            "tab_index": "0" if whole or self.place == 1 else "-1",
+            "tab_index": "0" if is_focused or self.place == 1 else "-1",
             "place": str(self.place),
             "html": self.card.html,
         }
 
 
 class Explained(Protocol):
-    """A post with its place in a feed, and the template of what is said below it, which gets it as `row`; "" for nothing."""
+    """An item and its position; `template` renders the part below its card, with `row`."""
 
     @property
     def item(self) -> FeedItem: ...
@@ -50,7 +50,7 @@ class Explained(Protocol):
 def feed_cards(
     context: Context, items: Iterable[FeedItem], above: int = 0, *, pinned: bool = False
 ) -> dict[str, Any]:
-    """The cards of a feed, with so many others above."""
+    """`above` is how many cards precede these in the feed."""
     viewer = _viewer(context)
     return _placed(
         PlacedCard(card_of(item, viewer, place)._replace(is_pinned=pinned), place)
@@ -60,7 +60,7 @@ def feed_cards(
 
 @register.inclusion_tag(CARDS, takes_context=True)
 def thread_cards(context: Context, rows: Iterable[Row], above: int = 0) -> dict[str, Any]:
-    """The cards of a thread's answers, with so many others above."""
+    """The replies of a thread; `above` is how many cards precede them."""
     viewer = _viewer(context)
     return _placed(
         PlacedCard(_card_of_row(row, viewer, place), place, row.joined)
@@ -70,21 +70,19 @@ def thread_cards(context: Context, rows: Iterable[Row], above: int = 0) -> dict[
 
 @register.inclusion_tag(CARDS, takes_context=True)
 def ancestor_card(context: Context, item: FeedItem, place: int) -> dict[str, Any]:
-    """The card of a post that stands above the one a thread is about."""
     card = card_of(item, _viewer(context), place)._replace(in_thread=True)
     return _placed([PlacedCard(card, place, joined=True)])
 
 
 @register.inclusion_tag(CARDS, takes_context=True)
 def focused_card(context: Context, item: FeedItem, place: int) -> dict[str, Any]:
-    """The post that a thread is about, with all that is to be said of it."""
-    card = card_of(item, _viewer(context), place)._replace(whole=True)
+    """The post that a thread is about."""
+    card = card_of(item, _viewer(context), place)._replace(is_focused=True)
     return _placed([PlacedCard(card, place)])
 
 
 @register.inclusion_tag(CARDS, takes_context=True)
 def explained_cards(context: Context, rows: Iterable[Explained]) -> dict[str, Any]:
-    """The cards of posts with something below each."""
     viewer = _viewer(context)
     return _placed(
         PlacedCard(
@@ -95,7 +93,9 @@ def explained_cards(context: Context, rows: Iterable[Explained]) -> dict[str, An
 
 
 def _card_of_row(row: Row, viewer: Viewer, place: int) -> PostCard:
-    return card_of(row.item, viewer, place)._replace(in_thread=row.in_thread, folded=row.folded)
+    return card_of(row.item, viewer, place)._replace(
+        in_thread=row.in_thread, hidden_replies=row.folded
+    )
 
 
 def _viewer(context: Context) -> Viewer:
@@ -103,7 +103,7 @@ def _viewer(context: Context) -> Viewer:
 
 
 def _placed(cards: Iterable[PlacedCard]) -> dict[str, Any]:
-    return {"cards": [one.context() for one in cards]}
+    return {"cards": [card.context() for card in cards]}
 
 
 def _below(context: Context, row: Explained) -> SafeString:

@@ -1,4 +1,4 @@
-"""Template tags of the graph app."""
+"""Suggestions, familiar followers, and the header of a profile."""
 
 from typing import Any
 
@@ -16,37 +16,36 @@ from apps.web.templatetags.people import name_of
 
 register = template.Library()
 
-LOOKED_AT = 100  # of those whom the viewer follows too
-NAMED = 2
-# What there may be between a viewer and an account; templates ask whether an account is among them.
+MAX_FAMILIAR = 100
+MAX_NAMES = 2
+# Templates ask whether the account is in the list of each.
 RELATED = ("following", "followed_by", "blocking", "muting", "requested")
 
 
 @register.inclusion_tag("graph/_who_to_follow.html", takes_context=True)
 def who_to_follow(context: Context, limit: int = 3) -> dict[str, Any]:
-    """A card of accounts to follow; nothing when there are none."""
+    """A card of accounts to follow; empty when there are none."""
     viewer = context["viewer"]
     return {"viewer": viewer, "people": suggestions(viewer, limit=limit)}
 
 
 @register.inclusion_tag("graph/_familiar.html")
 def familiar_followers(viewer: User | None, profile: User) -> dict[str, Any]:
-    """Whom the viewer follows, of those who follow an account; nothing for visitors."""
+    """Followers of the profile whom the viewer follows; empty for visitors."""
     if viewer is None:
         return {}
-    found = common_followers(viewer, [profile], limit=LOOKED_AT)[profile.pk]
-    named, others = found.people[:NAMED], max(len(found.people) - NAMED, 0)
+    familiar = common_followers(viewer, [profile], limit=MAX_FAMILIAR)[profile.pk]
+    named, others = familiar.people[:MAX_NAMES], max(len(familiar.people) - MAX_NAMES, 0)
     return {
         "people": named,
         "names": [_link(person) for person in named],
         "others": others,
-        "shown_others": f"{others}+" if found.more else str(others),
+        "shown_others": f"{others}+" if familiar.more else str(others),
     }
 
 
 @register.inclusion_tag("graph/_profile_header.html", takes_context=True)
 def profile_header(context: Context, profile: User, relationship: Relationship) -> dict[str, Any]:
-    """The head of a profile: who this is, and what its viewer may do about them."""
     viewer = context["viewer"]
     related = {name: [profile.pk] if getattr(relationship, name) else [] for name in RELATED}
     return {
@@ -61,7 +60,7 @@ def profile_header(context: Context, profile: User, relationship: Relationship) 
 
 @register.inclusion_tag("graph/_profile_meta.html")
 def profile_meta(profile: User) -> dict[str, Any]:
-    """What a profile says of itself to other sites."""
+    """The meta elements of a profile for other sites."""
     return {"profile": profile, "site_name": settings.SITE_NAME, "site_url": settings.SITE_URL}
 
 

@@ -1,30 +1,112 @@
-"""The table of keys in templates."""
+"""The keyboard shortcuts: one table for app.js, the dialog and the page that lists them."""
 
 import json
-from functools import lru_cache
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cache, lru_cache
+from typing import Any
 
 from django import template
 from django.template import Context
+from django.utils.translation import gettext_lazy as _
 
-from apps.web.keyboard import SHORTCUTS, Shortcut, action_of, acts, shortcuts_of
-
-TABLES = 1024  # of 400 bytes
+from apps.accounts.models import Keys
 
 register = template.Library()
 
+MAX_KEY_MAPS = 1024  # of 400 bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Shortcut:
+    """`action` is a name in app.js or a path; spaces separate the keys of a sequence."""
+
+    keys: tuple[str, ...]
+    action: str
+    label: Any
+
+    @property
+    def key_caps(self) -> list[list[str]]:
+        """For each alternative the keys to press, as they are printed."""
+        return [list(_key_caps(key)) for key in self.keys]
+
+
+PROFILE = "@"  # the viewer's own
+SHORTCUTS = (
+    Shortcut(("j",), "next", _("Next post")),
+    Shortcut(("k",), "previous", _("Previous post")),
+    Shortcut(("o", "Enter"), "open", _("Open the post")),
+    Shortcut(("l", "f"), "like", _("Like")),
+    Shortcut(("b",), "bookmark", _("Bookmark")),
+    Shortcut(("B",), "repost", _("Repost")),
+    Shortcut(("r",), "reply", _("Reply")),
+    Shortcut(("q",), "quote", _("Quote")),
+    Shortcut(("p",), "author", _("Go to the author")),
+    Shortcut(("m",), "mention", _("Mention the author")),
+    Shortcut(("x",), "warning", _("Show or hide what is behind a warning")),
+    Shortcut(("e",), "media", _("Open the pictures")),
+    Shortcut(("y",), "copy", _("Copy the link")),
+    Shortcut(("w",), "why", _("Why is this here?")),
+    Shortcut(("n", "c"), "/compose", _("New post")),
+    Shortcut(("Ctrl+Enter",), "", _("Send the post")),
+    Shortcut(("/", "s"), "search", _("Search")),
+    Shortcut((".",), "fresh", _("Load new posts")),
+    Shortcut(("0",), "top", _("Go to the top")),
+    Shortcut(("g h",), "/", _("Go home")),
+    Shortcut(("g l",), "/public", _("Go to the local timeline")),
+    Shortcut(("g e",), "/tags", _("Explore")),
+    Shortcut(("g n",), "/notifications", _("Go to notifications")),
+    Shortcut(("g b",), "/bookmarks", _("Go to bookmarks")),
+    Shortcut(("g p",), PROFILE, _("Go to your profile")),
+    Shortcut(("g s",), "/settings/profile", _("Go to settings")),
+    Shortcut(("Esc",), "", _("Close what is open")),
+    Shortcut(("?",), "help", _("This list")),
+)
+SWAPPED = {"bookmark": ("B",), "repost": ("b",)}  # with the keys of Mastodon
+
+
+@cache
+def shortcuts_with(keys: str) -> tuple[Shortcut, ...]:
+    """The shortcuts with a setting of `Keys`; none when it is OFF."""
+    if keys == Keys.OFF:
+        return ()
+    swapped = SWAPPED if keys == Keys.MASTODON else {}
+    return tuple(
+        replace(shortcut, keys=swapped.get(shortcut.action, shortcut.keys))
+        for shortcut in SHORTCUTS
+    )
+
+
+def key_actions(keys: str, profile_url: str) -> dict[str, str]:
+    """The action of each key, for app.js."""
+    return {
+        key: profile_url if shortcut.action == PROFILE else shortcut.action
+        for shortcut in shortcuts_with(keys)
+        for key in shortcut.keys
+        if shortcut.action
+    }
+
 
 @register.simple_tag(takes_context=True)
-def shortcuts(context: Context) -> list[Shortcut]:
-    """The keys as the viewer has them; for who has switched them off, those there would be."""
-    return shortcuts_of(context.get("viewer")) or list(SHORTCUTS)
+def shortcuts(context: Context) -> tuple[Shortcut, ...]:
+    """The shortcuts as the viewer has them, or all of them for viewers who switched them off."""
+    viewer = context.get("viewer")
+    return shortcuts_with(viewer.keys if viewer else Keys.ON) or SHORTCUTS
 
 
 @register.simple_tag(takes_context=True)
 def key_map(context: Context) -> str:
-    """What each key does, as JSON for the script."""
-    return _as_json(*action_of(context.get("viewer")))
+    viewer = context.get("viewer")
+    return _key_map_json(viewer.keys, viewer.url) if viewer else _key_map_json(Keys.ON, "/login")
 
 
-@lru_cache(maxsize=TABLES)
-def _as_json(own: str, parse_query: str) -> str:
-    return json.dumps(acts(own, parse_query), separators=(",", ":"))
+@lru_cache(maxsize=MAX_KEY_MAPS)
+def _key_map_json(keys: str, profile_url: str) -> str:
+    return json.dumps(key_actions(keys, profile_url), separators=(",", ":"))
+
+
+def _key_caps(key: str) -> Iterator[str]:
+    if len(key) == 1 and key.isupper():
+        yield from ("Shift", key.lower())
+    else:
+        yield from key.replace("+", " ").split()

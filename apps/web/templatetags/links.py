@@ -1,4 +1,4 @@
-"""Icons."""
+"""Icons from the sprite."""
 
 from functools import cache
 
@@ -13,8 +13,10 @@ register = template.Library()
 @register.simple_tag
 @cache
 def icon(name: str, kind: str = "") -> SafeString:
-    """An icon of the sprite; decoration, a text or label says what it means."""
+    """Decoration: a text or label beside it has the meaning."""
     return format_html(
         '<svg class="{}" aria-hidden="true"><use href="{}#{}"/></svg>',
-        f"i {kind}".strip(), static("icons.svg"), name,
-    )  # fmt: skip
+        f"i {kind}".strip(),
+        static("icons.svg"),
+        name,
+    )

@@ -1,4 +1,4 @@
-"""How people look: avatars and banners drawn from the handle, the language of a name."""
+"""Avatars, banners and names of people."""
 
 from typing import Protocol
 from zlib import crc32
@@ -24,7 +24,7 @@ _GRAPHEME = regex.compile(r"\X")
 
 
 class Named(Protocol):
-    """What stands for an account where it is shown: the account itself, or what is known of it."""
+    """An account, or a record of how it looks."""
 
     @property
     def handle(self) -> str: ...
@@ -35,7 +35,7 @@ class Named(Protocol):
 
 
 class Wide(Protocol):
-    """Likewise, where its wide picture is shown."""
+    """The same for the header picture."""
 
     @property
     def handle(self) -> str: ...
@@ -45,34 +45,34 @@ class Wide(Protocol):
 
 @register.simple_tag
 def avatar(user: Named, size: str = "") -> SafeString:
-    """The user's picture, or one drawn from handle and name; decoration, the name stands beside it."""
+    """The picture, or one generated from handle and name. Decoration: the name is beside it."""
     kind = f"avatar {size}".strip()
     if user.avatar_url:
         return format_html(
             '<img class="{}" src="{}" width="{}" height="{}" alt="" decoding="async">',
             kind, user.avatar_url, SIDES[size], SIDES[size],
         )  # fmt: skip
-    mark = crc32(user.handle.encode())
-    ground, tone = PALETTE[mark % len(PALETTE)]
-    found = _GRAPHEME.search(user.name)
+    seed = crc32(user.handle.encode())
+    ground, tone = PALETTE[seed % len(PALETTE)]
+    initial = _GRAPHEME.search(user.name)
     return format_html(
         '<svg class="{}" viewBox="0 0 64 64" aria-hidden="true"><rect width="64" height="64" fill="{}"/>{}'
         '<text x="32" y="43" text-anchor="middle" font-size="30" font-weight="600" fill="#fff">{}</text></svg>',
-        kind, ground, format_html(SHAPES[mark // 16 % len(SHAPES)], tone), found[0].upper() if found else "",
+        kind, ground, format_html(SHAPES[seed // 16 % len(SHAPES)], tone), initial[0].upper() if initial else "",
     )  # fmt: skip
 
 
 @register.simple_tag
 def banner(user: Wide) -> SafeString:
-    """The user's wide picture, or hills in the colours of the avatar; 3:1."""
+    """The user's header picture, or hills in the colours of the avatar; 3:1."""
     if user.header_url:
         return format_html(
             '<img class="banner" src="{}" width="1500" height="500" alt="" decoding="async">',
             user.header_url,
         )
-    mark = crc32(user.handle.encode())
-    ground, tone = PALETTE[mark % len(PALETTE)]
-    sun, slope = 120 + mark // 64 % 360, mark // 32768 % 60
+    seed = crc32(user.handle.encode())
+    ground, tone = PALETTE[seed % len(PALETTE)]
+    sun, slope = 120 + seed // 64 % 360, seed // 32768 % 60
     return format_html(
         '<svg class="banner" viewBox="0 0 600 200" preserveAspectRatio="xMidYMid slice" aria-hidden="true">'
         '<rect width="600" height="200" fill="{1}"/><circle cx="{2}" cy="74" r="30" fill="#fff" opacity=".5"/>'
@@ -85,13 +85,13 @@ def banner(user: Wide) -> SafeString:
 
 @register.filter
 def language_of(text: str) -> str:
-    """The language tag of a short text by its script, empty when the script does not tell."""
+    """By the script of a short text; empty when the script is not enough."""
     return html_language(language_by_script(text))
 
 
 @register.simple_tag
 def name_of(user: Named) -> SafeString:
-    """A name as a run of its own: its direction and script do not leak into what stands around it."""
+    """In a <bdi>, so that its direction does not affect the text around it."""
     language = language_of(user.name)
     attribute = format_html(' lang="{}"', language) if language else mark_safe("")
     return format_html("<bdi{}>{}</bdi>", attribute, user.name)

@@ -6,7 +6,7 @@ from django.utils.translation import gettext_lazy, pgettext_lazy
 
 register = template.Library()
 
-# By the names that pages give as `tab`, in the words of the menu.
+# By `tab`, with the words of the menu.
 TITLES = {
     "profile": pgettext_lazy("settings", "Profile"),
     "circles": gettext_lazy("Circles"),
@@ -25,6 +25,5 @@ TITLES = {
 
 @register.simple_tag
 def settings_title(tab: str = "") -> str:
-    """Which page of the settings it is, and that it is one."""
     title = TITLES.get(tab)
     return f"{title} · {_('Settings')}" if title else _("Settings")

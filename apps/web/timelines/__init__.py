@@ -1,1 +1,1 @@
-"""Timelines."""
+"""Pages to read: timelines, profiles, threads, search."""

@@ -1,4 +1,4 @@
-"""Pages that answer "why is this here?", and "why is that not?"."""
+"""Pages that explain why a post is on the home page, or why it is not."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ from apps.audit.explain.checklist import Checklist, checklist, post_id_in
 from apps.audit.explain.reasons import Source, explain
 from apps.errors import NotFound
 from apps.http.requests import AuthenticatedRequest, login_required
-from apps.http.verification import ask_for_second_factor, may_act_as_staff
+from apps.http.verification import may_act_as_staff, redirect_to_second_factor
 from apps.paging import Cursor, Page
 from apps.timeline.ranking.ordering import newest_scores
 from apps.timeline.ranking.reasons import contributions
@@ -26,9 +26,8 @@ ADDRESS_MAX_CHARACTERS = 300
 @require_safe
 @login_required
 def post(request: AuthenticatedRequest, post_id: int) -> HttpResponse:
-    """Why one post is on the viewer's home page, or why not."""
-    found = explain(request.user, post_id)
-    context: dict[str, Any] = {"page": Page([found]), "here": "home"}
+    explanation = explain(request.user, post_id)
+    context: dict[str, Any] = {"page": Page([explanation]), "here": "home"}
     preset, scores = newest_scores(request.user)
     if (scored := scores.get(post_id)) is not None:
         context |= {"scored": scored, "factors": contributions(scored, preset)}
@@ -38,33 +37,33 @@ def post(request: AuthenticatedRequest, post_id: int) -> HttpResponse:
 @require_safe
 @login_required
 def home(request: AuthenticatedRequest) -> HttpResponse:
-    """A page of the viewer's home: how it was made, what stayed, what was dropped; and why a post is missing."""
-    asked = request.GET.get("post", "")[:ADDRESS_MAX_CHARACTERS]
-    checks = _checks(request.user, asked) if asked else None
-    return _explained(request, request.user, {"asked": asked, "checks": checks})
+    """How a page of the viewer's home was assembled, and with `post` why a post is missing."""
+    address = request.GET.get("post", "")[:ADDRESS_MAX_CHARACTERS]
+    checks = _checks(request.user, address) if address else None
+    return _home_page(request, request.user, {"address": address, "checks": checks})
 
 
 @require_safe
 @login_required
 def home_of(request: AuthenticatedRequest, handle: str) -> HttpResponseBase:
-    """The same of somebody else, for staff who may see accounts; of posts for some only there is no text."""
+    """The same for another account, for staff; without the text of restricted posts."""
     if not is_permitted(request.user, "accounts.view_user"):
         raise NotFound(_("This page isn't here. It may have been deleted or the address is wrong."))
     if not may_act_as_staff(request):
-        return ask_for_second_factor(request)
+        return redirect_to_second_factor(request)
     owner = user_by_handle(handle)
-    return _explained(request, owner, {"owner": owner})
+    return _home_page(request, owner, {"owner": owner})
 
 
-def _explained(
+def _home_page(
     request: AuthenticatedRequest, reader: User, context: dict[str, Any]
 ) -> HttpResponse:
-    made = assembly(reader, Cursor.from_query(request.GET))
+    assembled = assembly(reader, Cursor.from_query(request.GET))
     show, way = request.GET.get("show", ""), request.GET.get("way", "")
     way = way if way in Source.values else ""
     context |= {
-        "made": made,
-        "rows": made.chosen(show if show in Show.values else "", way),
+        "assembly": assembled,
+        "rows": assembled.chosen(show if show in Show.values else "", way),
         "shows": Show.choices,
         "show": show,
         "way": way,
@@ -75,6 +74,6 @@ def _explained(
     return render(request, "audit/home.html", context)
 
 
-def _checks(viewer: User, asked: str) -> Checklist:
-    """What was pasted may be anything: what is no post is answered like one that is not there."""
-    return checklist(viewer, post_id_in(asked) or 0)
+def _checks(viewer: User, address: str) -> Checklist:
+    """Text that is not the address of a post is answered like a post that does not exist."""
+    return checklist(viewer, post_id_in(address) or 0)

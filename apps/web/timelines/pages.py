@@ -1,12 +1,13 @@
-"""Pages to read: timelines, profiles, threads."""
+"""Timelines, profiles and threads."""
 
 from typing import Any
 
 from django.conf import settings
-from django.http import HttpResponse, HttpResponseBase
+from django.http import HttpResponse, HttpResponseBase, JsonResponse
 from django.shortcuts import redirect, render
 from django.utils.text import Truncator
 from django.utils.translation import gettext as _
+from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
 from apps.accounts.models import User
@@ -23,6 +24,8 @@ from apps.http.requests import (
 )
 from apps.lists.queries import own_list
 from apps.paging import Cursor, Page
+from apps.streaming.server import ROOT
+from apps.streaming.tickets import ticket_for
 from apps.tags.queries import known, tag_named
 from apps.timeline.home import Place, get_activity, home_timeline, may_have_news
 from apps.timeline.list import list_timeline
@@ -42,7 +45,7 @@ from apps.web.forms.posts import HOME_COMPOSER, home_composer_context
 from apps.web.templatetags.people import name_of
 from feedcache.timing import stage
 
-STOP_POLLING = 286
+STOP_POLLING = 286  # a status of htmx
 MAX_NEW_SHOWN = 40
 FACES = 3
 MAX_TITLE = 60  # characters of a post in the title of its page
@@ -55,12 +58,11 @@ TABS = {
 
 @require_safe
 def front(request: SiteRequest) -> HttpResponseBase:
-    """Home for members, for visitors what this is and the public timeline."""
+    """Home for members; for visitors what the site is, and the public timeline."""
     return home(request) if viewer_of(request) else landing(request)
 
 
 def landing(request: SiteRequest) -> HttpResponse:
-    """What this is, and what is being said."""
     page = public_timeline(None, Cursor.from_query(request.GET))
     return _feed(
         request, "timeline/landing.html", page, here="home", feed_url="/public", by_hand=True
@@ -70,7 +72,6 @@ def landing(request: SiteRequest) -> HttpResponse:
 @require_safe
 @login_required
 def home(request: AuthenticatedRequest) -> HttpResponse:
-    """The viewer's home timeline."""
     cursor = Cursor.from_query(request.GET)
     page = home_timeline(request.user, cursor)
     return _feed(
@@ -78,10 +79,10 @@ def home(request: AuthenticatedRequest) -> HttpResponse:
         "timeline/home.html",
         page,
         here="home",
-        sieve=FilterContext.HOME,
+        filter_context=FilterContext.HOME,
         feed_url="/",
         place=str(Place.of(page)),
-        # where the newest posts stand, a new one is put above them; elsewhere the page is loaded anew
+        # new posts are inserted above the newest ones; other pages are reloaded
         inline=HOME_COMPOSER if page.items and cursor == Cursor() else "",
         is_top=cursor.max_id is None,
         **home_composer_context(request.user),
@@ -90,7 +91,7 @@ def home(request: AuthenticatedRequest) -> HttpResponse:
 
 @require_safe
 def home_new(request: SiteRequest) -> HttpResponseBase:
-    """A pill that says how many posts are unread since a place in the feed; 204 when there are none."""
+    """The pill with the number of posts newer than `last_id`; 204 when there are none."""
     viewer = viewer_of(request)
     if not request.htmx:
         return redirect("front")
@@ -100,7 +101,7 @@ def home_new(request: SiteRequest) -> HttpResponseBase:
     if not may_have_news(viewer, Place.parse(last_id)):
         return HttpResponse(status=204)
     unread = get_activity(viewer, last_id, limit=MAX_NEW_SHOWN)
-    news = [item for item in unread.items if item.author.pk != viewer.pk]  # one's own are none
+    news = [item for item in unread.items if item.author.pk != viewer.pk]
     if not news:
         return HttpResponse(status=204)
     faces = list({item.author.pk: item.author for item in news}.values())[:FACES]
@@ -110,14 +111,13 @@ def home_new(request: SiteRequest) -> HttpResponseBase:
 
 @require_safe
 def public(request: SiteRequest) -> HttpResponse:
-    """Everything said to everybody."""
     page = public_timeline(viewer_id_of(request), Cursor.from_query(request.GET))
     return _feed(
         request,
         "timeline/public.html",
         page,
         here="public",
-        sieve=FilterContext.PUBLIC,
+        filter_context=FilterContext.PUBLIC,
         feed_url="/public",
     )
 
@@ -125,7 +125,6 @@ def public(request: SiteRequest) -> HttpResponse:
 @require_safe
 @login_required
 def bookmarks(request: AuthenticatedRequest) -> HttpResponse:
-    """What the viewer keeps."""
     page = bookmarks_timeline(request.user, Cursor.from_query(request.GET))
     return _feed(request, "timeline/bookmarks.html", page, here="bookmarks", feed_url="/bookmarks")
 
@@ -133,7 +132,6 @@ def bookmarks(request: AuthenticatedRequest) -> HttpResponse:
 @require_safe
 @login_required
 def likes(request: AuthenticatedRequest) -> HttpResponse:
-    """What the viewer likes."""
     page = favourites_timeline(request.user, Cursor.from_query(request.GET))
     return _feed(request, "timeline/likes.html", page, here="likes", feed_url="/likes")
 
@@ -141,30 +139,28 @@ def likes(request: AuthenticatedRequest) -> HttpResponse:
 @require_safe
 @login_required
 def of_list(request: AuthenticatedRequest, list_id: int) -> HttpResponse:
-    """What the people in one of the viewer's lists said."""
-    found = own_list(request.user, list_id)
-    page = list_timeline(request.user, found, Cursor.from_query(request.GET))
-    context: dict[str, Any] = {"list": found, "here": "lists", "feed_url": request.path}
-    return _feed(request, "timeline/list.html", page, sieve=FilterContext.HOME, **context)
+    own = own_list(request.user, list_id)
+    page = list_timeline(request.user, own, Cursor.from_query(request.GET))
+    context: dict[str, Any] = {"list": own, "here": "lists", "feed_url": request.path}
+    return _feed(request, "timeline/list.html", page, filter_context=FilterContext.HOME, **context)
 
 
 @require_safe
 def of_tag(request: SiteRequest, name: str) -> HttpResponse:
-    """A tag and the public posts that bear it."""
     viewer, tag = viewer_of(request), tag_named(name)
     cursor = Cursor.from_query(request.GET)
     page = tag_timeline(viewer_id_of(request), TagQuery(tag.name), cursor)
     context: dict[str, Any] = {
-        "known": known([tag], viewer)[0],
+        "usage": known([tag], viewer)[0],
         "here": "explore",
         "feed_url": tag.url,
     }
-    return _feed(request, "timeline/tag.html", page, sieve=FilterContext.PUBLIC, **context)
+    return _feed(request, "timeline/tag.html", page, filter_context=FilterContext.PUBLIC, **context)
 
 
 @require_safe
 def profile(request: SiteRequest, handle: str, *, tab: str = "posts") -> HttpResponseBase:
-    """An account and its posts; those it pinned stand above the newest."""
+    """An account and its posts; the pinned ones come first."""
     owner, viewer_id = user_by_handle(handle), viewer_id_of(request)
     if handle != owner.handle:
         return redirect(owner.url, permanent=True)
@@ -192,43 +188,50 @@ def profile(request: SiteRequest, handle: str, *, tab: str = "posts") -> HttpRes
         "url": owner.url,
     }
     return _feed(
-        request,
-        "timeline/profile.html",
-        page,
-        sieve=FilterContext.ACCOUNT,
-        **context,
+        request, "timeline/profile.html", page, filter_context=FilterContext.ACCOUNT, **context
     )
 
 
 @require_safe
 def post(request: SiteRequest, handle: str, post_id: int) -> HttpResponseBase:
-    """A post in its thread; for htmx only the answers below it."""
+    """A post in its thread; for htmx only the replies below it."""
     viewer_id = viewer_id_of(request)
-    found = apply_filters_to_thread(viewer_of(request), thread(viewer_id, post_id))
-    if found.focus.author.handle != handle:
-        return redirect(found.focus.url)
-    focus = found.focus.shown
-    context = {"thread": found, "rows": rows_of(focus, found.descendants)}
+    filtered = apply_filters_to_thread(viewer_of(request), thread(viewer_id, post_id))
+    if filtered.focus.author.handle != handle:
+        return redirect(filtered.focus.url)
+    focus = filtered.focus.shown
+    context = {"thread": filtered, "rows": rows_of(focus, filtered.descendants)}
     if request.htmx:
         return render(request, "timeline/_rows.html", {**context, "place": 1})
     if request.method == "GET" and (viewer := viewer_of(request)):
         read_post(viewer, focus.id)
     context |= {
-        "place": len(found.ancestors) + 1,
+        "place": len(filtered.ancestors) + 1,
         "title": _title(focus),
         "author": f"{focus.author.name} (@{focus.author.handle})",
-        "author_url": found.focus.author.url,
+        "author_url": filtered.focus.author.url,
         "embed_url": f"{settings.SITE_URL}{focus.url}/embed",
         "focus_id": focus.id,
         "can_repost": focus.can_repost,
-        "has_more": found.more,
+        "has_more": filtered.more,
     }
     return render(request, "timeline/thread.html", context)
 
 
-def _title(shown: FeedItem) -> str:
-    text = Truncator(shown.post.content_warning or shown.post.body).chars(MAX_TITLE)
-    return _("%(name)s: “%(text)s”") % {"name": shown.author.name, "text": text}
+@require_safe
+@never_cache
+def stream_ticket(request: SiteRequest) -> HttpResponseBase:
+    """The URL of the viewer's stream, valid for an hour; 204 where there is no ticket."""
+    viewer = viewer_of(request)
+    token = ticket_for(viewer, request.session.session_key) if viewer else None
+    if token is None:
+        return HttpResponse(status=204)
+    return JsonResponse({"address": f"{settings.STREAMING_URL}{ROOT}/user?access_token={token}"})
+
+
+def _title(item: FeedItem) -> str:
+    text = Truncator(item.post.content_warning or item.post.body).chars(MAX_TITLE)
+    return _("%(name)s: “%(text)s”") % {"name": item.author.name, "text": text}
 
 
 def _feed(
@@ -236,13 +239,13 @@ def _feed(
     template: str,
     page: Page[FeedItem],
     *,
-    sieve: FilterContext | None = None,
+    filter_context: FilterContext | None = None,
     **context: Any,
 ) -> HttpResponse:
-    """The page around a feed, or for htmx only what comes next in it. `sieve`: where filters see it."""
+    """The page of a feed, or for htmx the next items; the viewer's filters of the context apply."""
     with stage("present"):
-        context["page"] = shown = apply_filters_to_page(viewer_of(request), sieve, page)
-        context["has_items"] = bool(shown.items)
+        page = apply_filters_to_page(viewer_of(request), filter_context, page)
+        context |= {"page": page, "has_items": bool(page.items)}
         return render(request, "timeline/_page.html" if request.htmx else template, context)
 
 

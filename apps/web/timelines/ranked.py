@@ -1,4 +1,4 @@
-"""The ranked timeline as a page."""
+"""The ranked timeline, and the setting that weighs it."""
 
 from dataclasses import dataclass
 
@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
 from apps.filters.models import FilterContext
-from apps.http.requests import AuthenticatedRequest, SeeOther, login_required, next_address
+from apps.http.requests import AuthenticatedRequest, SeeOther, login_required, next_url
 from apps.timeline.pipeline.filters import apply_filters
 from apps.timeline.pipeline.items import FeedItem
 from apps.timeline.ranking.inputs import place_in
@@ -21,7 +21,7 @@ from feedcache.timing import stage
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A post of the order as the page shows it, below it what `template` makes of the rest."""
+    """An item of the page; `template` renders its explanation below the card."""
 
     item: FeedItem
     place: int
@@ -32,7 +32,6 @@ class Row:
 
     @classmethod
     def explained(cls, item: FeedItem, place: int, scored: Scored, preset: Preset) -> "Row":
-        """With what its score is made of."""
         return cls(
             item,
             place,
@@ -46,20 +45,27 @@ class Row:
 @require_safe
 @login_required
 def ranked(request: AuthenticatedRequest) -> HttpResponse:
-    """A page of the viewer's order; `why=1` says of every post what its score is made of."""
+    """The viewer's ranked timeline; with `why=1` each post shows the factors of its score."""
     viewer, why = request.user, request.GET.get("why") == "1"
     place = place_in(request.GET)
     page = ranked_page(viewer, session_id=place.session, after=place.after, limit=place.limit)
     with stage("present"):
         items = {item.id: item for item in apply_filters(viewer, FilterContext.HOME, page.items)}
-        shown = [
-            (items[one.item.id], one.place, one.scored)
-            for one in page.entries
-            if one.item.id in items
+        entries = [
+            (items[entry.item.id], entry.place, entry.scored)
+            for entry in page.entries
+            if entry.item.id in items
         ]
-        rows = [Row.explained(*one, page.preset) if why else Row(*one) for one in shown]
-        context = {"page": page, "rows": rows, "why": why, "here": "home", "presets": Preset.choices,
-                   "preset": page.preset.value, "goes_on": place.session is not None}  # fmt: skip
+        rows = [Row.explained(*entry, page.preset) if why else Row(*entry) for entry in entries]
+        context = {
+            "page": page,
+            "rows": rows,
+            "why": why,
+            "here": "home",
+            "presets": Preset.choices,
+            "preset": page.preset.value,
+            "is_continued": place.session is not None,
+        }
         template = "ranking/_page.html" if request.htmx else "ranking/ranked.html"
         return render(request, template, context)
 
@@ -67,9 +73,7 @@ def ranked(request: AuthenticatedRequest) -> HttpResponse:
 @require_POST
 @login_required
 def preset(request: AuthenticatedRequest) -> HttpResponseBase:
-    """Choose how the order is made."""
-    before = preset_of(request.user)
-    chosen = choose_preset(request.user, request.POST.get("preset", ""))
-    if chosen != before:
+    old = preset_of(request.user)
+    if choose_preset(request.user, request.POST.get("preset", "")) != old:
         messages.success(request, _("Saved."))
-    return SeeOther(next_address(request, default="/ranked"))
+    return SeeOther(next_url(request, default="/ranked"))

@@ -1,4 +1,4 @@
-"""The search page: a field, and what was found; without words what is read most now."""
+"""The search page, which shows trends until there is a query, and the page to explore."""
 
 from typing import Any
 
@@ -27,17 +27,17 @@ TRENDING_POSTS = 10
 
 @require_safe
 def search(request: SiteRequest) -> HttpResponse:
-    """What was found in three groups, or more of one of them; for htmx only that."""
+    """Three groups of results, or more of one kind; for htmx only the results."""
     text = request.GET.get("q", "").strip()[:TEXT_MAX_CHARACTERS]
     kind = request.GET.get("type", "")
     context: dict[str, Any] = {"q": text, "kind": kind if kind in KINDS else ""}
     viewer = viewer_of(request)
     if text:
         check_rate_limit("search", str(viewer.pk) if viewer else client_address(request))
-        context |= _found(request, viewer, text, context["kind"])
+        context |= _results(request, viewer, text, context["kind"])
     else:
         context |= _trends(viewer)
-    if request.htmx:  # while somebody types
+    if request.htmx:
         context["number"] = sum(len(context.get(name) or ()) for name in GROUPS)
         return render(request, "search/_typed.html", context)
     return render(request, "search/search.html", {"here": "search", "no_fab": True, **context})
@@ -45,7 +45,7 @@ def search(request: SiteRequest) -> HttpResponse:
 
 @require_safe
 def explore(request: SiteRequest, *, tab: str) -> HttpResponse:
-    """What others read, talk about and follow now: one tab of three."""
+    """Trending posts or tags, or people to follow: one tab of three."""
     viewer = viewer_of(request)
     context: dict[str, Any] = {"tab": tab, "here": "explore", "no_fab": True}
     if tab == "posts":
@@ -55,16 +55,16 @@ def explore(request: SiteRequest, *, tab: str) -> HttpResponse:
         context["tags"] = known(trending(maximum=MANY), viewer, are_in_use=True)
     else:
         people = suggested(viewer, limit=MANY) if viewer else popular(limit=MANY)
-        context |= {"people": people, **_standing(viewer, people)}
+        context |= {"people": people, **_relations(viewer, people)}
     return render(request, "search/explore.html", context)
 
 
-def _found(request: SiteRequest, viewer: User | None, text: str, kind: str) -> dict[str, Any]:
+def _results(request: SiteRequest, viewer: User | None, text: str, kind: str) -> dict[str, Any]:
     found: dict[str, Any] = {}
     many = MANY if kind else FEW
     if kind in {"", "accounts"}:
         found["people"] = people_found(viewer, text, limit=many)
-        found |= _standing(viewer, found["people"])
+        found |= _relations(viewer, found["people"])
     if kind in {"", "hashtags"}:
         found["tags"] = known(tags_beginning(text, maximum=many), viewer, are_in_use=True)
     if kind in {"", "statuses"}:
@@ -82,7 +82,7 @@ def _trends(viewer: User | None) -> dict[str, Any]:
     }
 
 
-def _standing(viewer: User | None, people: list[User]) -> dict[str, Any]:
+def _relations(viewer: User | None, people: list[User]) -> dict[str, Any]:
     related = exact_relations(viewer.pk if viewer else None, [user.pk for user in people])
     names = ("following", "followed_by", "blocking")
     return {name: getattr(related, name) for name in names}

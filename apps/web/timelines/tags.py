@@ -1,4 +1,4 @@
-"""Pages of tags: those that one follows; the button. A tag's posts are in the timeline app."""
+"""The page of followed tags, and the button to follow one."""
 
 from django.contrib import messages
 from django.http import HttpResponse, HttpResponseBase
@@ -6,7 +6,7 @@ from django.shortcuts import render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
-from apps.http.requests import AuthenticatedRequest, SeeOther, login_required, next_address
+from apps.http.requests import AuthenticatedRequest, SeeOther, login_required, next_url
 from apps.paging import Cursor
 from apps.tags.actions import follow_tag, unfollow_tag
 from apps.tags.queries import followed_page, known, trending
@@ -17,7 +17,6 @@ TRENDING = 10
 @require_safe
 @login_required
 def tags(request: AuthenticatedRequest) -> HttpResponse:
-    """The tags that the viewer follows, and those that are used most."""
     page = followed_page(request.user, Cursor.from_query(request.GET))
     context = {
         "page": page,
@@ -29,10 +28,9 @@ def tags(request: AuthenticatedRequest) -> HttpResponse:
 @require_POST
 @login_required
 def act(request: AuthenticatedRequest, name: str, *, verb: str) -> HttpResponseBase:
-    """Follow or unfollow a tag."""
     if verb == "follow":
         tag = follow_tag(request.user, name)
         messages.success(request, _("#%(name)s is on your home page now.") % {"name": tag.name})
     else:
         tag = unfollow_tag(request.user, name)
-    return SeeOther(next_address(request, default=tag.url))
+    return SeeOther(next_url(request, default=tag.url))
