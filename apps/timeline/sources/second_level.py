@@ -217,7 +217,7 @@ def tidy(post_id: int) -> None:
     ENTRIES.remove(author_id, [post_id])
     after: int | None = 0
     while after is not None:
-        after = _one(_TIDY, author=author_id, after=after, post=post_id, maximum=FOLLOWERS_BATCH)
+        after = _one(_TIDY, author=author_id, after=after, post=post_id, most=FOLLOWERS_BATCH)
 
 
 def purge(*, max_batches: int = 20) -> int:
@@ -228,7 +228,7 @@ def purge(*, max_batches: int = 20) -> int:
 
 def _batches(maximum: int) -> Iterator[int]:
     for _batch in range(maximum):
-        deleted = _run(_PURGE, horizon=_horizon(), maximum=PURGE_BATCH)
+        deleted = _run(_PURGE, horizon=_horizon(), most=PURGE_BATCH)
         yield deleted
         if deleted < PURGE_BATCH:
             return
