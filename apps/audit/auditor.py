@@ -14,13 +14,13 @@ from django.utils import timezone
 
 from apps.accounts.queries import users_by_id
 from apps.audit import ledger, repairs, suspects
+from apps.audit.comparison import Difference, Sample, differences, lacking, next_readers
 from apps.audit.models import AuditFinding, AuditRun, Kind
-from apps.audit.reads import Difference, Sample, differences, lacking, some_readers
 from apps.audit.repairs import AuditPass
 from apps.audit.suspects import Suspect
 from apps.paging import Cursor
 from apps.timeline.home import home_timeline
-from apps.timeline.pipeline.samples import take_homes
+from apps.timeline.pipeline.samples import pop_homes
 from feedcache.redis_servers.connections import RedisError
 
 logger = logging.getLogger(__name__)
@@ -54,13 +54,12 @@ def purge() -> int:
     return deleted
 
 
-def look_at_pages(turn: AuditPass) -> None:
-    """Compare pages that were shown."""
-    for taken in take_homes(PAGES):
-        look_at_page(turn, Sample(**taken))
+def check_pages(turn: AuditPass) -> None:
+    for taken in pop_homes(PAGES):
+        check_page(turn, Sample(**taken))
 
 
-def look_at_page(turn: AuditPass, sample: Sample) -> None:
+def check_page(turn: AuditPass, sample: Sample) -> None:
     """Compare one page; what differs without proof is looked at again later."""
     turn.run.pages += 1
     doubtful = []
@@ -68,38 +67,38 @@ def look_at_page(turn: AuditPass, sample: Sample) -> None:
         if one.late:
             turn.run.late += 1
         elif one.certain:
-            page_is_wrong(turn, sample, one)
+            report_page(turn, sample, one)
         else:
             doubtful.append(one.post_id)
     if doubtful:
-        suspects.keep(suspects.of_sample(sample, doubtful))
+        suspects.add(suspects.of_sample(sample, doubtful))
 
 
-def look_at_windows(turn: AuditPass) -> None:
+def check_windows(turn: AuditPass) -> None:
     """Compare windows of some who are online with the tables."""
-    for reader_id in some_readers(WINDOWS):
+    for reader_id in next_readers(WINDOWS):
         turn.run.windows += 1
         missing, late = lacking(reader_id)
         turn.run.late += late
         if missing:
-            suspects.keep(Suspect(reader_id, missing))
+            suspects.add(Suspect(reader_id, missing))
 
 
-def look_again(turn: AuditPass) -> None:
+def recheck(turn: AuditPass) -> None:
     """Look once more at what differed before; what differs three times is a violation."""
-    for suspicion in suspects.take_due(SECOND_LOOKS):
+    for suspicion in suspects.pop_due(SECOND_LOOKS):
         wrong = _still_wrong(suspicion)
         turn.run.settled += len(suspicion.posts) - len(wrong)
         if wrong and suspicion.looks + 1 < suspects.LOOKS:
             due = time.time() + settings.AUDIT_GRACE_SECONDS
             again = replace(suspicion, posts=list(wrong), looks=suspicion.looks + 1, due=due)
-            suspects.keep(again)
+            suspects.add(again)
             continue
         for one in wrong.values():
             if suspicion.sample is not None:
-                page_is_wrong(turn, Sample(**suspicion.sample), one)
+                report_page(turn, Sample(**suspicion.sample), one)
             else:
-                _window_is_wrong(turn, suspicion.viewer, one.post_id)
+                _report_window(turn, suspicion.viewer, one.post_id)
 
 
 def _still_wrong(suspicion: Suspect) -> dict[int, Difference]:
@@ -121,24 +120,24 @@ def _read_again(sample: Sample) -> list[Difference]:
     return [one for one in found if not one.late]
 
 
-def page_is_wrong(turn: AuditPass, sample: Sample, one: Difference) -> None:
+def report_page(turn: AuditPass, sample: Sample, one: Difference) -> None:
     """A violation on a page: note it, renew what the page is made from, and read the page again."""
 
     def repair() -> bool:
         if one.kind == Kind.MISSING:
-            repairs.deliver_again(one.post_id)
+            repairs.redeliver(one.post_id)
         elif one.kind == Kind.EXTRA:
             repairs.mark_deleted_if_gone(one.post_id)
-        repairs.renew_reader(sample.viewer)
+        repairs.drop_reader_caches(sample.viewer)
         return one.post_id not in {left.post_id for left in _read_again(sample)}
 
     details = {"at": sample.at, "limit": sample.limit, "place": sample.ids.count(one.post_id)}
     turn.found(one.kind, repair, viewer_id=sample.viewer, post_id=one.post_id, details=details)
 
 
-def _window_is_wrong(turn: AuditPass, reader_id: int, post_id: int) -> None:
+def _report_window(turn: AuditPass, reader_id: int, post_id: int) -> None:
     def repair() -> bool:
-        repairs.renew_reader(reader_id)
+        repairs.drop_reader_caches(reader_id)
         viewer = users_by_id([reader_id]).get(reader_id)
         if viewer is not None:
             home_timeline(viewer, Cursor(limit=1))  # builds them anew
@@ -148,10 +147,10 @@ def _window_is_wrong(turn: AuditPass, reader_id: int, post_id: int) -> None:
 
 
 PARTS = (
-    look_again,
-    look_at_pages,
-    look_at_windows,
-    ledger.look_at_deliveries,
-    ledger.look_at_follows,
-    ledger.look_at_counts,
+    recheck,
+    check_pages,
+    check_windows,
+    ledger.check_deliveries,
+    ledger.check_follows,
+    ledger.check_counts,
 )

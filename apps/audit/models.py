@@ -6,8 +6,6 @@ from django.utils.translation import gettext_lazy as _
 
 
 class Kind(models.TextChoices):
-    """What was wrong."""
-
     MISSING = "missing", _("left out of a page")
     EXTRA = "extra", _("shown to somebody it is not for")
     REPEATED = "repeated", _("twice on a page")

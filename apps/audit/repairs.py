@@ -24,14 +24,14 @@ from feedcache.structures.home_window import mark_deleted
 CHUNKS_NOW = 3
 
 
-def renew_reader(viewer_id: int) -> None:
+def drop_reader_caches(viewer_id: int) -> None:
     """Forget what Redis holds for one reader: windows, and how the reader stands to others."""
     for windows in (HOME, INBOX):
         windows.drop(viewer_id)
     load_sets(RELATIONS, viewer_id)
 
 
-def deliver_again(post_id: int) -> None:
+def redeliver(post_id: int) -> None:
     """Hand a post to delivery: begins what never began, goes on with what waits or was given up. Idempotent.
 
     The first chunks are delivered here and now, the others are rung for.
@@ -42,7 +42,7 @@ def deliver_again(post_id: int) -> None:
     chunk_ids = list(waiting.order_by("pk").values_list("pk", flat=True))
     waiting.update(due_at=timezone.now())
     dispatch.run_due(limit=CHUNKS_NOW, only=chunk_ids[:CHUNKS_NOW])
-    hurry(chunk_ids[CHUNKS_NOW:])
+    enqueue_now(chunk_ids[CHUNKS_NOW:])
 
 
 def mark_deleted_if_gone(post_id: int) -> None:
@@ -51,7 +51,7 @@ def mark_deleted_if_gone(post_id: int) -> None:
         mark_deleted(post_id)
 
 
-def hurry(chunk_ids: list[int]) -> None:
+def enqueue_now(chunk_ids: list[int]) -> None:
     """Ring for chunks that nobody takes."""
     FanoutChunk.objects.filter(pk__in=chunk_ids, state=State.PENDING).update(due_at=timezone.now())
     for chunk_id in chunk_ids:
@@ -59,7 +59,7 @@ def hurry(chunk_ids: list[int]) -> None:
 
 
 @transaction.atomic
-def mend_follow(follower_id: int, followee_id: int) -> None:
+def repair_follow(follower_id: int, followee_id: int) -> None:
     """Make the mirror of a follow what the list of whom somebody reads says, under the lock of both accounts.
 
     The counts are put right by the reconciliation, which compares them with both lists all the time.

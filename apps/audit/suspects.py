@@ -7,7 +7,7 @@ from typing import Any
 
 from django.conf import settings
 
-from apps.audit.reads import Sample
+from apps.audit.comparison import Sample
 from feedcache.redis_servers.connections import RedisError, timelines
 
 KEY = "audit:again"
@@ -27,7 +27,6 @@ class Suspect:
 
 
 def of_sample(sample: Sample, posts: list[int]) -> Suspect:
-    """A page that may be wrong."""
     return Suspect(sample.viewer, posts, sample=asdict(sample))
 
 
@@ -40,7 +39,7 @@ def keep(suspicion: Suspect) -> None:
         return
 
 
-def take_due(maximum: int) -> list[Suspect]:
+def pop_due(maximum: int) -> list[Suspect]:
     """Up to `most` that are due; nobody else will get them."""
     try:
         taken: Any = timelines().lpop(KEY, maximum) or ()

@@ -47,7 +47,6 @@ def maintain_policies() -> None:
 
 @shared_task
 def measure_policies() -> None:
-    """Choose again for the authors whose policy is chosen by cost."""
     cost.measure_all()
 
 
@@ -60,7 +59,6 @@ def sweep(helpers: int = SWEEP_HELPERS) -> None:
 
 @shared_task
 def publish_due() -> None:
-    """Publish the scheduled posts whose time has come."""
     while publishing.publish_due(limit=SCHEDULED_LIMIT) == SCHEDULED_LIMIT:
         pass
 
@@ -73,6 +71,6 @@ def maintain_second_level() -> None:
 
 
 @shared_task
-def keep_older(reader_id: int, newest: int) -> None:
+def fill_second_level(reader_id: int, newest: int) -> None:
     """Keep what a reader who pages down comes to next."""
-    older.keep(reader_id, newest)
+    older.fill_second_level(reader_id, newest)

@@ -3,9 +3,9 @@
 import pytest
 
 from apps.accounts.queries import user_by_id
+from apps.audit.comparison import lacking
 from apps.audit.explain.reasons import Source, explain
 from apps.audit.oracle import Oracle
-from apps.audit.reads import lacking
 from apps.errors import Invalid, NotFound
 from apps.graph.actions import block_user, follow_user, mute_user
 from apps.paging import Cursor

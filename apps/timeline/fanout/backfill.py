@@ -48,7 +48,7 @@ def _work_off(kind: type[R], work: Callable[[R], tuple[int, leases.Receipt]], **
 
 def _cut(job: Backfill) -> tuple[int, leases.Receipt]:
     if job.post_ids:
-        for batch in ledger.batches(job, job.author_id):
+        for batch in ledger.split(job, job.author_id):
             for chunk_id in batch.chunk_ids:
                 enqueue("apps.timeline.tasks.deliver_backfill", chunk_id)
     return job.author_id, {}

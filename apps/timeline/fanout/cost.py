@@ -60,8 +60,6 @@ class MeasuredCost:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A mode, and why."""
-
     mode: Mode
     reason: str
 
@@ -135,5 +133,4 @@ def measure_all() -> int:
 
 
 def as_text(measured: dict[str, Any]) -> str:
-    """Figures as they were stored, for people."""
     return ", ".join(f"{name} {value:g}" for name, value in measured.items())

@@ -132,7 +132,7 @@ def _cut_here(job: FanoutJob) -> None:
     if post.visibility in ADDRESSED:
         chunk_ids = ledger.add_chunk(job, len(_addressees(post)))
     else:
-        batches = ledger.batches(job, post.author_id)
+        batches = ledger.split(job, post.author_id)
         chunk_ids = [chunk_id for batch in batches for chunk_id in batch.chunk_ids]
     if chunk_ids:
         run_due(limit=len(chunk_ids), only=chunk_ids)
@@ -143,7 +143,7 @@ def _cut(job: FanoutJob) -> None:
     if post.visibility in ADDRESSED:
         _ring(ledger.add_chunk(job, len(_addressees(post))), queue=None)
     elif post.deleted_at is None:
-        for batch in ledger.batches(job, post.author_id):
+        for batch in ledger.split(job, post.author_id):
             _ring(batch.chunk_ids, queue=BULK)
 
 

@@ -48,7 +48,6 @@ class DeliveryProgress:
 
     @property
     def seconds_left(self) -> float | None:
-        """When it will be done at this rate."""
         return self.pending / self.per_second if self.per_second else None
 
 
@@ -68,7 +67,6 @@ def with_receipts(jobs: QuerySet[Any]) -> QuerySet[Any]:
 
 
 def delivery_progress(job: Any) -> DeliveryProgress:
-    """Where a job of `with_receipts` stands."""
     delivered, dormant = int(job.delivered_sum or 0), int(job.dormant_sum or 0)
     owed = delivered + dormant + int(job.pending_sum or 0)
     uncut = 0 if job.state == leases.State.DONE else max(0, job.followers - owed)
@@ -97,7 +95,6 @@ class ChunkBatch:
 
     @property
     def chunk_ids(self) -> list[int]:
-        """Which chunks these are."""
         return [chunk.pk for chunk in self.chunks]
 
 
@@ -105,22 +102,22 @@ def batches(walk: FollowerScan, owner_id: int) -> Iterator[ChunkBatch]:
     """Cut what is left of a walk, a batch at a time."""
     is_last = False
     while not is_last:
-        batch = cut(walk, owner_id, most_chunks=CHUNKS_PER_BATCH)
+        batch = cut(walk, owner_id, max_chunks=CHUNKS_PER_BATCH)
         yield batch
         is_last = batch.is_last
 
 
-def cut(walk: FollowerScan, owner_id: int, *, most_chunks: int) -> ChunkBatch:
+def cut(walk: FollowerScan, owner_id: int, *, max_chunks: int) -> ChunkBatch:
     """Cut the next batch of a walk behind the place it has come to, and renew its lease."""
     size = settings.FANOUT_CHUNK_SIZE
     model: Any = type(walk)
     with transaction.atomic():
         locked: FollowerScan = model.objects.select_for_update().get(pk=walk.pk)
-        pieces = follower_chunks(owner_id, size=size, after=locked.cut_to, maximum=most_chunks)
+        pieces = follower_chunks(owner_id, size=size, after=locked.cut_to, maximum=max_chunks)
         chunks = _chunk_model(walk).objects.bulk_create(_chunks(walk, pieces))
         if pieces:
             model.objects.filter(pk=walk.pk).update(cut_to=pieces[-1][1], **leases.held())
-    return ChunkBatch(chunks, is_last=len(pieces) < most_chunks or pieces[-1][2] < size)
+    return ChunkBatch(chunks, is_last=len(pieces) < max_chunks or pieces[-1][2] < size)
 
 
 def split_small(walk: FollowerScan, owner_id: int) -> list[Any]:

@@ -22,9 +22,9 @@ from apps.posts.content.text import RAW_MAX_CHARACTERS
 from apps.posts.models import Post, ScheduledPost
 from apps.posts.uploads import uploaded_picture, withdraw_picture
 from apps.timeline import publishing
-from apps.timeline.pipeline.folding import Row
+from apps.timeline.pipeline.folding import ReplyRow
 from apps.timeline.pipeline.items import FeedItem
-from apps.timeline.thread import one_item
+from apps.timeline.thread import visible_item
 from apps.web.forms.accounts import show_error
 from apps.web.forms.pictures import (
     DisplayedPicture,
@@ -163,7 +163,7 @@ def _done(request: AuthenticatedRequest, made: Made) -> HttpResponseBase:
 
 def _put_in(request: AuthenticatedRequest, made: Post, said: dict[str, str]) -> HttpResponse:
     """The new post in the page it was written on: above all others at home, with an empty composer; else below what it answers."""
-    item = one_item(request.user.pk, made.pk)
+    item = visible_item(request.user.pk, made.pk)
     if _inline_id(request) == HOME_COMPOSER:
         form = form_of(request)
         form.fields["body"].widget.attrs["autofocus"] = True  # who writes goes on writing
@@ -171,7 +171,7 @@ def _put_in(request: AuthenticatedRequest, made: Post, said: dict[str, str]) -> 
         response = reswap(render(request, "timeline/_posted.html", context), "afterbegin")
         # told before the new composer is there, which would take the draft up again
         return trigger_client_event(retarget(response, "#feed"), "posted", said, after="receive")
-    context = {"rows": [Row(item, in_thread=True, joined=False, folded=0)], "place": 1}
+    context = {"rows": [ReplyRow(item, in_thread=True, joined=False, folded=0)], "place": 1}
     response = reswap(render(request, "timeline/_rows.html", context), "afterend")
     return trigger_client_event(retarget(response, "closest .post"), "posted", said, after="settle")
 
@@ -263,7 +263,7 @@ def item_of(
         return None
     try:
         post_id = Cursor.from_query({"max_id": text}).max_id or 0
-        return one_item(request.user.pk, post_id).shown
+        return visible_item(request.user.pk, post_id).shown
     except DomainError:
         if strict:
             raise

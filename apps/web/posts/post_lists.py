@@ -19,7 +19,7 @@ from apps.posts.history import versions_of
 from apps.timeline.pipeline.filters import apply_filters_to_page
 from apps.timeline.pipeline.items import FeedItem
 from apps.timeline.reactions import likers, quotes_timeline, reposters
-from apps.timeline.thread import one_item
+from apps.timeline.thread import visible_item
 
 PEOPLE: dict[str, Callable[[int | None, int, Cursor], Page[User]]] = {
     "likes": likers,
@@ -30,7 +30,7 @@ PEOPLE: dict[str, Callable[[int | None, int, Cursor], Page[User]]] = {
 @require_safe
 def history(request: SiteRequest, handle: str, post_id: int) -> HttpResponseBase:
     """A post as it was at first, after each edit, and as it is; the newest first."""
-    item = one_item(viewer_id_of(request), post_id).shown
+    item = visible_item(viewer_id_of(request), post_id).shown
     if item.author.handle != handle:
         return redirect(f"{item.url}/history")
     # what is shown is how it was written: none of these says "edited", or lets anybody vote
@@ -45,7 +45,7 @@ def history(request: SiteRequest, handle: str, post_id: int) -> HttpResponseBase
 def people(request: SiteRequest, handle: str, post_id: int, *, tab: str) -> HttpResponseBase:
     """Who likes or reposted a post."""
     viewer_id = viewer_id_of(request)
-    item = one_item(viewer_id, post_id).shown
+    item = visible_item(viewer_id, post_id).shown
     if item.author.handle != handle:
         return redirect(f"{item.url}/{tab}")
     page = PEOPLE[tab](viewer_id, post_id, Cursor.from_query(request.GET))
@@ -66,7 +66,7 @@ def people(request: SiteRequest, handle: str, post_id: int, *, tab: str) -> Http
 def quotes(request: SiteRequest, handle: str, post_id: int) -> HttpResponseBase:
     """The posts that quote a post."""
     viewer_id = viewer_id_of(request)
-    item = one_item(viewer_id, post_id).shown
+    item = visible_item(viewer_id, post_id).shown
     if item.author.handle != handle:
         return redirect(f"{item.url}/quotes")
     found = quotes_timeline(viewer_id, post_id, Cursor.from_query(request.GET))
@@ -80,7 +80,7 @@ def quotes(request: SiteRequest, handle: str, post_id: int) -> HttpResponseBase:
 @xframe_options_exempt
 def embed(request: SiteRequest, handle: str, post_id: int) -> HttpResponse:
     """A public post to be shown in a frame of another site: as visitors see it, whoever looks."""
-    item = one_item(None, post_id).shown
+    item = visible_item(None, post_id).shown
     if item.author.handle != handle:
         raise NotFound(_("This post isn't here."))
     response = render(request, "timeline/embed.html", {"shown": item, "viewer": None})

@@ -15,7 +15,7 @@ from apps.http.requests import AuthenticatedRequest, SeeOther, login_required, n
 from apps.posts.actions.edit import pin_post, unpin_post
 from apps.posts.actions.mute import mute_thread, unmute_thread
 from apps.timeline.publishing import repost, undo_repost
-from apps.timeline.thread import one_item
+from apps.timeline.thread import visible_item
 from apps.web.post_card import Viewer, actions_of
 
 _CARD = re.compile(r"p([0-9]{1,19})")
@@ -42,7 +42,7 @@ def vote(request: AuthenticatedRequest, post_id: int) -> HttpResponseBase:
         voting.vote(request.user, post_id, _choices(request))
     except Invalid as refusal:
         messages.error(request, refusal.message)
-    return SeeOther(next_address(request, one_item(request.user.pk, post_id).url))
+    return SeeOther(next_address(request, visible_item(request.user.pk, post_id).url))
 
 
 def _choices(request: AuthenticatedRequest) -> list[int]:
@@ -60,5 +60,5 @@ def act(request: AuthenticatedRequest, post_id: int, verb: str) -> HttpResponseB
     if not request.htmx:
         back = next_address(request)
         return SeeOther(f"{back.partition('#')[0]}#{found[0]}" if found else back)
-    item = one_item(request.user.pk, post_id)
+    item = visible_item(request.user.pk, post_id)
     return HttpResponse(actions_of(item, Viewer.of(request.user), anchor=found[1] if found else ""))

@@ -81,13 +81,11 @@ class Sample:
 
     @classmethod
     def of_page(cls, viewer_id: int, at: float, cursor: Cursor, page: Page[Any]) -> Self:
-        """A page that was just read."""
         ids = [item.id for item in page.items]
         return cls(viewer_id, at, ids=ids, older=page.older, newer=page.newer, **asdict(cursor))
 
     @property
     def cursor(self) -> Cursor:
-        """What was asked for."""
         return Cursor(self.max_id, self.since_id, self.min_id, self.limit)
 
     @property
@@ -178,7 +176,7 @@ KEY = "audit:scan"  # how far the walk through all windows has come
 KEYS_LOOKED_AT = 500
 
 
-def some_readers(maximum: int) -> list[int]:
+def next_readers(maximum: int) -> list[int]:
     """The next few readers with a home window, so that everybody's turn comes; none in a cluster."""
     after = int(timelines().get(KEY) or 0)
     go_on, readers = HOME.some_owners(after, KEYS_LOOKED_AT)

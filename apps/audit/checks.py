@@ -49,7 +49,7 @@ SELECT coalesce((SELECT min(id) FROM graph_followee), 0) AS first_followee,
 """
 
 
-def look_at_deliveries(turn: AuditPass) -> None:
+def check_deliveries(turn: AuditPass) -> None:
     """What the ledger owes and nobody pays: never begun, standing still, given up."""
     turn.run.deliveries += DELIVERIES
     values = {"subscriber": DELIVERY, "most": DELIVERIES, "stuck": STUCK_SECONDS}
@@ -74,19 +74,19 @@ def _is_known(kind: Kind, row: Row) -> bool:
 
 
 def _begin(post_id: int) -> bool:
-    repairs.deliver_again(post_id)
+    repairs.redeliver(post_id)
     return True
 
 
 def _go_on(row: Row) -> bool:
     if row["state"] == "dead" or not row["id"]:
-        repairs.deliver_again(row["job_id"])
+        repairs.redeliver(row["job_id"])
     else:
-        repairs.hurry([row["id"]])
+        repairs.enqueue_now([row["id"]])
     return True
 
 
-def look_at_follows(turn: AuditPass) -> None:
+def check_follows(turn: AuditPass) -> None:
     """A slice of the follows: each is in the list of whom somebody reads and in the list of who reads somebody."""
     ends = rows(_ENDS)[0]
     starts = {
@@ -105,11 +105,11 @@ def _somewhere(first: int, last: int, number: int) -> int:
 
 
 def _mend(follower_id: int, followee_id: int) -> bool:
-    repairs.mend_follow(follower_id, followee_id)
+    repairs.repair_follow(follower_id, followee_id)
     return True
 
 
-def look_at_counts(turn: AuditPass) -> None:
+def check_counts(turn: AuditPass) -> None:
     """Some counts, from a place at random; what has drifted is put right by the reconciliation."""
     for subject in SUBJECTS:
         report = reconcile.Report()
