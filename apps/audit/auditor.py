@@ -14,7 +14,7 @@ from django.utils import timezone
 
 from apps.accounts.queries import users_by_id
 from apps.audit import ledger, repairs, suspects
-from apps.audit.comparison import Difference, Sample, differences, lacking, next_readers
+from apps.audit.comparison import Difference, Sample, differences, missing_in_windows, next_readers
 from apps.audit.models import AuditFinding, AuditRun, Kind
 from apps.audit.repairs import AuditPass
 from apps.audit.suspects import Suspect
@@ -78,7 +78,7 @@ def check_windows(turn: AuditPass) -> None:
     """Compare windows of some who are online with the tables."""
     for reader_id in next_readers(WINDOWS):
         turn.run.windows += 1
-        missing, late = lacking(reader_id)
+        missing, late = missing_in_windows(reader_id)
         turn.run.late += late
         if missing:
             suspects.add(Suspect(reader_id, missing))
@@ -103,7 +103,7 @@ def recheck(turn: AuditPass) -> None:
 
 def _still_wrong(suspicion: Suspect) -> dict[int, Difference]:
     if suspicion.sample is None:
-        missing, _late = lacking(suspicion.viewer)
+        missing, _late = missing_in_windows(suspicion.viewer)
         return {one: Difference(Kind.WINDOW, one) for one in missing if one in set(suspicion.posts)}
     found = _read_again(Sample(**suspicion.sample))
     return {one.post_id: one for one in found if one.post_id in set(suspicion.posts)}
@@ -141,7 +141,7 @@ def _report_window(turn: AuditPass, reader_id: int, post_id: int) -> None:
         viewer = users_by_id([reader_id]).get(reader_id)
         if viewer is not None:
             home_timeline(viewer, Cursor(limit=1))  # builds them anew
-        return post_id not in lacking(reader_id)[0]
+        return post_id not in missing_in_windows(reader_id)[0]
 
     turn.found(Kind.WINDOW, repair, viewer_id=reader_id, post_id=post_id)
 

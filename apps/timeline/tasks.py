@@ -17,31 +17,30 @@ SWEEP_SECONDS = 0.5  # of every second: a backlog must not hold a worker
 
 @shared_task
 def split_job(post_id: int) -> None:
-    """Cut the follower list of a large delivery into chunks, unless somebody else does."""
+    """Split the follower list of a large delivery, unless another worker has claimed it."""
     dispatch.run_splits(limit=1, only=[post_id])
 
 
 @shared_task
 def deliver_chunk(chunk_id: int) -> None:
-    """Deliver one chunk, unless somebody else did."""
+    """Deliver one chunk, unless another worker has claimed it."""
     dispatch.run_due(limit=1, only=[chunk_id])
 
 
 @shared_task
 def split_backfill(backfill_id: int) -> None:
-    """Cut the follower list of a backfill into chunks, unless somebody else does."""
+    """Split the follower list of a backfill, unless another worker has claimed it."""
     backfill.run_splits(limit=1, only=[backfill_id])
 
 
 @shared_task
 def deliver_backfill(chunk_id: int) -> None:
-    """Deliver one chunk of a backfill, unless somebody else did."""
+    """Deliver one chunk of a backfill, unless another worker has claimed it."""
     backfill.run_due(limit=1, only=[chunk_id])
 
 
 @shared_task
 def maintain_policies() -> None:
-    """Announce the policies again, and go on with switches that were interrupted."""
     switch.maintain()
 
 
@@ -52,7 +51,7 @@ def measure_policies() -> None:
 
 @shared_task
 def sweep(helpers: int = SWEEP_HELPERS) -> None:
-    """Go on with the jobs and chunks that no doorbell reached."""
+    """Run the jobs and chunks whose message was lost."""
     run = partial(dispatch.run_due, limit=SWEEP_LIMIT, overdue=UNHEARD)
     sweep_with_helpers(sweep.name, run, limit=SWEEP_LIMIT, seconds=SWEEP_SECONDS, helpers=helpers)
 
@@ -65,12 +64,12 @@ def publish_due() -> None:
 
 @shared_task
 def maintain_second_level() -> None:
-    """Delete what is older than the second level keeps, and move the marks of the replicas, as far as a turn goes."""
+    """Delete expired rows of the second level, and move the marks of the replicas; a few batches per run."""
     second_level.purge()
     replica.maintain()
 
 
 @shared_task
 def fill_second_level(reader_id: int, newest: int) -> None:
-    """Keep what a reader who pages down comes to next."""
+    """Store the next pages of a reader who pages down."""
     older.fill_second_level(reader_id, newest)

@@ -6,7 +6,7 @@ import pytest
 from django.utils import timezone
 
 from apps.accounts.queries import user_by_id
-from apps.audit.comparison import lacking
+from apps.audit.comparison import missing_in_windows
 from apps.audit.oracle import Oracle
 from apps.events import actions as events
 from apps.events.leases import State
@@ -320,13 +320,13 @@ def test_a_page_pulls_from_the_merged_authors_only(circle, monkeypatch):
 def test_the_auditor_misses_nothing_of_merged_authors(circle):
     set_author_policy(circle.alice, Policy.PULL, by="a test")
     circle.live()
-    assert lacking(circle.online.pk) == ([], 0)
+    assert missing_in_windows(circle.online.pk) == ([], 0)
     set_author_policy(circle.alice, Policy.ONLINE, by="a test")
     deliver()
-    assert lacking(circle.online.pk) == ([], 0)
+    assert missing_in_windows(circle.online.pk) == ([], 0)
     set_site_policy(Policy.PULL, by="a test")
     circle.live()
-    assert lacking(circle.online.pk) == ([], 0)
+    assert missing_in_windows(circle.online.pk) == ([], 0)
 
 
 def test_history_says_who_changed_what_and_why(circle):

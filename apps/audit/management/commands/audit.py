@@ -10,7 +10,7 @@ from django.db.models import Sum
 
 from apps.accounts.queries import user_by_handle
 from apps.audit import auditor
-from apps.audit.comparison import Sample, differences, lacking
+from apps.audit.comparison import Sample, differences, missing_in_windows
 from apps.audit.models import AuditFinding, AuditRun
 from apps.audit.wording import finding_text, run_text
 from apps.errors import DomainError
@@ -87,7 +87,7 @@ class Command(BaseCommand):
             if page.older is None:
                 break
             cursor = Cursor(max_id=page.older, limit=MAX_LIMIT)
-        lack, _late = lacking(viewer.pk)
+        lack, _late = missing_in_windows(viewer.pk)
         wrong += [{"what": "window", "post": str(one)} for one in lack]
         report = {"pages": pages, "posts": items, "on_the_way": late, "wrong": wrong}
         if options["json"]:
