@@ -106,7 +106,7 @@ def test_a_dispatcher_that_dies_midway_is_gone_on_with_where_it_was(alice, long_
         return mortal
 
     with monkeypatch.context() as patch:
-        patch.setattr(ledger, "cut", die_after(2))
+        patch.setattr(ledger, "split_batch", die_after(2))
         with pytest.raises(Killed):
             dispatch.run_splits(limit=1)
     before = list(FanoutChunk.objects.order_by("pk").values_list("pk", "first_edge"))
