@@ -95,7 +95,7 @@ def get_activity(
     if kind != "personal":
         raise Invalid("The kind is home or personal.", errors={"kind": "unknown"})
     writer = viewer if owner is None else _person(owner)
-    above = home.Place.parse(last_id).newest_id if last_id else None
+    above = home.ReadPosition.parse(last_id).newest_id if last_id else None
     page = profile_timeline(writer, viewer.pk, Cursor(min_id=above, limit=limit), ProfileFilter())
     newest = max((item.id for item in page.items), default=above or 0)
     more = above is not None and len(page.items) == limit

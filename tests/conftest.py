@@ -97,7 +97,7 @@ def _nobody_listens():
 
 @pytest.fixture(autouse=True)
 def _unknown_policies():
-    policy.forget()
+    policy.clear_cache()
 
 
 @pytest.fixture(autouse=True)

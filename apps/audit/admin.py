@@ -22,8 +22,6 @@ TREND_HOURS = 24
 
 
 class FindingInline(admin.TabularInline):
-    """What a turn found, for reading."""
-
     model = AuditFinding
     extra = 0
     can_delete = False
@@ -31,15 +29,12 @@ class FindingInline(admin.TabularInline):
 
     @admin.display(description=gettext_lazy("in plain words"))
     def in_words(self, finding: AuditFinding) -> str:
-        """The sentence."""
         return finding_text(finding, _handle(finding.viewer_id))
 
     def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Findings are the auditor's."""
         return False
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Nothing is written by hand."""
         return False
 
 
@@ -58,7 +53,6 @@ class AuditRunAdmin(StaffList):
     def changelist_view(
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
-        """With the trend."""
         return super().changelist_view(request, {**(extra_context or {}), "trend": trend()})
 
 
@@ -72,8 +66,6 @@ def trend() -> list[Any]:
 
 @admin.register(AuditFinding)
 class AuditFindingAdmin(StaffList):
-    """What was wrong, newest first."""
-
     list_display = ("found_at", "kind", "in_words", "repaired_at")
     list_filter = ("kind",)
     ordering = ("-pk",)
@@ -81,18 +73,15 @@ class AuditFindingAdmin(StaffList):
 
     @admin.display(description=gettext_lazy("in plain words"))
     def in_words(self, finding: AuditFinding) -> str:
-        """The sentence."""
         return finding_text(finding, _handle(finding.viewer_id))
 
     @admin.display(description=gettext_lazy("account"))
     def viewer(self, finding: AuditFinding) -> SafeString | str:
-        """Whose page it was."""
         user = User.objects.filter(pk=finding.viewer_id or 0).first()
         return user_link(user) if user else "-"
 
     @admin.display(description=gettext_lazy("post"))
     def post(self, finding: AuditFinding) -> SafeString | str:
-        """Which post."""
         return post_link(finding.post_id)
 
 

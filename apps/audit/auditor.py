@@ -1,7 +1,7 @@
-"""The live auditor: compares a little of what the site shows and keeps with the oracle, all the time, and repairs.
+"""The live auditor: continuously compares samples of pages and caches with the oracle, and repairs what is wrong.
 
-A turn is bounded: some pages, some windows, a slice of the ledger, of the follows and of the counts. What differs is looked
-at three times before it is a violation, unless nothing could excuse it (reliability: I3, I11, I21).
+A run is bounded: some pages, some windows, a slice of the ledger, of the follows and of the counts. A difference becomes a
+violation after three looks, or at once if nothing could excuse it (reliability: I3, I11, I21).
 """
 
 import logging
@@ -13,29 +13,29 @@ from django.conf import settings
 from django.utils import timezone
 
 from apps.accounts.queries import users_by_id
-from apps.audit import ledger, repairs, suspects
+from apps.audit import checks, repairs, suspects
+from apps.audit.comparison import Difference, Sample, differences, missing_in_windows, next_readers
 from apps.audit.models import AuditFinding, AuditRun, Kind
-from apps.audit.reads import Difference, Sample, differences, lacking, some_readers
 from apps.audit.repairs import AuditPass
 from apps.audit.suspects import Suspect
 from apps.paging import Cursor
 from apps.timeline.home import home_timeline
-from apps.timeline.pipeline.samples import take_homes
+from apps.timeline.pipeline.samples import pop_homes
 from feedcache.redis_servers.connections import RedisError
 
 logger = logging.getLogger(__name__)
 
-PAGES, WINDOWS, SECOND_LOOKS = 20, 10, 20  # of a turn
-TURN_SECONDS = 8.0
+PAGES, WINDOWS, RECHECKS = 20, 10, 20  # per run
+RUN_SECONDS = 8.0
 
 
 def run_once() -> AuditRun:
-    """One turn; its report, which is saved. What cannot be looked at now is left to the next turn."""
+    """Run all checks once and save the report. Checks that Redis fails, or that time forbids, wait for the next run."""
     turn, began = AuditPass(), time.monotonic()
-    for part in PARTS:
-        if time.monotonic() - began < TURN_SECONDS:
+    for check in CHECKS:
+        if time.monotonic() - began < RUN_SECONDS:
             try:
-                part(turn)
+                check(turn)
             except RedisError as error:
                 logger.warning("audit: Redis does not answer: %s", error)
     turn.run.seconds = time.monotonic() - began
@@ -47,111 +47,112 @@ def run_once() -> AuditRun:
 
 
 def purge() -> int:
-    """Forget reports that are old, findings with them; how many runs."""
+    """Delete old runs with their findings; the number of rows deleted."""
     horizon = timezone.now() - timedelta(days=settings.AUDIT_KEEP_DAYS)
     old = AuditRun.objects.filter(started_at__lt=horizon).values("pk")[:10_000]
     deleted, _ = AuditRun.objects.filter(pk__in=old).delete()
     return deleted
 
 
-def look_at_pages(turn: AuditPass) -> None:
-    """Compare pages that were shown."""
-    for taken in take_homes(PAGES):
-        look_at_page(turn, Sample(**taken))
+def check_pages(turn: AuditPass) -> None:
+    for sample in pop_homes(PAGES):
+        check_page(turn, Sample(**sample))
 
 
-def look_at_page(turn: AuditPass, sample: Sample) -> None:
-    """Compare one page; what differs without proof is looked at again later."""
+def check_page(turn: AuditPass, sample: Sample) -> None:
+    """Compare one page; differences without proof are checked again later."""
     turn.run.pages += 1
     doubtful = []
-    for one in differences(sample):
-        if one.late:
+    for difference in differences(sample):
+        if difference.late:
             turn.run.late += 1
-        elif one.certain:
-            page_is_wrong(turn, sample, one)
+        elif difference.certain:
+            report_page(turn, sample, difference)
         else:
-            doubtful.append(one.post_id)
+            doubtful.append(difference.post_id)
     if doubtful:
-        suspects.keep(suspects.of_sample(sample, doubtful))
+        suspects.add(suspects.of_sample(sample, doubtful))
 
 
-def look_at_windows(turn: AuditPass) -> None:
-    """Compare windows of some who are online with the tables."""
-    for reader_id in some_readers(WINDOWS):
+def check_windows(turn: AuditPass) -> None:
+    """Compare the windows of the next few readers with the tables."""
+    for reader_id in next_readers(WINDOWS):
         turn.run.windows += 1
-        missing, late = lacking(reader_id)
+        missing, late = missing_in_windows(reader_id)
         turn.run.late += late
         if missing:
-            suspects.keep(Suspect(reader_id, missing))
+            suspects.add(Suspect(reader_id, missing))
 
 
-def look_again(turn: AuditPass) -> None:
-    """Look once more at what differed before; what differs three times is a violation."""
-    for suspicion in suspects.take_due(SECOND_LOOKS):
-        wrong = _still_wrong(suspicion)
-        turn.run.settled += len(suspicion.posts) - len(wrong)
-        if wrong and suspicion.looks + 1 < suspects.LOOKS:
+def recheck(turn: AuditPass) -> None:
+    """Check earlier suspects again; a difference that three looks confirm is a violation."""
+    for suspect in suspects.pop_due(RECHECKS):
+        wrong = _still_wrong(suspect)
+        turn.run.settled += len(suspect.posts) - len(wrong)
+        if wrong and suspect.looks + 1 < suspects.LOOKS:
             due = time.time() + settings.AUDIT_GRACE_SECONDS
-            again = replace(suspicion, posts=list(wrong), looks=suspicion.looks + 1, due=due)
-            suspects.keep(again)
+            suspects.add(replace(suspect, posts=list(wrong), looks=suspect.looks + 1, due=due))
             continue
-        for one in wrong.values():
-            if suspicion.sample is not None:
-                page_is_wrong(turn, Sample(**suspicion.sample), one)
+        for difference in wrong.values():
+            if suspect.sample is not None:
+                report_page(turn, Sample(**suspect.sample), difference)
             else:
-                _window_is_wrong(turn, suspicion.viewer, one.post_id)
+                _report_window(turn, suspect.viewer, difference.post_id)
 
 
-def _still_wrong(suspicion: Suspect) -> dict[int, Difference]:
-    if suspicion.sample is None:
-        missing, _late = lacking(suspicion.viewer)
-        return {one: Difference(Kind.WINDOW, one) for one in missing if one in set(suspicion.posts)}
-    found = _read_again(Sample(**suspicion.sample))
-    return {one.post_id: one for one in found if one.post_id in set(suspicion.posts)}
+def _still_wrong(suspect: Suspect) -> dict[int, Difference]:
+    """The suspected posts that differ still, by id."""
+    posts = set(suspect.posts)
+    if suspect.sample is None:
+        missing, _late = missing_in_windows(suspect.viewer)
+        return {post_id: Difference(Kind.WINDOW, post_id) for post_id in posts & set(missing)}
+    found = _read_again(Sample(**suspect.sample))
+    return {difference.post_id: difference for difference in found if difference.post_id in posts}
 
 
 def _read_again(sample: Sample) -> list[Difference]:
-    """The same page, as it is now; nothing when the account is gone."""
+    """The differences of the same page as it is now, without late ones; empty when the account is deleted."""
     viewer = users_by_id([sample.viewer]).get(sample.viewer)
     if viewer is None:
         return []
     now = time.time()
     page = home_timeline(viewer, sample.cursor)
     found = differences(Sample.of_page(viewer.pk, now, sample.cursor, page))
-    return [one for one in found if not one.late]
+    return [difference for difference in found if not difference.late]
 
 
-def page_is_wrong(turn: AuditPass, sample: Sample, one: Difference) -> None:
-    """A violation on a page: note it, renew what the page is made from, and read the page again."""
+def report_page(turn: AuditPass, sample: Sample, difference: Difference) -> None:
+    """Report a violation on a page; the repair drops the caches of its reader and reads the page again."""
+    post_id = difference.post_id
 
     def repair() -> bool:
-        if one.kind == Kind.MISSING:
-            repairs.deliver_again(one.post_id)
-        elif one.kind == Kind.EXTRA:
-            repairs.mark_deleted_if_gone(one.post_id)
-        repairs.renew_reader(sample.viewer)
-        return one.post_id not in {left.post_id for left in _read_again(sample)}
+        if difference.kind == Kind.MISSING:
+            repairs.redeliver(post_id)
+        elif difference.kind == Kind.EXTRA:
+            repairs.mark_deleted_if_gone(post_id)
+        repairs.drop_reader_caches(sample.viewer)
+        return post_id not in {remaining.post_id for remaining in _read_again(sample)}
 
-    details = {"at": sample.at, "limit": sample.limit, "place": sample.ids.count(one.post_id)}
-    turn.found(one.kind, repair, viewer_id=sample.viewer, post_id=one.post_id, details=details)
+    details = {"at": sample.at, "limit": sample.limit, "place": sample.ids.count(post_id)}
+    turn.found(difference.kind, repair, viewer_id=sample.viewer, post_id=post_id, details=details)
 
 
-def _window_is_wrong(turn: AuditPass, reader_id: int, post_id: int) -> None:
+def _report_window(turn: AuditPass, reader_id: int, post_id: int) -> None:
     def repair() -> bool:
-        repairs.renew_reader(reader_id)
+        repairs.drop_reader_caches(reader_id)
         viewer = users_by_id([reader_id]).get(reader_id)
         if viewer is not None:
-            home_timeline(viewer, Cursor(limit=1))  # builds them anew
-        return post_id not in lacking(reader_id)[0]
+            home_timeline(viewer, Cursor(limit=1))  # rebuilds the windows
+        return post_id not in missing_in_windows(reader_id)[0]
 
     turn.found(Kind.WINDOW, repair, viewer_id=reader_id, post_id=post_id)
 
 
-PARTS = (
-    look_again,
-    look_at_pages,
-    look_at_windows,
-    ledger.look_at_deliveries,
-    ledger.look_at_follows,
-    ledger.look_at_counts,
+CHECKS = (
+    recheck,
+    check_pages,
+    check_windows,
+    checks.check_deliveries,
+    checks.check_follows,
+    checks.check_counts,
 )

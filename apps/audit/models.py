@@ -1,4 +1,4 @@
-"""What the auditor did and found."""
+"""The runs of the auditor and their findings."""
 
 from django.db import models
 from django.utils import timezone
@@ -6,8 +6,6 @@ from django.utils.translation import gettext_lazy as _
 
 
 class Kind(models.TextChoices):
-    """What was wrong."""
-
     MISSING = "missing", _("left out of a page")
     EXTRA = "extra", _("shown to somebody it is not for")
     REPEATED = "repeated", _("twice on a page")
@@ -21,7 +19,7 @@ class Kind(models.TextChoices):
 
 
 class AuditRun(models.Model):
-    """One turn of the auditor: how much was looked at, and what came of it."""
+    """One run of the auditor: how much it compared, and the outcome."""
 
     started_at = models.DateTimeField(_("at"), default=timezone.now)
     seconds = models.FloatField(_("seconds"), default=0)
@@ -44,7 +42,7 @@ class AuditRun(models.Model):
 
 
 class AuditFinding(models.Model):
-    """One thing that was wrong. Ids, not references: it outlives what it is about."""
+    """One violation. It has ids, not foreign keys: it outlives the account and the post."""
 
     run = models.ForeignKey(AuditRun, models.CASCADE, related_name="findings")
     kind = models.CharField(_("what"), max_length=12, choices=Kind.choices)

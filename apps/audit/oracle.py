@@ -190,13 +190,17 @@ class Oracle:
             return False
         post = self.posts[post_id]
         shared = post["kind"] == "repost" and post["author_id"] in self.unshared[viewer]
-        if shared or post["author_id"] in self.elsewhere[viewer] or self.is_unread(viewer, post):
+        if (
+            shared
+            or post["author_id"] in self.elsewhere[viewer]
+            or self.is_unwanted_language(viewer, post)
+        ):
             return False
         known = post["author_id"] == viewer or post["author_id"] in self.follows[viewer]
         known = known or (tags and post_id in self.tagged[viewer])
         return (known or post["visibility"] == "circle") and not self.is_muted(viewer, post)
 
-    def is_unread(self, viewer: int, post: Row) -> bool:
+    def is_unwanted_language(self, viewer: int, post: Row) -> bool:
         """Whether the viewer wants the author's posts in other languages only; `pt` takes `pt-BR` along."""
         wishes, language = self.languages[viewer, post["author_id"]], post["language"].lower()
         if not wishes or not language or post["kind"] == "repost":

@@ -1,4 +1,4 @@
-"""Puts right what the auditor found: rebuilds what is derived, and asks again for what was promised. Never edits a post."""
+"""Repairs of what the auditor finds: drop or rebuild derived data, and deliver again. They never edit a post."""
 
 import logging
 from collections.abc import Callable
@@ -21,48 +21,51 @@ from apps.timeline.models import FanoutChunk
 from apps.timeline.sources.home_cache import HOME, INBOX
 from feedcache.structures.home_window import mark_deleted
 
-CHUNKS_NOW = 3
+logger = logging.getLogger(__name__)
+
+IMMEDIATE_CHUNKS = 3
+MAX_FINDINGS = 200  # per run: more have one cause, and need no more rows
 
 
-def renew_reader(viewer_id: int) -> None:
-    """Forget what Redis holds for one reader: windows, and how the reader stands to others."""
+def drop_reader_caches(viewer_id: int) -> None:
+    """Drop a reader's home cache, and reload the cached relations."""
     for windows in (HOME, INBOX):
         windows.drop(viewer_id)
     load_sets(RELATIONS, viewer_id)
 
 
-def deliver_again(post_id: int) -> None:
-    """Hand a post to delivery: begins what never began, goes on with what waits or was given up. Idempotent.
+def redeliver(post_id: int) -> None:
+    """Start or resume the delivery of a post, dead chunks included. Idempotent.
 
-    The first chunks are delivered here and now, the others are rung for.
+    Delivers the first `IMMEDIATE_CHUNKS` in this process and enqueues the others.
     """
     dispatch.retry_dead([post_id])
     dispatch.start_job(post_id)
-    waiting = FanoutChunk.objects.filter(job=post_id, state=State.PENDING)
-    chunk_ids = list(waiting.order_by("pk").values_list("pk", flat=True))
-    waiting.update(due_at=timezone.now())
-    dispatch.run_due(limit=CHUNKS_NOW, only=chunk_ids[:CHUNKS_NOW])
-    hurry(chunk_ids[CHUNKS_NOW:])
+    pending = FanoutChunk.objects.filter(job=post_id, state=State.PENDING)
+    chunk_ids = list(pending.order_by("pk").values_list("pk", flat=True))
+    pending.update(due_at=timezone.now())
+    dispatch.run_due(limit=IMMEDIATE_CHUNKS, only=chunk_ids[:IMMEDIATE_CHUNKS])
+    enqueue_now(chunk_ids[IMMEDIATE_CHUNKS:])
 
 
 def mark_deleted_if_gone(post_id: int) -> None:
-    """Leave a tombstone for a post that is deleted, so that no late delivery brings it."""
+    """Leave a tombstone for a deleted post, so that no late delivery adds it again."""
     if not Post.objects.filter(pk=post_id, deleted_at=None).exists():
         mark_deleted(post_id)
 
 
-def hurry(chunk_ids: list[int]) -> None:
-    """Ring for chunks that nobody takes."""
+def enqueue_now(chunk_ids: list[int]) -> None:
+    """Make pending chunks due and enqueue them."""
     FanoutChunk.objects.filter(pk__in=chunk_ids, state=State.PENDING).update(due_at=timezone.now())
     for chunk_id in chunk_ids:
         enqueue("apps.timeline.tasks.deliver_chunk", chunk_id)
 
 
 @transaction.atomic
-def mend_follow(follower_id: int, followee_id: int) -> None:
-    """Make the mirror of a follow what the list of whom somebody reads says, under the lock of both accounts.
+def repair_follow(follower_id: int, followee_id: int) -> None:
+    """Make the `Follower` row match the `Followee` row, under the lock of both accounts.
 
-    The counts are put right by the reconciliation, which compares them with both lists all the time.
+    The counts are left to the reconciliation, which compares them with both tables all the time.
     """
     both = UserCounts.objects.filter(pk__in=(follower_id, followee_id)).order_by("pk")
     list(both.select_for_update())
@@ -73,20 +76,15 @@ def mend_follow(follower_id: int, followee_id: int) -> None:
     both.filter(pk=followee_id).update(followers_revision=F("followers_revision") + 1)
 
 
-logger = logging.getLogger(__name__)
-
-MAX_FINDINGS = 200  # of a turn: who finds more has one cause to look for, not thousands
-
-
 @dataclass
 class AuditPass:
-    """One turn while it runs."""
+    """A run in progress: its report and its findings."""
 
     run: AuditRun = field(default_factory=AuditRun)
     findings: list[AuditFinding] = field(default_factory=list)
 
     def found(self, kind: Kind, repair: Callable[[], bool], **about: Any) -> None:
-        """A violation: note it, repair it, and note whether that helped."""
+        """Record a violation, try to repair it, and record whether that helped."""
         self.run.violations += 1
         fixed = _attempt(repair)
         self.run.repaired += fixed

@@ -1,4 +1,4 @@
-"""What looked wrong once, in Redis until it is looked at again; losing it loses nothing but a finding."""
+"""Suspected differences, in Redis until the next look; losing them loses nothing but a finding."""
 
 import json
 import time
@@ -7,17 +7,17 @@ from typing import Any
 
 from django.conf import settings
 
-from apps.audit.reads import Sample
+from apps.audit.comparison import Sample
 from feedcache.redis_servers.connections import RedisError, timelines
 
 KEY = "audit:again"
 MAX_SUSPECTS = 500
-LOOKS = 3  # so often it has to look wrong, a grace apart
+LOOKS = 3  # that must confirm a difference, a grace period apart
 
 
 @dataclass(frozen=True, slots=True)
 class Suspect:
-    """A page (`sample`), or a reader's window, and the posts that were wrong at every look so far."""
+    """A page (`sample`) or the windows of a reader, and the posts that differed at every look so far."""
 
     viewer: int
     posts: list[int]
@@ -27,26 +27,30 @@ class Suspect:
 
 
 def of_sample(sample: Sample, posts: list[int]) -> Suspect:
-    """A page that may be wrong."""
     return Suspect(sample.viewer, posts, sample=asdict(sample))
 
 
-def keep(suspicion: Suspect) -> None:
-    """Look at this again, after a grace."""
+def add(suspect: Suspect) -> None:
+    """Queue for another look; lost when Redis does not answer."""
     try:
-        timelines().rpush(KEY, json.dumps(asdict(suspicion)))
+        timelines().rpush(KEY, json.dumps(asdict(suspect)))
         timelines().ltrim(KEY, -MAX_SUSPECTS, -1)
     except RedisError:
         return
 
 
-def take_due(maximum: int) -> list[Suspect]:
-    """Up to `most` that are due; nobody else will get them."""
+def pop_due(maximum: int) -> list[Suspect]:
+    """Remove and return up to `maximum` suspects that are due."""
     try:
-        taken: Any = timelines().lpop(KEY, maximum) or ()
+        texts: Any = timelines().lpop(KEY, maximum) or ()
     except RedisError:
         return []
-    found = [Suspect(**json.loads(text)) for text in taken]
-    for early in (one for one in found if one.due > time.time()):
-        timelines().rpush(KEY, json.dumps(asdict(early)))
-    return [one for one in found if one.due <= time.time()]
+    now = time.time()
+    due = []
+    for text in texts:
+        suspect = Suspect(**json.loads(text))
+        if suspect.due <= now:
+            due.append(suspect)
+        else:
+            timelines().rpush(KEY, text)
+    return due

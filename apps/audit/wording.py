@@ -6,7 +6,7 @@ from apps.audit.models import AuditFinding, AuditRun, Kind
 
 
 def finding_text(finding: AuditFinding, handle: str = "") -> str:
-    """What was wrong, in a sentence; `handle` is the account it happened to."""
+    """The violation in a sentence; `handle` is that of the affected account."""
     about = {"who": f"@{handle}" if handle else "?", "post": finding.post_id, **finding.details}
     texts = {
         Kind.MISSING: _(
@@ -29,11 +29,11 @@ def finding_text(finding: AuditFinding, handle: str = "") -> str:
     try:
         return texts[Kind(finding.kind)] % about
     except KeyError:
-        return str(finding)  # of an older version of the site
+        return str(finding)  # written by an older version of the site
 
 
 def run_text(run: AuditRun) -> str:
-    """What a turn looked at and found, in a line."""
+    """What a run compared and found, in a line."""
     return _(
         "%(pages)d pages, %(windows)d windows, %(deliveries)d deliveries, %(follows)d follows and %(counts)d counts compared: "
         "%(violations)d violations, %(repaired)d repaired; %(late)d still on the way, %(settled)d right at the second look."

@@ -14,7 +14,7 @@ from apps.paging import Cursor, Page
 from apps.search.query import SearchQuery
 from apps.timeline.pipeline.items import FeedItem
 from apps.timeline.pipeline.page import fill_page, not_muted
-from apps.timeline.thread import one_item
+from apps.timeline.thread import visible_item
 from feedcache.ids import MAX_ID, parse_id
 
 _FOUND = """
@@ -97,6 +97,6 @@ def post_at(viewer: User | None, text: str) -> FeedItem | None:
     if match is None:
         return None
     try:
-        return one_item(viewer.pk if viewer else None, parse_id(match[1]))
+        return visible_item(viewer.pk if viewer else None, parse_id(match[1]))
     except (NotFound, ValueError):
         return None

@@ -25,7 +25,7 @@ from apps.posts.models import OPEN, Kind, Mention, Post, Visibility
 from apps.streaming.streams import Stream
 from apps.streaming.tickets import PREFIX, bearer_of_ticket
 from apps.tags.queries import followers_among
-from apps.timeline.home import rule_of
+from apps.timeline.home import home_rule
 from apps.timeline.pipeline.filters import apply_filters, is_hidden
 from apps.timeline.pipeline.hydrate import hydrate
 from apps.timeline.pipeline.items import FeedItem
@@ -138,7 +138,7 @@ def _belongs(stream: Stream, listener: User, item: FeedItem, relations: Relation
     at_home = stream == USER or stream.name == "list"
     if is_hidden(FilterContext.HOME if at_home else FilterContext.PUBLIC, item):
         return False
-    rule = rule_of(listener) if stream == USER else not_muted
+    rule = home_rule(listener) if stream == USER else not_muted
     return rule(item, relations)
 
 

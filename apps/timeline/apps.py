@@ -7,11 +7,8 @@ from django.utils.translation import gettext_lazy as _
 
 
 class TimelineConfig(AppConfig):
-    """Subscribes the app's handlers when Django starts."""
-
     name = "apps.timeline"
     verbose_name = _("timeline")
 
     def ready(self) -> None:
-        """Subscribe to the events of lower apps."""
         import_module("apps.timeline.handlers")

@@ -16,86 +16,79 @@ from feedcache.structures.home_window import mark_deleted
 def deliver_post(payload: Payload) -> None:
     """The author's outbox first, then the followers (source 003)."""
     repair_published(payload["post_id"])
-    outbox.keep_up(author_of(payload["post_id"]))
+    outbox.repair(author_of(payload["post_id"]))
     dispatch.start_job(payload["post_id"])
 
 
 @handles("post_published")
 def replicate_post(payload: Payload) -> None:
-    """Write an open post once on every shard of readers."""
-    replica.enter(payload["post_id"])
+    replica.add(payload["post_id"])
 
 
 @handles("post_edited")
 def deliver_edited_post(payload: Payload) -> None:
-    """Bring a post for mentioned people to those whom only its new text names."""
+    """Refresh the caches; deliver a post for mentioned people to those whom only its new text mentions."""
     repair_edited(payload["post_id"])
-    outbox.keep_up(author_of(payload["post_id"]))
-    dispatch.deliver_to_named(payload["post_id"])
+    outbox.repair(author_of(payload["post_id"]))
+    dispatch.deliver_to_mentioned(payload["post_id"])
 
 
 @handles("post_pinned")
-def keep_pinned_post(payload: Payload) -> None:
+def refresh_pinned_post(payload: Payload) -> None:
     """A pin is a new version of the post's content."""
     repair_edited(payload["post_id"])
-    outbox.keep_up(author_of(payload["post_id"]))
+    outbox.repair(author_of(payload["post_id"]))
 
 
 @handles("post_deleted")
 def mark_deleted_post(payload: Payload) -> None:
-    """Stop deliveries of a deleted post and delete its reposts, a batch at a time."""
+    """Stop the deliveries of a deleted post and delete its reposts, a batch at a time."""
     mark_deleted(payload["post_id"])
     repair_deleted(payload["post_id"])
-    outbox.keep_up(author_of(payload["post_id"]))
+    outbox.repair(author_of(payload["post_id"]))
     while delete_reposts_of(payload["post_id"]):
         pass
 
 
 @handles("followed")
-def backfill_followee(payload: Payload) -> None:
-    """Bring a new followee's posts into the windows of the follower."""
-    dispatch.follow_changed(payload["follower_id"], payload["followee_id"])
-
-
 @handles("unfollowed")
-def withdraw_followee(payload: Payload) -> None:
-    """Tidy the windows of somebody who stopped following; reads skip the posts already."""
+def update_home_caches(payload: Payload) -> None:
+    """Add a new followee's posts to the follower's home cache, or remove those of a former one: reads skip them already."""
     dispatch.follow_changed(payload["follower_id"], payload["followee_id"])
 
 
 @handles("followed")
 @handles("unfollowed")
-def bring_span_along(payload: Payload) -> None:
-    """Keep the second level of somebody who follows others now; a change that is still to come makes it a miss."""
+def update_second_level(payload: Payload) -> None:
+    """Bring the follower's second level to the present follows; while other changes are pending it stays a miss."""
     reader_id, author_id = payload["follower_id"], payload["followee_id"]
-    mine = f"{__name__}.bring_span_along"
-    changes = pending_events(["followed", "unfollowed"], mine).filter(
-        payload__follower_id=reader_id
+    follows = pending_events(
+        ["followed", "unfollowed"], f"{__name__}.{update_second_level.__name__}"
     )
-    loads = pending_events(["graph_loaded"], f"{__name__}.drop_windows")
-    others = changes.exclude(payload__followee_id=author_id)
+    others = follows.filter(payload__follower_id=reader_id).exclude(payload__followee_id=author_id)
+    loads = pending_events(["graph_loaded"], f"{__name__}.{drop_home_caches.__name__}")
     loads = loads.filter(payload__user_ids__contains=[reader_id])
-    second_level.follow(
+    second_level.sync_follow(
         reader_id, author_id, is_last=lambda: not (others.exists() or loads.exists())
     )
 
 
 @handles("post_deleted")
-def tidy_deleted_post(payload: Payload) -> None:
-    """Take a deleted post out of the second level and from the shards; reads skip it already."""
-    second_level.tidy(payload["post_id"])
-    replica.leave(payload["post_id"])
+def remove_deleted_post(payload: Payload) -> None:
+    """Delete a post's rows in the second level and on the shards; reads skip them already."""
+    second_level.delete_post(payload["post_id"])
+    replica.remove(payload["post_id"])
 
 
 @handles("graph_loaded")
 def drop_home_caches(payload: Payload) -> None:
-    """Forget the windows of those who follow more accounts after a bulk load; their next read rebuilds them."""
+    """After a bulk load of follows: the next read of each of these followers rebuilds."""
     for store in (ENTRIES, HOME, INBOX):
         store.drop_many(payload["user_ids"])
 
 
 @handles("circle_changed")
-def follow_circle(payload: Payload) -> None:
-    """Bring a circle's posts to the inboxes of those who came, and tidy those of who went: reads skip them already."""
+def update_inboxes(payload: Payload) -> None:
+    """Add a circle's posts to the inboxes of new members, and remove them from those of former ones."""
     for user_id in payload["user_ids"]:
         dispatch.circle_changed(user_id, payload["circle_id"])

@@ -1,9 +1,8 @@
-"""The home timeline: what the viewer's followees, the viewer, and the viewer's circles published; newest first.
+"""The home timeline: posts of the viewer's followees, of the viewer, and of the viewer's circles; newest first.
 
-Skeleton: the reader's home window (open posts) and inbox (restricted posts) in Redis, merged, each rebuilt when it is
-missing; and the outboxes of those authors among the reader's followees who are *merged* now, because windows may lack
-posts of theirs (`policies`). Below the higher of the ends, and when Redis does not answer, ids by pull from PostgreSQL.
-Then hydrate, rules, top up (`pages`).
+Skeleton: the reader's home window (open posts) and inbox (restricted posts) in Redis, each rebuilt when it is missing,
+merged with the outboxes of *pulled* authors, whose posts home windows may lack (`policy`). Below the higher of their ends,
+and when Redis does not answer, ids come from PostgreSQL (`sources.older`). Then hydrate, rules, top up (`pipeline.page`).
 """
 
 import re
@@ -11,6 +10,7 @@ import time
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import partial
+from typing import Self
 
 from django.utils.translation import gettext as _
 
@@ -26,7 +26,7 @@ from apps.timeline import policy
 from apps.timeline.pipeline import samples
 from apps.timeline.pipeline.hydrate import hydrate
 from apps.timeline.pipeline.items import FeedItem
-from apps.timeline.pipeline.page import Rule, Source, fill_page, wanted
+from apps.timeline.pipeline.page import Rule, Source, fill_page, not_muted_nor_hidden
 from apps.timeline.sources import merge, older, pulled_authors, sql
 from apps.timeline.sources.home_cache import HOME, INBOX
 from apps.timeline.sources.rebuild import rebuild_home, rebuild_inbox
@@ -42,27 +42,26 @@ from feedcache.structures.merge import (
     merged_up,
 )
 
-MORE_LOOKS = 2  # when there is news of the policies, and again
+MAX_POLICY_RELOADS = 2
 
 
 def home_timeline(viewer: User, cursor: Cursor) -> Page[FeedItem]:
-    """A page of a viewer's home timeline."""
     preloaded: Preloaded = {}
     page = fill_page(
-        candidates_of(viewer, preloaded=preloaded),
+        candidates(viewer, preloaded=preloaded),
         viewer_id=viewer.pk,
         cursor=cursor,
-        rule=rule_of(viewer),
+        rule=home_rule(viewer),
         preloaded=preloaded,
     )
-    samples.note_home(viewer.pk, cursor, page)
+    samples.sample_home(viewer.pk, cursor, page)
     return page
 
 
-def candidates_of(viewer: User, *, preloaded: Preloaded | None = None) -> Source:
-    """What the viewer's followees say; and for who follows tags, also what is found by them, pulled at every read.
+def candidates(viewer: User, *, preloaded: Preloaded | None = None) -> Source:
+    """The source of a viewer's home: posts of followees and, pulled at every read, of followed tags.
 
-    `preloaded` gets the contents of what lies below the windows.
+    Puts the contents of posts below the home cache into `preloaded`.
     """
     followed = partial(
         home_ids, viewer.pk, revision=viewer.counts.graph_revision, preloaded=preloaded
@@ -70,11 +69,11 @@ def candidates_of(viewer: User, *, preloaded: Preloaded | None = None) -> Source
     if not viewer.counts.followed_tags:
         return followed
 
-    def both(cursor: Cursor, count: int) -> list[int]:
+    def with_tags(cursor: Cursor, count: int) -> list[int]:
         tagged = sql.followed_tag_ids(viewer.pk, cursor, count)
-        return merge.page([followed(cursor, count), tagged], count, ascending=cursor.ascending)
+        return merge.first_ids([followed(cursor, count), tagged], count, ascending=cursor.ascending)
 
-    return both
+    return with_tags
 
 
 def home_ids(
@@ -87,73 +86,82 @@ def home_ids(
 ) -> list[int]:
     """Up to `count` candidate ids inside the cursor's bounds, in reading order.
 
-    `revision` is the reader's `graph_revision`, if the caller has just read it. `preloaded` gets the contents of open posts
-    below the windows.
+    `revision` is the reader's `graph_revision`, if the caller has just read it. Puts the contents of open posts below the
+    home cache into `preloaded`.
     """
-    parts, now = _look(reader_id, cursor, count)
-    if None in parts and _rebuild_missing(reader_id, parts):
-        parts, now = _look(reader_id, cursor, count)
-    if None not in parts and (now.pulls_all or now.merged):
-        pulled = pulled_authors.ids_in_time(reader_id, now, cursor, count, revision=revision)
-        parts = [*parts, WindowRange(pulled, complete=True)]
-    there = _merged(parts, cursor, count)
-    if there is None:
+    ranges, policies = _cached_ranges(reader_id, cursor, count)
+    if None in ranges and _rebuild_missing(reader_id, ranges):
+        ranges, policies = _cached_ranges(reader_id, cursor, count)
+    if None not in ranges and (policies.pulls_all or policies.pulled):
+        pulled = pulled_authors.ids_within_deadline(
+            reader_id, policies, cursor, count, revision=revision
+        )
+        ranges = [*ranges, WindowRange(pulled, complete=True)]
+    merged = _merge(ranges, cursor, count)
+    if merged is None:
         return older.home_ids(reader_id, cursor, count, preloaded=preloaded)
-    if not there.end:
-        return there.ids
-    below = cursor.beyond(there.end)
-    rest = older.home_ids(reader_id, below, count - len(there.ids), preloaded=preloaded)
-    return there.ids + rest
+    if not merged.end:
+        return merged.ids
+    below = cursor.beyond(merged.end)
+    rest = older.home_ids(reader_id, below, count - len(merged.ids), preloaded=preloaded)
+    return merged.ids + rest
 
 
-def _look(
+def _cached_ranges(
     reader_id: int, cursor: Cursor, count: int
 ) -> tuple[list[WindowRange | None], policy.PoliciesInForce]:
-    """What the home window and the inbox know of a range, and the policies that were in force at that moment.
+    """The range in the home window and in the inbox, None for a missing one; with the policies of the same moment.
 
-    While all outboxes are merged the home window says nothing: it misses pushes.
+    While all authors are pulled the range of the home window is empty: it misses pushes.
     """
-    found, now = _read(reader_id, cursor, count)
-    for _again in range(MORE_LOOKS):
-        if not found.answered or now.is_current(found.beside):
+    batch, policies = _read(reader_id, cursor, count)
+    for _reload in range(MAX_POLICY_RELOADS):
+        if not batch.answered or policies.is_current(batch.beside):
             break
-        policy.load()  # and look again: the windows must be at least as new as the set
-        found, now = _read(reader_id, cursor, count)
-    if found.answered and now.pulls_all:
-        return [WindowRange([], complete=True), *found.parts[1:]], now
-    return found.parts, now
+        policy.load()  # and read again: the windows must be at least as new as the policies
+        batch, policies = _read(reader_id, cursor, count)
+    if batch.answered and policies.pulls_all:
+        return [WindowRange([], complete=True), *batch.parts[1:]], policies
+    return batch.parts, policies
 
 
 def _read(reader_id: int, cursor: Cursor, count: int) -> tuple[Batch, policy.PoliciesInForce]:
-    now = policy.known()
+    policies = policy.cached()
     read = merge_windows_up if cursor.ascending else merge_windows
-    windows, oldest, newest = (HOME.of(now.generation), INBOX), cursor.floor, cursor.max_id
-    return read(windows, reader_id, oldest=oldest, newest=newest, count=count, beside=policy.VERSION_KEY), now  # fmt: skip
+    batch = read(
+        (HOME.of(policies.generation), INBOX),
+        reader_id,
+        oldest=cursor.floor,
+        newest=cursor.max_id,
+        count=count,
+        beside=policy.VERSION_KEY,
+    )
+    return batch, policies
 
 
-def _rebuild_missing(reader_id: int, parts: list[WindowRange | None]) -> bool:
-    home, inbox = parts
+def _rebuild_missing(reader_id: int, ranges: list[WindowRange | None]) -> bool:
+    home, inbox = ranges
     return (home is not None or rebuild_home(reader_id)) and (
         inbox is not None or rebuild_inbox(reader_id)
     )
 
 
-def _merged(parts: list[WindowRange | None], cursor: Cursor, count: int) -> Merged | None:
-    """Both windows as one list; None when PostgreSQL has to answer for the whole range."""
-    there = [part for part in parts if part is not None]
-    if len(there) < len(parts):
+def _merge(ranges: list[WindowRange | None], cursor: Cursor, count: int) -> Merged | None:
+    """All ranges as one list; None when one is missing, so that PostgreSQL has to answer."""
+    present = [part for part in ranges if part is not None]
+    if len(present) < len(ranges):
         return None
     if cursor.ascending:
-        return merged_up(there, count=count)
-    return merged_down(there, newest=cursor.max_id, count=count)
+        return merged_up(present, count=count)
+    return merged_down(present, newest=cursor.max_id, count=count)
 
 
-def rule_of(viewer: User) -> Rule:
-    """What belongs on a viewer's home timeline, of what the viewer may see."""
+def home_rule(viewer: User) -> Rule:
+    """Which of the posts that a viewer may see belong on the home timeline."""
     return partial(
         _belongs,
         viewer_id=viewer.pk,
-        elsewhere=kept_off_home(viewer),
+        in_exclusive_lists=kept_off_home(viewer),
         tags=followed_names(viewer),
         languages=chosen_languages(viewer),
     )
@@ -164,75 +172,75 @@ def _belongs(
     relations: Relations,
     *,
     viewer_id: int,
-    elsewhere: Collection[int],
+    in_exclusive_lists: Collection[int],
     tags: Collection[str],
     languages: Mapping[int, Collection[str]],
 ) -> bool:
     author_id = item.post.author_id
-    if author_id in elsewhere:  # read in a list of their own
+    if author_id in in_exclusive_lists:
         return False
-    if languages and is_unread(item, languages):
+    if languages and is_unwanted_language(item, languages):
         return False
-    # a window may still hold an author who is not followed any more; circles are for members, whom the gate checks
+    # the home cache may still hold former followees; hydration has checked the membership in circles
     followed = author_id == viewer_id or author_id in relations.following
-    circled = item.post.visibility == Visibility.CIRCLE
-    found = followed or circled or _bears(item, tags)
-    return found and wanted(item, relations)
+    in_circle = item.post.visibility == Visibility.CIRCLE
+    belongs = followed or in_circle or _has_tag(item, tags)
+    return belongs and not_muted_nor_hidden(item, relations)
 
 
-def is_unread(item: FeedItem, languages: Mapping[int, Collection[str]]) -> bool:
-    """Whether an item is in a language in which its author's posts are not wanted; what has none, or is a repost, never."""
-    wished = languages.get(item.post.author_id)
-    if not wished or not item.post.language or item.is_repost:
+def is_unwanted_language(item: FeedItem, languages: Mapping[int, Collection[str]]) -> bool:
+    """Whether the viewer hides this language of the author. False for reposts and for posts without a language.
+
+    `languages` are the chosen ones by author; `pt` includes `pt-BR`.
+    """
+    chosen = languages.get(item.post.author_id)
+    if not chosen or not item.post.language or item.is_repost:
         return False
     language = item.post.language.lower()
-    return language not in wished and language.partition("-")[0] not in wished
+    return language not in chosen and language.partition("-")[0] not in chosen
 
 
-def _bears(item: FeedItem, tags: Collection[str]) -> bool:
-    """Whether an item is found by one of some tags: public posts are."""
+def _has_tag(item: FeedItem, tags: Collection[str]) -> bool:
+    """Whether an item is public, and has one of these tags."""
     return item.post.visibility == Visibility.PUBLIC and not item.post.tags.keys().isdisjoint(tags)
 
 
 def newer_count(viewer: User, since_id: int, *, maximum: int = 99) -> int:
-    """How many posts lie above an id, at most `most`; none when the viewer has no windows."""
+    """The number of candidates above an id, at most `maximum`; 0 when the viewer has no home cache."""
     above = Cursor(since_id=since_id, limit=maximum)
-    parts, now = _look(viewer.pk, above, maximum)
-    ids = {one for part in parts if part for one in part.ids}
-    if parts[0] is not None and (now.pulls_all or now.merged):
-        ids.update(
-            pulled_authors.ids(
-                viewer.pk, now, above, maximum, revision=viewer.counts.graph_revision
-            )
-        )
+    ranges, policies = _cached_ranges(viewer.pk, above, maximum)
+    ids = {post_id for part in ranges if part for post_id in part.ids}
+    if ranges[0] is not None and (policies.pulls_all or policies.pulled):
+        revision = viewer.counts.graph_revision
+        ids.update(pulled_authors.ids(viewer.pk, policies, above, maximum, revision=revision))
     if viewer.counts.followed_tags:
         ids.update(sql.followed_tag_ids(viewer.pk, above, maximum))
     return min(maximum, len(ids))
 
 
-SKEW_MS = 1000  # the clocks of Redis and of the web servers may differ by so much
-_PLACE = re.compile(r"([0-9]{1,19})-([0-9]{1,15})", re.ASCII)
+MAX_SKEW_MS = 1000  # between the clocks of Redis and of the web servers
+_POSITION = re.compile(r"([0-9]{1,19})-([0-9]{1,15})", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """How far a reader has read: the newest id that was there, and when (Unix milliseconds)."""
+class ReadPosition:
+    """How far a reader has read: the newest id on the page, and when it was read (Unix milliseconds)."""
 
     newest_id: int
     at_ms: int
 
     @classmethod
-    def of(cls, page: Page[FeedItem]) -> "Place":
-        """The place of who has just been given a page that begins at the top."""
+    def of(cls, page: Page[FeedItem]) -> Self:
+        """The position after a page that begins at the top."""
         return cls(page.newer or 0, round(time.time() * 1000))
 
     @classmethod
-    def parse(cls, text: str) -> "Place":
-        """The inverse of `str`; BadRequest for anything else. A plain post id is a place without a moment."""
-        found = _PLACE.fullmatch(text if "-" in text else f"{text}-{round(time.time() * 1000)}")
-        if found is None or int(found[1]) > MAX_ID:
+    def parse(cls, text: str) -> Self:
+        """The inverse of `str`; a plain post id counts as read just now. BadRequest for anything else."""
+        match = _POSITION.fullmatch(text if "-" in text else f"{text}-{round(time.time() * 1000)}")
+        if match is None or int(match[1]) > MAX_ID:
             raise BadRequest(_("This is no place in the feed: %(text)s.") % {"text": text[:40]})
-        return cls(int(found[1]), int(found[2]))
+        return cls(int(match[1]), int(match[2]))
 
     def __str__(self) -> str:
         return f"{self.newest_id}-{self.at_ms}"
@@ -240,7 +248,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Activity:
-    """What is unread, newest first; `last_id` is the place to go on from, `more` whether there is more above it."""
+    """Unread items, newest first. `last_id` is the position to continue from; `more`: there are unread items above it."""
 
     items: list[FeedItem]
     last_id: str
@@ -248,35 +256,35 @@ class Activity:
 
 
 def get_activity(viewer: User, last_id: str | None = None, *, limit: int = 20) -> Activity:
-    """The unread items of a viewer, newest first: all that came late, and the lowest above the place, about `limit`.
+    """About `limit` unread items, newest first: all late arrivals, and the lowest items above the position.
 
-    Without a place the newest page. Going on from `last_id` nothing is left out. BadRequest for a malformed place.
+    Without a position the newest page. Continuing from `last_id` skips nothing. BadRequest for a malformed position.
     """
     began_ms = round(time.time() * 1000)
     if not last_id:
         page = home_timeline(viewer, Cursor(limit=limit))
-        return Activity(page.items, str(Place(page.newer or 0, began_ms)))
-    place = Place.parse(last_id)
-    late = _late_items(viewer, place)
+        return Activity(page.items, str(ReadPosition(page.newer or 0, began_ms)))
+    position = ReadPosition.parse(last_id)
+    late = _late_items(viewer, position)
     room = max(limit - len(late), 1)
-    above = home_timeline(viewer, Cursor(min_id=place.newest_id, limit=room))
-    items = above.items + late  # the late ones are all below the place
-    newest = max(place.newest_id, above.newer or 0)
-    return Activity(items, str(Place(newest, began_ms)), more=len(above.items) >= room)
+    above = home_timeline(viewer, Cursor(min_id=position.newest_id, limit=room))
+    items = above.items + late  # late arrivals all lie below the position
+    newest = max(position.newest_id, above.newer or 0)
+    return Activity(items, str(ReadPosition(newest, began_ms)), more=len(above.items) >= room)
 
 
-def may_have_news(viewer: User, place: Place) -> bool:
-    """Whether there are candidates for being unread; cheap, and nothing is rebuilt for it."""
-    return bool(newer_count(viewer, place.newest_id, maximum=1) or _late_ids(viewer, place))
+def may_have_unread(viewer: User, position: ReadPosition) -> bool:
+    """Whether there are candidates for unread items; cheap, and rebuilds nothing."""
+    return bool(newer_count(viewer, position.newest_id, maximum=1) or _late_ids(viewer, position))
 
 
-def _late_items(viewer: User, place: Place) -> list[FeedItem]:
-    hydrated = hydrate(viewer.pk, _late_ids(viewer, place))
-    rule = rule_of(viewer)
+def _late_items(viewer: User, position: ReadPosition) -> list[FeedItem]:
+    hydrated = hydrate(viewer.pk, _late_ids(viewer, position))
+    rule = home_rule(viewer)
     return [item for item in hydrated.items if rule(item, hydrated.relations)]
 
 
-def _late_ids(viewer: User, place: Place) -> list[int]:
-    since = max(place.at_ms - SKEW_MS, 0)
+def _late_ids(viewer: User, position: ReadPosition) -> list[int]:
+    since = max(position.at_ms - MAX_SKEW_MS, 0)
     late = late_arrivals((HOME, INBOX), viewer.pk, since_ms=since)
-    return [post_id for post_id in late if post_id <= place.newest_id]
+    return [post_id for post_id in late if post_id <= position.newest_id]

@@ -7,15 +7,14 @@ from apps.accounts.models import User
 from apps.lists.models import RepliesPolicy, UserList
 from apps.paging import Cursor, Page
 from apps.timeline.pipeline.items import FeedItem
-from apps.timeline.pipeline.page import fill_page, wanted
+from apps.timeline.pipeline.page import fill_page, not_muted_nor_hidden
 from apps.timeline.sources import sql
 
 
 def list_timeline(owner: User, user_list: UserList, cursor: Cursor) -> Page[FeedItem]:
-    """A page of one of the owner's lists."""
     policy = RepliesPolicy(user_list.replies_policy)
 
     def source(walk: Cursor, count: int) -> list[int]:
         return sql.list_ids(owner.pk, user_list.pk, policy, walk, count)
 
-    return fill_page(source, viewer_id=owner.pk, cursor=cursor, rule=wanted)
+    return fill_page(source, viewer_id=owner.pk, cursor=cursor, rule=not_muted_nor_hidden)

@@ -116,8 +116,6 @@ class Backfill(FollowerScan):
 
 
 class BackfillChunk(Chunk):
-    """One piece of a backfill."""
-
     job = models.ForeignKey(Backfill, models.CASCADE, related_name="chunks")
 
     class Meta:

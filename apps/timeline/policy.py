@@ -1,10 +1,10 @@
-"""Which policies are in force, as every process has to know them.
+"""The delivery policies in force, cached in every process.
 
-Readers merge the outboxes of *merged* authors into what their windows hold. Merging is a union of ids, so it may be done
-too long and for too many, but never for too few: the merged set must contain every author with a post that windows lack.
-So switching announces, then acts (`switching`), and readers notice announcements without asking for them: the version of
-the set is a small key beside the windows, read with them, in the same moment and the same round trip. A process whose
-set is of another version, or that finds no key, loads the set from PostgreSQL before it uses what it has read.
+Readers merge the outboxes of *pulled* authors with their home caches. Merging is a union of ids, so it may go on too long
+or for too many authors, but never for too few: the set must contain every author with a post that home caches lack.
+So a switch announces, then acts (`fanout.switch`), and readers notice: the version of the set is a small key beside the
+home caches, read in the same moment and the same round trip. A process with a set of another version, or without
+the key, loads the set from PostgreSQL before it uses what it has read.
 """
 
 import logging
@@ -34,7 +34,7 @@ WITH own AS (SELECT mode FROM timeline_authorpolicy WHERE author_id = %s FOR SHA
 SELECT coalesce((SELECT mode FROM own), (SELECT mode FROM site), 'online')
 """
 
-# A version never goes back, whoever is late.
+# A late announcement never lowers the version.
 _ANNOUNCE = """
 local known = tonumber(redis.call('GET', KEYS[1]) or '-1')
 if known and known >= tonumber(ARGV[1]) then return 0 end
@@ -45,75 +45,73 @@ return 1
 
 @dataclass(frozen=True, slots=True)
 class PoliciesInForce:
-    """What readers have to know: whose outboxes are merged, and which generation of home windows is used."""
+    """The authors whose outboxes readers pull, and the generation of home windows in use."""
 
     version: int = -1
     pulls_all: bool = False
     generation: int = 0
-    merged: frozenset[int] = frozenset()
+    pulled: frozenset[int] = frozenset()
 
-    def is_current(self, answer: bytes | None) -> bool:
-        """Whether this is what the key beside the windows speaks of."""
-        return answer is not None and answer == str(self.version).encode()
+    def is_current(self, version: bytes | None) -> bool:
+        """Whether this has the version that `VERSION_KEY` holds."""
+        return version is not None and version == str(self.version).encode()
 
 
 @dataclass(slots=True)
 class _Process:
-    known: PoliciesInForce
+    policies: PoliciesInForce
 
 
 _process = _Process(PoliciesInForce())
 
 
-def known() -> PoliciesInForce:
-    """What this process knows, perhaps of an older version."""
-    return _process.known
+def cached() -> PoliciesInForce:
+    """The policies that this process loaded last, perhaps an older version."""
+    return _process.policies
 
 
 def generation() -> int:
-    """The generation of home windows, as this process knows it."""
-    return _process.known.generation
+    return _process.policies.generation
 
 
-def forget() -> None:
-    """Know nothing, as after the start."""
-    _process.known = PoliciesInForce()
+def clear_cache() -> None:
+    _process.policies = PoliciesInForce()
 
 
 def load() -> PoliciesInForce:
-    """What is in force now, from PostgreSQL; announced, unless something newer is."""
+    """Load the policies from PostgreSQL, and announce their version unless a newer one is."""
     with connection.cursor() as sql:
         sql.execute(_LOAD)
-        version, pulls_all, generation, merged = sql.fetchone() or (0, False, 0, [])
-    _process.known = PoliciesInForce(version, pulls_all, generation, frozenset(merged))
+        version, pulls_all, generation, pulled = sql.fetchone() or (0, False, 0, [])
+    _process.policies = PoliciesInForce(version, pulls_all, generation, frozenset(pulled))
     try:
         announce(version)
     except RedisError as error:
         logger.debug("version %s of the policies not announced: %s", version, error)
-    return _process.known
+    return _process.policies
 
 
 def refresh() -> PoliciesInForce:
-    """What is in force now: what this process knows, if the key beside the windows says so."""
+    """The cached policies if their version is current, else those of PostgreSQL."""
     try:
-        answer: Any = timelines().get(VERSION_KEY)
+        version: Any = timelines().get(VERSION_KEY)
     except RedisError:
-        answer = None
-    return _process.known if _process.known.is_current(answer) else load()
+        version = None
+    return _process.policies if _process.policies.is_current(version) else load()
 
 
 def announce(version: int) -> None:
-    """Tell all processes that there is a new version. RedisError is the caller's: who acts must have announced."""
+    """Tell all processes of a new version. Raises RedisError: a switch must not go on without its announcement."""
     trip(timelines(), [call(_ANNOUNCE, [VERSION_KEY], [version])])
 
 
 def mode_for(author_id: int, visibility: str) -> Mode:
-    """How a post goes out that is delivered now; in the transaction that writes it down.
+    """The mode for a post, read in the transaction that records its delivery.
 
-    The rows stay locked against a switch until then: a switch that has ended a pull can see every post of the pull.
+    The rows stay locked against a switch until that commits: a switch that has ended a pull can see every post of the pull.
     """
     if visibility not in OPEN:
-        return Mode.ONLINE  # restricted posts go to inboxes, whatever the policy
+        return Mode.ONLINE  # restricted posts go to inboxes under every policy
     with connection.cursor() as sql:
         sql.execute(_MODE, [author_id])
         return Mode(sql.fetchone()[0])

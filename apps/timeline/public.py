@@ -11,6 +11,5 @@ from apps.timeline.sources import sql
 def public_timeline(
     viewer_id: int | None, cursor: Cursor, *, only_media: bool = False
 ) -> Page[FeedItem]:
-    """A page of all public posts, or of those with pictures."""
     source = partial(sql.public_ids, only_media=only_media)
     return fill_page(source, viewer_id=viewer_id, cursor=cursor, rule=not_muted)

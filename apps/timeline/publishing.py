@@ -56,21 +56,21 @@ def undo_repost(author: User, post_id: int) -> None:
 def edit(author: User, post_id: int, *, body: str, **changes: Any) -> Post:
     """Change a post of one's own; `posts.editing.edit_post` says what can change. Invalid, NotFound."""
     post = editing.edit_post(author, post_id, body=body, **changes)
-    outbox.stay(post)
+    outbox.advance(post)
     return post
 
 
 def set_quote_policy(author: User, post_id: int, policy: str) -> Post:
     """Choose who may quote a post of one's own; quotes that are there stay. NotFound."""
     post = editing.set_quote_policy(author, post_id, policy)
-    outbox.stay(post)
+    outbox.advance(post)
     return post
 
 
 def delete(post_id: int, *, by: User, keep_pictures: bool = False) -> Post:
     """Delete a post, as its author or as staff who may; the post as it was. NotFound, NotAllowed."""
     post = actions.delete_post(post_id, by=by, keep_pictures=keep_pictures)
-    outbox.leave(post)
+    outbox.remove(post)
     return post
 
 
@@ -117,5 +117,5 @@ def _publish_scheduled(row: ScheduledPost) -> None:
 
 
 def _show_to_author(post: Post) -> None:
-    outbox.enter(post)
+    outbox.add(post)
     transaction.on_commit(partial(dispatch.push_to_author, post))

@@ -15,19 +15,19 @@ from apps.posts.models import Kind, Post
 from apps.timeline.pipeline.hydrate import hydrate
 from apps.timeline.pipeline.items import FeedItem
 from apps.timeline.pipeline.page import fill_page, not_muted
-from apps.timeline.thread import one_item
+from apps.timeline.thread import visible_item
 
 
 def likers(viewer_id: int | None, post_id: int, cursor: Cursor) -> Page[User]:
     """Who likes a post, the last first; of a repost, what it shares. The cursor is the like's id. NotFound."""
-    shown = one_item(viewer_id, post_id).shown
+    shown = visible_item(viewer_id, post_id).shown
     page = likers_page(shown.id, cursor)
     return page.mapped(_people(viewer_id, [like.user_id for like in page.items]))
 
 
 def reposters(viewer_id: int | None, post_id: int, cursor: Cursor) -> Page[User]:
     """Who reposted a post, the last first; the cursor is the repost's id. NotFound."""
-    shown = one_item(viewer_id, post_id).shown
+    shown = visible_item(viewer_id, post_id).shown
     reposts = Post.objects.filter(
         source=shown.id, kind=Kind.REPOST, deleted_at=None, author__suspended_at=None
     )
@@ -41,7 +41,7 @@ def reposters(viewer_id: int | None, post_id: int, cursor: Cursor) -> Page[User]
 
 def quotes_timeline(viewer_id: int | None, post_id: int, cursor: Cursor) -> Page[FeedItem]:
     """The posts that quote a post, as far as the viewer may see them, newest first. NotFound."""
-    shown = one_item(viewer_id, post_id).shown
+    shown = visible_item(viewer_id, post_id).shown
 
     def quotes(walk: Cursor, count: int) -> Sequence[int]:
         rows = Post.objects.filter(source=shown.id, kind=Kind.QUOTE, deleted_at=None)
@@ -64,12 +64,10 @@ def _people(viewer_id: int | None, user_ids: list[int]) -> list[User]:
 
 
 def bookmarks_timeline(viewer: User, cursor: Cursor) -> Page[FeedItem]:
-    """A page of bookmarked posts; those that are gone are left out."""
     return _posts(viewer, bookmarks_page(viewer.pk, cursor))
 
 
 def favourites_timeline(viewer: User, cursor: Cursor) -> Page[FeedItem]:
-    """A page of liked posts; those that are gone are left out."""
     return _posts(viewer, likes_page(viewer.pk, cursor))
 
 

@@ -44,7 +44,7 @@ def _ids(tags: list[Tag], parse_query: TagQuery, cursor: Cursor, count: int) -> 
     found: list[int] = []
     for _look in range(1 if parse_query.is_plain else MAX_LOOKS):
         lists = [public_ids(tag.pk, cursor, count) for tag in tags]
-        ids = merge.page(lists, count, ascending=cursor.ascending)
+        ids = merge.first_ids(lists, count, ascending=cursor.ascending)
         found += ids if parse_query.is_plain else _fitting(parse_query, ids)
         if len(ids) < count or len(found) >= count:
             break

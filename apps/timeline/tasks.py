@@ -17,62 +17,59 @@ SWEEP_SECONDS = 0.5  # of every second: a backlog must not hold a worker
 
 @shared_task
 def split_job(post_id: int) -> None:
-    """Cut the follower list of a large delivery into chunks, unless somebody else does."""
+    """Split the follower list of a large delivery, unless another worker has claimed it."""
     dispatch.run_splits(limit=1, only=[post_id])
 
 
 @shared_task
 def deliver_chunk(chunk_id: int) -> None:
-    """Deliver one chunk, unless somebody else did."""
+    """Deliver one chunk, unless another worker has claimed it."""
     dispatch.run_due(limit=1, only=[chunk_id])
 
 
 @shared_task
 def split_backfill(backfill_id: int) -> None:
-    """Cut the follower list of a backfill into chunks, unless somebody else does."""
+    """Split the follower list of a backfill, unless another worker has claimed it."""
     backfill.run_splits(limit=1, only=[backfill_id])
 
 
 @shared_task
 def deliver_backfill(chunk_id: int) -> None:
-    """Deliver one chunk of a backfill, unless somebody else did."""
+    """Deliver one chunk of a backfill, unless another worker has claimed it."""
     backfill.run_due(limit=1, only=[chunk_id])
 
 
 @shared_task
 def maintain_policies() -> None:
-    """Announce the policies again, and go on with switches that were interrupted."""
     switch.maintain()
 
 
 @shared_task
 def measure_policies() -> None:
-    """Choose again for the authors whose policy is chosen by cost."""
     cost.measure_all()
 
 
 @shared_task
 def sweep(helpers: int = SWEEP_HELPERS) -> None:
-    """Go on with the jobs and chunks that no doorbell reached."""
+    """Run the jobs and chunks whose message was lost."""
     run = partial(dispatch.run_due, limit=SWEEP_LIMIT, overdue=UNHEARD)
     sweep_with_helpers(sweep.name, run, limit=SWEEP_LIMIT, seconds=SWEEP_SECONDS, helpers=helpers)
 
 
 @shared_task
 def publish_due() -> None:
-    """Publish the scheduled posts whose time has come."""
     while publishing.publish_due(limit=SCHEDULED_LIMIT) == SCHEDULED_LIMIT:
         pass
 
 
 @shared_task
 def maintain_second_level() -> None:
-    """Delete what is older than the second level keeps, and move the marks of the replicas, as far as a turn goes."""
+    """Delete expired rows of the second level, and move the marks of the replicas; a few batches per run."""
     second_level.purge()
     replica.maintain()
 
 
 @shared_task
-def keep_older(reader_id: int, newest: int) -> None:
-    """Keep what a reader who pages down comes to next."""
-    older.keep(reader_id, newest)
+def fill_second_level(reader_id: int, newest: int) -> None:
+    """Store the next pages of a reader who pages down."""
+    older.fill_second_level(reader_id, newest)

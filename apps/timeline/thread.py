@@ -10,7 +10,7 @@ from apps.posts.content.post import PostContent
 from apps.posts.models import Post
 from apps.posts.viewer_context import viewer_context_of
 from apps.sql import rows_of
-from apps.timeline.pipeline.hydrate import hydrate, hydrated
+from apps.timeline.pipeline.hydrate import hydrate, hydrate_for
 from apps.timeline.pipeline.items import FeedItem, Thread, ViewerFlags
 from apps.timeline.pipeline.page import not_muted
 from feedcache.ids import author_of, first_id_at, is_possible, second_of
@@ -38,7 +38,7 @@ ORDER BY id LIMIT %(maximum)s
 """
 
 
-def one_item(viewer_id: int | None, post_id: int) -> FeedItem:
+def visible_item(viewer_id: int | None, post_id: int) -> FeedItem:
     """A single post; NotFound when the viewer may not see it."""
     items = hydrate(viewer_id, [post_id]).items
     if not items:
@@ -46,20 +46,20 @@ def one_item(viewer_id: int | None, post_id: int) -> FeedItem:
     return items[0]
 
 
-def own_item(author: User, post: Post) -> FeedItem:
+def published_item(author: User, post: Post) -> FeedItem:
     """A post that its author has published this moment: of most there is nothing that would have to be read.
 
-    What names others, asks, or is for a circle is read as `one_item` reads it, and so is what was published before.
+    What names others, asks, or is for a circle is read as `visible_item` reads it, and so is what was published before.
     """
     said: PostContent | None = post.content
     if said is None or said.source_id or said.reply_to_id or said.poll or said.circle_id:
-        return one_item(author.pk, post.pk)
+        return visible_item(author.pk, post.pk)
     return FeedItem(said, author, flags=ViewerFlags(own=True))
 
 
-def poll_item(viewer_id: int | None, post_id: int) -> FeedItem:
+def visible_poll(viewer_id: int | None, post_id: int) -> FeedItem:
     """A post with a poll; NotFound when it has none, or the viewer may not see it."""
-    item = one_item(viewer_id, post_id)
+    item = visible_item(viewer_id, post_id)
     if item.post.poll is None:
         raise NotFound(_("There is no such poll."))
     return item
@@ -76,7 +76,7 @@ def thread(viewer_id: int | None, post_id: int) -> Thread:
         parents = _parents(post_id)
         above = _ancestor_ids(post_id) if parents.get(post_id, post_id) else []
         below = _in_reading_order(post_id, parents)
-    shown = hydrated(viewer_context, [*above, post_id, *below[:MAX_DESCENDANTS]])
+    shown = hydrate_for(viewer_context, [*above, post_id, *below[:MAX_DESCENDANTS]])
     found = {item.id: item for item in shown.items}
     if post_id not in found:
         raise NotFound(_("This post isn't here."))

@@ -12,8 +12,8 @@ from django.utils import timezone
 from apps.accounts.models import UserCounts
 from apps.accounts.queries import user_by_id
 from apps.audit import auditor
+from apps.audit.comparison import Sample
 from apps.audit.models import AuditFinding, AuditRun, Kind
-from apps.audit.reads import Sample
 from apps.audit.repairs import AuditPass
 from apps.events.leases import State
 from apps.graph.actions import block_user, follow_user, mute_user, unfollow_user
@@ -54,7 +54,7 @@ def posts(alice, bob):
     found = [publish(alice, f"number {number}").pk for number in range(10)]
     deliver()
     age()
-    samples.take_homes(100)
+    samples.pop_homes(100)
     return found
 
 
@@ -111,9 +111,9 @@ def test_a_page_that_is_wrong_in_itself_needs_no_second_look(bob, posts, change,
             self.id = id_
 
     page = home_timeline(bob, Cursor())
-    samples.take_homes(100)
+    samples.pop_homes(100)
     shown = [Item(one) for one in change([item.id for item in page.items])]
-    samples.note_home(bob.pk, Cursor(), Page(shown, page.older, page.newer))
+    samples.sample_home(bob.pk, Cursor(), Page(shown, page.older, page.newer))
     audited(1)
     assert {finding.kind for finding in AuditFinding.objects.all()} == {kind}
 
@@ -130,7 +130,7 @@ def test_what_was_shown_although_it_was_gone_is_a_leak(alice, bob, posts, way):
     else:
         page.items[4] = replace(page.items[4], post=replace(page.items[4].post, id=posts[5] - 7))
     turn, a_minute_later = AuditPass(), time.time() + 60
-    auditor.look_at_page(turn, Sample.of_page(bob.pk, a_minute_later, Cursor(), page))
+    auditor.check_page(turn, Sample.of_page(bob.pk, a_minute_later, Cursor(), page))
     assert Kind.EXTRA in {finding.kind for finding in turn.findings}
     assert all(finding.repaired_at for finding in turn.findings)
 
@@ -253,14 +253,14 @@ def test_a_page_is_served_and_a_turn_ends_without_redis(alice, bob, posts):
 
 def test_samples_are_few_and_are_taken_once(bob, posts, settings):
     for _ in range(samples.MAX_SAMPLES + 5):
-        samples.note_home(bob.pk, Cursor(), Page())
+        samples.sample_home(bob.pk, Cursor(), Page())
     assert timelines().llen(samples.KEY) == samples.MAX_SAMPLES
-    assert len(samples.take_homes(150)) == 150
-    assert len(samples.take_homes(150)) == samples.MAX_SAMPLES - 150
+    assert len(samples.pop_homes(150)) == 150
+    assert len(samples.pop_homes(150)) == samples.MAX_SAMPLES - 150
     settings.AUDIT_SAMPLE_RATE = 3
     for _ in range(9):
-        samples.note_home(bob.pk, Cursor(), Page())
-    assert len(samples.take_homes(10)) == 3
+        samples.sample_home(bob.pk, Cursor(), Page())
+    assert len(samples.pop_homes(10)) == 3
 
 
 def test_inboxes_are_compared_as_well(alice, bob, posts):

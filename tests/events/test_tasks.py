@@ -215,7 +215,7 @@ TASKS = {
     "apps.timeline.tasks.deliver_chunk": run_chunks,
     "apps.timeline.tasks.split_backfill": run_hand_over_cuts,
     "apps.timeline.tasks.deliver_backfill": run_hand_over,
-    "apps.timeline.tasks.keep_older": run_keep,
+    "apps.timeline.tasks.fill_second_level": run_keep,
     "apps.timeline.tasks.maintain_policies": run_plain,
     "apps.timeline.tasks.measure_policies": run_measure,
     "apps.timeline.tasks.sweep": run_plain,

@@ -3,9 +3,9 @@
 import pytest
 
 from apps.accounts.queries import user_by_id
+from apps.audit.comparison import missing_in_windows
 from apps.audit.explain.reasons import Source, explain
 from apps.audit.oracle import Oracle
-from apps.audit.reads import lacking
 from apps.errors import Invalid, NotFound
 from apps.graph.actions import block_user, follow_user, mute_user
 from apps.paging import Cursor
@@ -134,7 +134,7 @@ def test_posts_with_a_followed_tag_are_on_the_home_page_at_once(alice, bob, caro
     assert newer_count(user_by_id(bob.pk), theirs.pk) >= 1
     assert explain(user_by_id(bob.pk), hers.pk).way == Source.TAG
     assert "#tea" in explain(user_by_id(bob.pk), hers.pk).text
-    assert lacking(bob.pk) == ([], 0)  # the window owes nothing that is pulled
+    assert missing_in_windows(bob.pk) == ([], 0)  # the window owes nothing that is pulled
     unfollow_tag(bob, "tea")
     assert home(bob) == Oracle().home(bob.pk) == [theirs.pk]
 

@@ -34,7 +34,7 @@ def star(bob):
 def hanging(monkeypatch, settings):
     """The outboxes of merged authors hang until the test lets go."""
     settings.MERGED_AUTHORS_SECONDS = 0.1
-    let_go, read = threading.Event(), outbox.page_of
+    let_go, read = threading.Event(), outbox.ids_of_authors
 
     def hang(*args, **options):
         assert let_go.wait(30)

@@ -20,7 +20,7 @@ from apps.posts.actions.drafts import PollDraft
 from apps.posts.actions.edit import edit_post
 from apps.posts.actions.publish import delete_post, repost
 from apps.timeline.home import home_timeline
-from apps.timeline.pipeline.folding import Row
+from apps.timeline.pipeline.folding import ReplyRow
 from apps.timeline.ranking.scoring import Preset, Scored
 from apps.web import post_card
 from apps.web.post_card import PostCard, Viewer, card_of
@@ -232,7 +232,9 @@ def test_how_a_poll_stands_is_seen(alice, bob, carol, same):
 def test_how_a_card_stands_in_a_thread_and_on_a_profile(shown, bob, same):
     item = items_of(bob)[-1]
     for joined, folded in ((True, 0), (False, 0), (False, 3)):
-        page = same(bob, [Row(item, in_thread=True, joined=joined, folded=folded)], source=THREAD)
+        page = same(
+            bob, [ReplyRow(item, in_thread=True, joined=joined, folded=folded)], source=THREAD
+        )
         assert ("thread-top" in page) == joined
         assert ("Show 3 more replies" in page) == bool(folded)
     pinned = "{% load feed %}{% feed_cards items pinned=True %}"

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from apps.timeline.pipeline.folding import rows_of
+from apps.timeline.pipeline.folding import fold_replies
 from apps.timeline.thread import thread
 from tests.factories import make_user, publish
 
@@ -18,7 +18,7 @@ def reply(author, parent):
 
 def rows(post, viewer=None):
     found = thread(viewer and viewer.pk, post.pk)
-    return [(row.item.id, row.folded) for row in rows_of(found.focus, found.descendants)]
+    return [(row.item.id, row.folded) for row in fold_replies(found.focus, found.descendants)]
 
 
 def ids_in(page):

@@ -4,7 +4,7 @@ import pytest
 
 from apps.paging import Cursor
 from apps.timeline.sources import outbox
-from apps.timeline.sources.home_cache import SHORT_OUTBOXES
+from apps.timeline.sources.outbox import SHORT_OUTBOXES
 from feedcache.memcached.tiers import tiers, use_topology
 from feedcache.topology import Node, Topology
 from tests.factories import make_user
@@ -41,7 +41,7 @@ def slow_store(tmp_path):
 
 
 def pull(reader):
-    return outbox.newest_of_followees(reader.pk, 200)
+    return outbox.newest_ids_of_followees(reader.pk, 200)
 
 
 def test_groups_wait_together_and_give_the_same_ids(reader, slow_store, monkeypatch):
@@ -53,7 +53,7 @@ def test_groups_wait_together_and_give_the_same_ids(reader, slow_store, monkeypa
     for found, maximum in ((serial, 1), (grouped, 8)):
         slow_store.most_waiting = 0
         with monkeypatch.context() as patch:
-            patch.setattr(outbox, "MAX_AT_A_TIME", maximum)
+            patch.setattr(outbox, "MAX_PARALLEL_GROUPS", maximum)
             found += pull(reader)
         requests = slow_store.take().count(b"gets ")
         assert requests == 9  # a sample of all, and one for each group
@@ -78,7 +78,7 @@ def test_groups_that_are_cold_are_loaded_by_the_threads_and_kept(reader, slow_st
 def test_every_page_is_that_of_one_group(reader, monkeypatch, cursor, count):
     reader, _ids = reader
     authors = list(range(reader.pk - FOLLOWEES, reader.pk))
-    found = outbox.page_of(authors, cursor, count)
-    monkeypatch.setattr(outbox, "GROUP", 1000)
-    assert found == outbox.page_of(authors, cursor, count)
+    found = outbox.ids_of_authors(authors, cursor, count)
+    monkeypatch.setattr(outbox, "GROUP_SIZE", 1000)
+    assert found == outbox.ids_of_authors(authors, cursor, count)
     assert found

@@ -12,10 +12,9 @@ from apps.posts.actions.publish import delete_post, repost
 from apps.posts.models import Post, PostCounts
 from apps.timeline import home
 from apps.timeline.handlers import (
-    backfill_followee,
     deliver_post,
     mark_deleted_post,
-    withdraw_followee,
+    update_home_caches,
 )
 from apps.timeline.home import home_timeline, newer_count
 from apps.timeline.reactions import bookmarks_timeline
@@ -101,8 +100,8 @@ def test_unfollow_and_follow_that_arrive_in_the_wrong_order_leave_no_hole(alice,
     unfollow_user(bob, alice)
     follow_user(bob, alice)
     payload = {"follower_id": bob.pk, "followee_id": alice.pk}
-    backfill_followee(payload)
-    withdraw_followee(payload)
+    update_home_caches(payload)
+    update_home_caches(payload)
     assert HOME.ids(bob.pk) == [post.pk]
 
 

@@ -115,7 +115,7 @@ def test_it_is_absent_from_the_authors_outbox_for_others(cast, visibility):
         )
         assert sql.author_ids(cast["alice"].pk, viewer_id, follows=False, cursor=Cursor(), count=9) == []  # fmt: skip
     assert sql.public_ids(Cursor(), 9) == []
-    assert outbox.newest_of_followees(cast["bob"].pk, 9) == []
+    assert outbox.newest_ids_of_followees(cast["bob"].pk, 9) == []
     own = profile_timeline(
         fresh(cast["alice"]), cast["alice"].pk, Cursor(), ProfileFilter(replies=True)
     )
@@ -429,7 +429,7 @@ class TestReading:
             say(cast, visibility)
         for name in NAMES:
             reader = cast[name].pk
-            opened = outbox.newest_of_followees(reader, 50)
+            opened = outbox.newest_ids_of_followees(reader, 50)
             restricted = sql.restricted_home_ids(reader, Cursor(), 50)
             assert set(opened).isdisjoint(restricted)
             assert sql.home_ids(reader, Cursor(), 50) == sorted([*opened, *restricted])[::-1]

@@ -5,7 +5,8 @@ from dataclasses import replace
 
 from django.conf import settings
 
-from apps.timeline.sources.home_cache import HOME, INBOX, LONG_OUTBOXES, SHORT_OUTBOXES
+from apps.timeline.sources.home_cache import HOME, INBOX
+from apps.timeline.sources.outbox import LONG_OUTBOXES, SHORT_OUTBOXES
 from feedcache.redis_servers.connections import timelines
 
 DAY = 24 * 3600

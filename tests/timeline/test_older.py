@@ -23,7 +23,7 @@ from apps.timeline.models import TimelineSpan
 from apps.timeline.sources import older
 from apps.timeline.sources import sql as pull
 from apps.timeline.sources.home_cache import HOME, INBOX
-from apps.timeline.tasks import keep_older
+from apps.timeline.tasks import fill_second_level
 from feedcache.memcached.tiers import tiers
 from feedcache.structures.bloom import generations
 from tests.factories import deliver, make_user, publish
@@ -217,9 +217,9 @@ def test_a_page_that_was_not_is_kept_on_by_a_worker(
     ids = ids_of(reader)
     with django_assert_num_queries(2):  # the second level, then all
         assert older.home_ids(reader.pk, Cursor(max_id=ids[99]), 21) == ids[100:121]
-    assert rung == [("apps.timeline.tasks.keep_older", reader.pk, ids[99])]
+    assert rung == [("apps.timeline.tasks.fill_second_level", reader.pk, ids[99])]
     for _twice in range(2):
-        keep_older(*rung[0][1:])
+        fill_second_level(*rung[0][1:])
     assert TimelineSpan.objects.get().length == len(ids) - 100
     rung.clear()
     for start in range(99, 250, 20):

@@ -16,7 +16,7 @@ from apps.posts.models import Post
 from apps.timeline.home import home_timeline
 from apps.timeline.publishing import undo_repost
 from apps.timeline.sources import outbox, sql
-from apps.timeline.sources.home_cache import LONG_OUTBOXES, SHORT_OUTBOXES, Outboxes
+from apps.timeline.sources.outbox import LONG_OUTBOXES, SHORT_OUTBOXES, Outboxes
 from feedcache.memcached.layer import Layer
 from feedcache.memcached.tiers import tiers
 from feedcache.structures.id_vector import IdVector
@@ -60,7 +60,7 @@ def revision_of(author):
 
 
 def read(author, cursor=None, count=ALL, *, replies=True):
-    ids, _number = outbox.of_author(
+    ids, _number = outbox.ids_of_author(
         author.pk, revision_of(author), cursor or Cursor(), count, replies=replies
     )
     return ids
@@ -111,7 +111,7 @@ def test_pages_come_from_the_short_vector_then_the_long_one_then_postgresql(
         levels.clear()
         made = queries(
             lambda: seen.extend(
-                outbox.of_author(alice.pk, revision, cursor, limit, replies=replies)[0]
+                outbox.ids_of_author(alice.pk, revision, cursor, limit, replies=replies)[0]
             )
         )
         return levels[-1], made
@@ -143,8 +143,8 @@ def test_an_author_of_few_posts_needs_neither_the_long_vector_nor_postgresql(lev
     assert read(alice) == ids
     assert levels == ["short"]
     revision = revision_of(alice)
-    assert queries(lambda: outbox.of_author(alice.pk, revision, Cursor(), ALL)) == 0
-    assert outbox.of_author(alice.pk, revision, Cursor(), 20) == (ids[:20], 200)
+    assert queries(lambda: outbox.ids_of_author(alice.pk, revision, Cursor(), ALL)) == 0
+    assert outbox.ids_of_author(alice.pk, revision, Cursor(), 20) == (ids[:20], 200)
     assert state(vector_of(alice)) == (ids, True)
 
 
@@ -154,7 +154,7 @@ def test_a_vector_that_is_full_does_not_say_that_it_is_complete(number, outboxes
     ids = write(alice, number)[::-1]
     assert read(alice) == ids
     assert state(vector_of(alice, outboxes)) == (ids[: number - 1], False)
-    assert outbox.of_author(alice.pk, revision_of(alice), Cursor(), 20) == (ids[:20], None)
+    assert outbox.ids_of_author(alice.pk, revision_of(alice), Cursor(), 20) == (ids[:20], None)
 
 
 # --- publishing and deleting ---------------------------------------------------------------------
@@ -167,14 +167,14 @@ def test_publishing_and_deleting_keep_both_vectors_without_a_query(django_assert
     post = publish(alice)
     answer = publish(alice, reply_to_id=publish(make_user()).pk)
     with django_assert_num_queries(0):
-        outbox.enter(post)
-        outbox.enter(answer)
+        outbox.add(post)
+        outbox.add(answer)
     ids = truth([alice.pk])
     assert state(vector_of(alice)) == (ids[:200], False)
     assert state(vector_of(alice, LONG_OUTBOXES)) == (ids, True)
     assert read(alice, replies=False) == truth([alice.pk], replies=False)
     gone = delete_post(ids[100], by=alice)
-    assert queries(lambda: outbox.leave(gone)) == 0
+    assert queries(lambda: outbox.remove(gone)) == 0
     assert state(vector_of(alice)) == ([*ids[:100], *ids[101:200]], False)
     assert state(vector_of(alice, LONG_OUTBOXES)) == (truth([alice.pk]), True)
 
@@ -183,7 +183,7 @@ def test_deleting_below_the_end_of_a_vector_leaves_its_ids():
     alice = make_user("alice")
     ids = write(alice, 250)[::-1]
     read(alice)
-    outbox.leave(delete_post(ids[220], by=alice))
+    outbox.remove(delete_post(ids[220], by=alice))
     assert state(vector_of(alice)) == (ids[:200], False)
     assert state(vector_of(alice, LONG_OUTBOXES)) == ([*ids[:220], *ids[221:]], True)
 
@@ -193,9 +193,9 @@ def test_the_vector_that_grows_over_its_length_is_not_complete_any_more():
     ids = write(alice, 200)[::-1]
     read(alice)
     post = publish(alice)
-    outbox.enter(post)
+    outbox.add(post)
     assert state(vector_of(alice)) == ([post.pk, *ids[:199]], False)
-    outbox.leave(delete_post(post.pk, by=alice))
+    outbox.remove(delete_post(post.pk, by=alice))
     assert state(vector_of(alice)) == (ids[:199], False)
     assert read(alice) == ids
 
@@ -207,13 +207,13 @@ def test_changes_that_arrive_in_any_order_or_not_at_all_never_show(order):
     read(alice)
     changes = [publish(alice), publish(alice)]
     for number in order:
-        outbox.enter(changes[number])
+        outbox.add(changes[number])
     fits = vector_of(alice) is not None
     assert fits == (order in ([0, 1], [1, 0, 1], [0, 0, 1, 1]))
     assert read(alice) == [changes[1].pk, changes[0].pk, kept.pk]
     changes = [delete_post(kept.pk, by=alice), delete_post(changes[0].pk, by=alice)]
     for number in order:
-        outbox.leave(changes[number])
+        outbox.remove(changes[number])
     assert (vector_of(alice) is not None) == fits
     assert read(alice) == truth([alice.pk])
 
@@ -224,8 +224,8 @@ def test_a_deletion_that_arrives_before_the_publication_it_follows():
     read(alice)
     post = publish(alice)
     gone = delete_post(post.pk, by=alice)
-    outbox.leave(gone)
-    outbox.enter(post)
+    outbox.remove(gone)
+    outbox.add(post)
     assert read(alice) == [kept.pk]
 
 
@@ -241,13 +241,13 @@ def test_a_post_published_while_a_vector_is_made_is_not_lost(monkeypatch, arrive
         if not made:  # the rows have been read, the vector is not stored yet
             made.append(publish(alice))
             if arrives == "before the vector is stored":
-                outbox.enter(made[0])
+                outbox.add(made[0])
         return loaded
 
     monkeypatch.setattr(outbox, "_load", late)
     assert read(alice) == [first.pk]
     if arrives == "after it":
-        outbox.enter(made[0])
+        outbox.add(made[0])
         assert vector_of(alice) is not None
     assert read(alice) == [made[0].pk, first.pk]
 
@@ -260,9 +260,9 @@ def test_concurrent_publications_and_deletions_lose_no_id():
     def live(index):
         for number in range(8):
             post = publish(alice, f"{index} {number}")
-            outbox.enter(post)
+            outbox.add(post)
             if number % 3 == 0:
-                outbox.leave(delete_post(post.pk, by=alice))
+                outbox.remove(delete_post(post.pk, by=alice))
             assert post.pk in read(alice) or number % 3 == 0
 
     together(4, live)
@@ -289,7 +289,7 @@ def test_a_rollback_leaves_no_trace():
     for outboxes_are_warm in (False, True):
         with transaction.atomic():
             post = publish(alice)
-            outbox.enter(post)
+            outbox.add(post)
             assert read(alice) == [post.pk, first.pk]
             transaction.set_rollback(True)
         assert (vector_of(alice) is not None) == outboxes_are_warm
@@ -311,12 +311,12 @@ def test_restricted_posts_neither_enter_nor_move_the_revision():
     before = revision_of(alice)
     hidden = [publish(alice, "to @bob", visibility=one) for one in ("followers", "mentioned")]
     for post in hidden:
-        outbox.enter(post)
-    outbox.leave(delete_post(hidden[0].pk, by=alice))
+        outbox.add(post)
+    outbox.remove(delete_post(hidden[0].pk, by=alice))
     deliver()
     assert revision_of(alice) == before
     assert state(vector_of(alice)) == (open_ids[::-1], True)
-    assert outbox.page_of([alice.pk, bob.pk], Cursor(), ALL) == open_ids[::-1]
+    assert outbox.ids_of_authors([alice.pk, bob.pk], Cursor(), ALL) == open_ids[::-1]
 
 
 def test_a_repost_and_its_withdrawal_move_the_outbox():
@@ -326,7 +326,7 @@ def test_a_repost_and_its_withdrawal_move_the_outbox():
     read(alice)
     wrapper = repost(alice, source.pk)
     assert read(alice) == [wrapper.pk, own.pk]
-    outbox.enter(repost(alice, source.pk))  # it is there already: nothing is entered twice
+    outbox.add(repost(alice, source.pk))  # it is there already: nothing is entered twice
     assert read(alice) == [wrapper.pk, own.pk]
     undo_repost(alice, source.pk)
     assert read(alice) == [own.pk]
@@ -355,7 +355,7 @@ def test_the_same_idempotency_key_enters_a_post_once():
     read(alice)
     again = publish(alice, idempotency_key="k")
     assert again.outbox_revision is None
-    outbox.enter(again)
+    outbox.add(again)
     assert read(alice) == [post.pk]
     assert vector_of(alice) is not None
 
@@ -372,7 +372,7 @@ def test_an_edit_that_moves_the_revision_keeps_the_ids(by):
         UserCounts.objects.filter(pk=alice.pk).update(outbox_revision=edited.outbox_revision)
     assert vector_of(alice) is None
     if by == "the request":
-        outbox.stay(edited)
+        outbox.advance(edited)
     else:
         deliver()
     assert state(vector_of(alice)) == (ids[:200], False)
@@ -387,7 +387,7 @@ def test_garbage_is_a_miss_and_is_written_over(data):
     alice = make_user("alice")
     ids = write(alice, 210)[::-1]
     plant(alice, data)
-    outbox.enter(publish(alice))
+    outbox.add(publish(alice))
     ids = truth([alice.pk])
     assert read(alice) == ids
     assert state(vector_of(alice)) == (ids[:200], False)
@@ -400,7 +400,7 @@ def test_without_memcached_postgresql_answers():
     with dead_memcached():
         assert read(alice) == ids
         post = publish(alice)
-        outbox.enter(post)
+        outbox.add(post)
         assert read(alice, count=5) == [post.pk, *ids[:4]]
     assert read(alice, count=5) == [post.pk, *ids[:4]]
 
@@ -418,9 +418,9 @@ def test_an_author_without_posts_and_one_who_is_not_there():
     alice = make_user("alice")
     assert read(alice) == []
     assert state(vector_of(alice)) == ([], True)
-    assert outbox.page_of([alice.pk, 10**6], Cursor(), 20) == []
-    assert outbox.page_of([], Cursor(), 20) == []
-    outbox.keep_up(10**6)
+    assert outbox.ids_of_authors([alice.pk, 10**6], Cursor(), 20) == []
+    assert outbox.ids_of_authors([], Cursor(), 20) == []
+    outbox.repair(10**6)
 
 
 # --- many authors --------------------------------------------------------------------------------
@@ -441,13 +441,13 @@ def test_random_histories_read_from_vectors_are_what_postgresql_says(seed):
             visibility = chance.choice(["public", "public", "unlisted", "followers"])
             reply_to = chance.choice([None, *mine[:1]])
             post = publish(author, visibility=visibility, reply_to_id=reply_to)
-            late.append((outbox.enter, post))
+            late.append((outbox.add, post))
         else:
-            late.append((outbox.leave, delete_post(chance.choice(mine[:20]), by=author)))
+            late.append((outbox.remove, delete_post(chance.choice(mine[:20]), by=author)))
         for change, post in chance.sample(late, min(len(late), chance.randrange(3))):
             change(post)
         if chance.random() < 0.1:
-            outbox.keep_up(author.pk)
+            outbox.repair(author.pk)
         if chance.random() < 0.05:
             forget(*authors)
         some = chance.sample(authors, 2)
@@ -456,24 +456,26 @@ def test_random_histories_read_from_vectors_are_what_postgresql_says(seed):
         upwards = chance.random() < 0.3
         cursor = Cursor(max_id=bounds[0], **{"min_id" if upwards else "since_id": bounds[1]})
         count = chance.choice([1, 5, 40, ALL])
-        found = outbox.page_of([one.pk for one in some], cursor, count)
+        found = outbox.ids_of_authors([one.pk for one in some], cursor, count)
         assert found == inside(ids, cursor, count)
         assert found == sql.open_ids([one.pk for one in some], cursor, count)
         home = truth([reader.pk, *(one.pk for one in authors[:2])])
-        assert outbox.newest_of_followees(reader.pk, 25) == home[:25]
-        assert outbox.newest_of_followees(reader.pk, ALL) == home
+        assert outbox.newest_ids_of_followees(reader.pk, 25) == home[:25]
+        assert outbox.newest_ids_of_followees(reader.pk, ALL) == home
 
 
-@pytest.mark.parametrize("number", [3, outbox.GROUP - 1])  # the reader is in the group too
+@pytest.mark.parametrize("number", [3, outbox.GROUP_SIZE - 1])  # the reader is in the group too
 def test_a_warm_rebuild_of_one_group_is_one_query_however_many_are_followed(number):
     authors, reader = crowd(number), make_user()
     follow_all(reader, authors)
     for author in authors[:40]:
         write(author, 3, start=author.pk % 7)
     wanted = truth([one.pk for one in authors])[:80]
-    assert queries(lambda: outbox.newest_of_followees(reader.pk, 80)) == 2  # revisions, all vectors
+    assert (
+        queries(lambda: outbox.newest_ids_of_followees(reader.pk, 80)) == 2
+    )  # revisions, all vectors
     found = []
-    assert queries(lambda: found.extend(outbox.newest_of_followees(reader.pk, 80))) == 1
+    assert queries(lambda: found.extend(outbox.newest_ids_of_followees(reader.pk, 80))) == 1
     assert found == wanted
 
 
@@ -486,21 +488,21 @@ def test_a_rebuild_asks_the_long_vector_only_of_those_who_need_it(levels):
     ids = truth([one.pk for one in authors])
     for count in (100, 800, ALL):
         levels.clear()
-        assert outbox.newest_of_followees(reader.pk, count) == ids[:count]
+        assert outbox.newest_ids_of_followees(reader.pk, count) == ids[:count]
     assert levels == ["short", "long"]
 
 
 def test_a_reader_sees_themselves():
     alice = make_user("alice")
     post = publish(alice)
-    assert outbox.newest_of_followees(alice.pk, 800) == [post.pk]
+    assert outbox.newest_ids_of_followees(alice.pk, 800) == [post.pk]
 
 
 @pytest.mark.parametrize(("number", "groups"), [(20, 1), (500, 1), (501, 2), (1_001, 3)])
 def test_the_vectors_of_a_group_are_one_multi_get(monkeypatch, number, groups):
     authors = crowd(number)
     revisions = outbox.revisions_of([one.pk for one in authors])
-    outbox.page_of(revisions, Cursor(), 20)
+    outbox.ids_of_authors(revisions, Cursor(), 20)
     asked, ask_layer = [], Layer.ask
 
     def counted(layer, keys):
@@ -508,7 +510,7 @@ def test_the_vectors_of_a_group_are_one_multi_get(monkeypatch, number, groups):
         return ask_layer(layer, keys)
 
     monkeypatch.setattr(Layer, "ask", counted)
-    assert queries(lambda: outbox.page_of(revisions, Cursor(), 20)) == 1
+    assert queries(lambda: outbox.ids_of_authors(revisions, Cursor(), 20)) == 1
     first = tiers().groups[0] if tiers().groups else tiers().main
     assert [name for name, _keys in asked] == [first.name] * groups
     assert sum(keys for _name, keys in asked) == number

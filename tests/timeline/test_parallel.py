@@ -14,7 +14,7 @@ LONG = 20
 
 @pytest.fixture(autouse=True)
 def _at_once(monkeypatch):
-    monkeypatch.setattr(parallel, "PATIENCE_SECONDS", 0.0)
+    monkeypatch.setattr(parallel, "HELP_AFTER_SECONDS", 0.0)
 
 
 @pytest.fixture
@@ -40,7 +40,7 @@ def test_pieces_that_wait_are_waited_for_together():
 
 
 def test_pieces_that_do_not_wait_are_done_by_who_asks(monkeypatch):
-    monkeypatch.setattr(parallel, "PATIENCE_SECONDS", LONG)
+    monkeypatch.setattr(parallel, "HELP_AFTER_SECONDS", LONG)
     names = in_parallel(lambda _one: threading.current_thread().name, range(9), maximum=9)
     assert set(names) == {threading.current_thread().name}
 

@@ -11,7 +11,7 @@ from apps.posts.actions.publish import delete_post, repost
 from apps.posts.viewer_context import ViewerContext
 from apps.streaming.queries import news_of_post
 from apps.streaming.streams import Stream
-from apps.timeline.pipeline.hydrate import hydrate, hydrated
+from apps.timeline.pipeline.hydrate import hydrate, hydrate_for
 from tests.factories import deliver, make_user, moderator, publish, suspend
 from tests.faults import dead_memcached
 
@@ -43,7 +43,7 @@ def told(viewer, answer, api_of, page_of):
                 found.add(named(statuses[str(answer.pk)]))
         for news in news_of_post(answer.pk, "update", {Stream("user"): [viewer.pk]}):
             found.add(named(json.loads(news.payload)))
-        exact = hydrated(ViewerContext(viewer.pk), [answer.pk]).items[0]  # no cache is believed
+        exact = hydrate_for(ViewerContext(viewer.pk), [answer.pk]).items[0]  # no cache is believed
         found.add((exact.reply_to_id and str(exact.reply_to_id), exact.reply_to_author_id and str(exact.reply_to_author_id)))  # fmt: skip
         assert len(found) == 1
         [(parent, _account)] = found
@@ -115,7 +115,7 @@ def test_what_is_shared_and_quoted_does_not_tell_either(alice, bob, carol, dora,
     assert now() == (full(said), full(said))
     for viewer in (bob, None):
         ids = [shared.pk, quote.pk, other.pk, answer.pk]
-        exact = hydrated(ViewerContext(viewer and viewer.pk), ids).items
+        exact = hydrate_for(ViewerContext(viewer and viewer.pk), ids).items
         assert hydrate(viewer and viewer.pk, ids).items == exact
     delete_post(said.pk, by=carol)
     assert now() == ((None, None), (None, None))

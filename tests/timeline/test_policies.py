@@ -6,8 +6,8 @@ import pytest
 from django.utils import timezone
 
 from apps.accounts.queries import user_by_id
+from apps.audit.comparison import missing_in_windows
 from apps.audit.oracle import Oracle
-from apps.audit.reads import lacking
 from apps.events import actions as events
 from apps.events.leases import State
 from apps.graph.actions import follow_user, unfollow_user
@@ -223,13 +223,13 @@ def test_pushes_end_only_when_all_readers_have_been_told(circle):
 
 def test_a_process_that_knows_an_old_version_looks_again(circle):
     home_timeline(circle.online, Cursor())
-    old = policies.known()
+    old = policies.cached()
     set_author_policy(circle.alice, Policy.PULL, by="a test")
     post = publish(circle.alice)
     deliver()
-    policies._process.known = old
+    policies._process.policies = old
     assert [item.id for item in home_timeline(circle.online, Cursor()).items] == [post.pk]
-    assert policies.known().merged == {circle.alice.pk}
+    assert policies.cached().pulled == {circle.alice.pk}
 
 
 def test_a_lost_key_is_put_back(circle):
@@ -237,7 +237,7 @@ def test_a_lost_key_is_put_back(circle):
     post = publish(circle.alice)
     deliver()
     timelines().delete(policies.VERSION_KEY)
-    policies.forget()
+    policies.clear_cache()
     assert [item.id for item in home_timeline(circle.online, Cursor()).items] == [post.pk]
     version = SitePolicy.objects.get().version
     assert timelines().get(policies.VERSION_KEY) == str(version).encode()
@@ -320,13 +320,13 @@ def test_a_page_pulls_from_the_merged_authors_only(circle, monkeypatch):
 def test_the_auditor_misses_nothing_of_merged_authors(circle):
     set_author_policy(circle.alice, Policy.PULL, by="a test")
     circle.live()
-    assert lacking(circle.online.pk) == ([], 0)
+    assert missing_in_windows(circle.online.pk) == ([], 0)
     set_author_policy(circle.alice, Policy.ONLINE, by="a test")
     deliver()
-    assert lacking(circle.online.pk) == ([], 0)
+    assert missing_in_windows(circle.online.pk) == ([], 0)
     set_site_policy(Policy.PULL, by="a test")
     circle.live()
-    assert lacking(circle.online.pk) == ([], 0)
+    assert missing_in_windows(circle.online.pk) == ([], 0)
 
 
 def test_history_says_who_changed_what_and_why(circle):

@@ -164,7 +164,7 @@ def test_a_long_profile_is_walked_over_both_borders_while_posts_are_deleted(
         cursor = replace(cursor, min_id=new[0]) if ascending else replace(cursor, max_id=new[-1])
         victims = {chance.choice(left), chance.choice(left[:250]), chance.choice(left[-100:])}
         for victim in victims:  # of what was read and of what was not
-            outbox.leave(delete_post(victim, by=alice))
+            outbox.remove(delete_post(victim, by=alice))
             left.remove(victim)
     assert len(seen) > 1_500
 

@@ -31,7 +31,7 @@ def pulls(monkeypatch):
 
         monkeypatch.setattr(module, name, snapshot)
 
-    counted(outbox, "newest_of_followees")
+    counted(outbox, "newest_ids_of_followees")
     counted(sql, "restricted_home_ids")
     return made
 
@@ -47,7 +47,7 @@ def test_fifty_readers_of_a_cold_home_are_one_rebuild_and_all_get_the_right_page
         return [item.id for item in home_timeline(bob, Cursor()).items]
 
     assert together(50, read) == [posts] * 50
-    assert sorted(pulls) == [("newest_of_followees", bob.pk), ("restricted_home_ids", bob.pk)]
+    assert sorted(pulls) == [("newest_ids_of_followees", bob.pk), ("restricted_home_ids", bob.pk)]
 
 
 def test_a_reader_who_cannot_wait_longer_is_served_from_postgresql(alice, bob, monkeypatch):
@@ -137,7 +137,7 @@ def test_a_rebuild_that_fails_gives_the_lock_back(alice, bob, monkeypatch):
         raise DatabaseError("no")
 
     with monkeypatch.context() as patch:
-        patch.setattr("apps.timeline.sources.rebuild.outbox.newest_of_followees", broken)
+        patch.setattr("apps.timeline.sources.rebuild.outbox.newest_ids_of_followees", broken)
         patch.setattr("apps.timeline.sources.rebuild.sql.restricted_home_ids", broken)
         for rebuild_window in (rebuild_home, rebuild_inbox):
             with pytest.raises(DatabaseError):
@@ -154,7 +154,7 @@ class Killed(BaseException):
 def test_a_builder_that_is_killed_costs_a_short_wait(alice, bob, monkeypatch, has_read):
     """Between the building key and the snapshot, and between the snapshot and the swap."""
     posts = [publish(alice).pk for _ in range(3)][::-1]
-    read = outbox.newest_of_followees
+    read = outbox.newest_ids_of_followees
 
     def die(*args):
         if has_read:
@@ -162,7 +162,7 @@ def test_a_builder_that_is_killed_costs_a_short_wait(alice, bob, monkeypatch, ha
         raise Killed
 
     with monkeypatch.context() as patch:
-        patch.setattr(outbox, "newest_of_followees", die)
+        patch.setattr(outbox, "newest_ids_of_followees", die)
         with pytest.raises(Killed):
             rebuild_home(bob.pk)
     monkeypatch.setattr(rebuild, "WAIT_SECONDS", 0.05)

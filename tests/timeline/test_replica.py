@@ -17,7 +17,7 @@ from apps.posts.models import Post, PostCounts
 from apps.timeline.models import PostReplica, ReplicaMark
 from apps.timeline.sources import outbox, replica
 from apps.timeline.sources import sql as pull
-from apps.timeline.sources.home_cache import Outboxes
+from apps.timeline.sources.outbox import Outboxes
 from apps.timeline.tasks import maintain_second_level
 from feedcache.ids import compose, first_id_at
 from tests.factories import deliver, make_user, publish
@@ -177,13 +177,13 @@ def test_vectors_replicas_and_sql_give_the_same_ids(shards, monkeypatch):
         for count in (1, 20, 200):
             by_sql = pull.open_ids(everyone, cursor, count)
             assert replica.newest(reader.pk, everyone, cursor, count) == by_sql
-            assert outbox.of_followees(reader.pk, cursor, count) == by_sql
+            assert outbox.ids_of_followees(reader.pk, cursor, count) == by_sql
             with monkeypatch.context() as patch:  # and when most vectors are gone
-                patch.setattr(outbox, "EN_MASSE", 13)
+                patch.setattr(outbox, "MIN_AUTHORS", 13)
                 patch.setattr(outbox, "SAMPLE", 12)
                 patch.setattr(Outboxes, "peek_many", lambda *_args: {})
                 patch.setattr(outbox, "_pulled", None)
-                assert outbox.of_followees(reader.pk, cursor, count) == by_sql
+                assert outbox.ids_of_followees(reader.pk, cursor, count) == by_sql
 
 
 def test_what_a_shard_missed_is_added_and_brought_later(shards):
@@ -222,7 +222,7 @@ def test_a_deleted_post_leaves_and_a_late_event_does_not_bring_it_back(shards):
 def test_marks_go_down_while_older_posts_are_filled_in_and_nothing_is_said_before(
     shards, monkeypatch
 ):
-    monkeypatch.setattr(replica, "BATCH", 10)
+    monkeypatch.setattr(replica, "BATCH_SIZE", 10)
     alice = make_user()
     assert replica.newest(alice.pk, [alice.pk], Cursor(), 5) is None  # no mark yet
     old = recent(alice, 35, days=50)

@@ -52,7 +52,9 @@ def _far_apart(monkeypatch):
     """As of a reader of very many people who wrote little, and a worker who is quick."""
     monkeypatch.setattr(older, "SLOW_SECONDS", 0)
     monkeypatch.setattr(pull, "home_ids_nearby", lambda *_asked: [])
-    monkeypatch.setattr(older, "enqueue", lambda _name, *asked, expires: older.keep(*asked))
+    monkeypatch.setattr(
+        older, "enqueue", lambda _name, *asked, expires: older.fill_second_level(*asked)
+    )
 
 
 @pytest.fixture
@@ -110,7 +112,7 @@ def test_a_walk_reaches_the_first_post_ever_and_shows_what_the_oracle_says(
     small_windows, reader, authors, settings, monkeypatch, is_on, flushes
 ):
     settings.TIMELINE_SECOND_LEVEL = is_on
-    monkeypatch.setattr(older, "AHEAD", 25)
+    monkeypatch.setattr(older, "FILL_COUNT", 25)
     publish(authors[0])
     deliver()
     for _again in range(2):
@@ -121,7 +123,7 @@ def test_a_walk_reaches_the_first_post_ever_and_shows_what_the_oracle_says(
 
 
 def test_whoever_comes_back_is_answered_by_range_reads(reader, pulls, monkeypatch):
-    monkeypatch.setattr(older, "AHEAD", 40)
+    monkeypatch.setattr(older, "FILL_COUNT", 40)
     assert walk(reader) == truth(reader)
     assert len(pulls) == 4  # 150 open posts
     pulls.clear()
@@ -145,7 +147,7 @@ def test_paging_back_up_is_a_range_read_too(reader, pulls):
 
 def test_a_page_above_what_was_kept_joins_it_when_they_touch(reader, pulls, monkeypatch):
     ids = truth(reader)
-    monkeypatch.setattr(older, "AHEAD", 30)
+    monkeypatch.setattr(older, "FILL_COUNT", 30)
     assert older.home_ids(reader.pk, Cursor(max_id=ids[60]), 20) == ids[61:81]
     assert older.home_ids(reader.pk, Cursor(max_id=ids[40]), 20) == ids[41:61]
     pulls.clear()
@@ -155,7 +157,7 @@ def test_a_page_above_what_was_kept_joins_it_when_they_touch(reader, pulls, monk
 
 def test_what_is_far_from_what_was_kept_takes_its_place(reader, monkeypatch):
     ids = truth(reader)
-    monkeypatch.setattr(older, "AHEAD", 5)
+    monkeypatch.setattr(older, "FILL_COUNT", 5)
     for place in (120, 20, 100, 0):
         assert older.home_ids(reader.pk, Cursor(max_id=ids[place]), 5) == ids[place + 1 : place + 6]
     assert TimelineSpan.objects.get().ceiling == ids[0]
@@ -163,7 +165,7 @@ def test_what_is_far_from_what_was_kept_takes_its_place(reader, monkeypatch):
 
 
 def test_random_pages_are_those_of_postgresql(reader, authors, monkeypatch):
-    monkeypatch.setattr(older, "AHEAD", 12)
+    monkeypatch.setattr(older, "FILL_COUNT", 12)
     chance, ids = random.Random(5), truth(reader)
     for _ in range(150):
         a, b = chance.sample(ids, 2)
@@ -236,7 +238,7 @@ def test_in_whatever_order_changes_arrive_there_is_never_a_hole(reader, authors,
     follow_user(reader, new[0])
     unfollow_user(reader, authors[0])
     follow_user(reader, new[1])
-    mine = "apps.timeline.handlers.bring_span_along"
+    mine = "apps.timeline.handlers.update_second_level"
     due = list(Event.objects.filter(subscriber=mine, state="pending").order_by("pk"))
     assert len(due) == 3
     for place in order:
@@ -275,7 +277,7 @@ def test_deleted_posts_are_dropped_by_reads_and_tidied(reader, authors):
 
 
 def test_a_reader_who_follows_a_great_writer_begins_anew(reader, monkeypatch):
-    monkeypatch.setattr(second_level, "MAX_OF_A_FOLLOWEE", 10)
+    monkeypatch.setattr(second_level, "MAX_POSTS_OF_FOLLOWEE", 10)
     walk(reader)
     new = make_user()
     write(new, 11)
@@ -353,7 +355,9 @@ def test_a_purge_takes_bounded_batches_and_leaves_the_rest(reader, monkeypatch, 
 def test_rows_that_are_used_again_live_as_long_as_what_is_said_of_them(reader, monkeypatch):
     """A row may be older than the span that covers it: a delivery wrote it."""
     ids = [
-        one for one in truth(reader) if one in set(outbox.of_followees(reader.pk, Cursor(), 500))
+        one
+        for one in truth(reader)
+        if one in set(outbox.ids_of_followees(reader.pk, Cursor(), 500))
     ]
     ENTRIES.push([reader.pk], ids)
     TimelineEntry.objects.update(added_at=timezone.now() - timedelta(days=59))

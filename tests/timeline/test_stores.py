@@ -4,7 +4,6 @@ import pytest
 
 from apps.timeline.sources import second_level
 from apps.timeline.sources.second_level import ENTRIES
-from apps.timeline.sources.store import TimelineStore
 from feedcache.ids import compose
 from feedcache.structures.home_window import HomeWindows
 from tests.factories import make_user
@@ -17,7 +16,7 @@ ALL = 100
 class Level:
     """A store, and how it comes to know a timeline."""
 
-    def __init__(self, store: TimelineStore, keep):
+    def __init__(self, store, keep):
         self.store = store
         self.keep = keep
 

@@ -4,7 +4,7 @@ from apps.errors import NotFound
 from apps.graph.actions import block_user, mute_user
 from apps.posts.actions.publish import delete_post
 from apps.posts.models import Post, PostCounts
-from apps.timeline.thread import MAX_ANCESTORS, MAX_DESCENDANTS, one_item, thread
+from apps.timeline.thread import MAX_ANCESTORS, MAX_DESCENDANTS, thread, visible_item
 from feedcache.ids import compose
 from tests.factories import make_user, publish, suspend
 
@@ -128,6 +128,6 @@ def test_a_thread_costs_the_same_queries_however_long(
 
 def test_one_item_is_what_the_viewer_may_see(alice, bob):
     post = publish(alice, visibility="followers")
-    assert one_item(bob.pk, post.pk).id == post.pk
+    assert visible_item(bob.pk, post.pk).id == post.pk
     with pytest.raises(NotFound):
-        one_item(None, post.pk)
+        visible_item(None, post.pk)

@@ -8,7 +8,7 @@ from apps.errors import BadRequest
 from apps.events.models import Event
 from apps.graph.actions import block_user, follow_user, mute_user, unfollow_user
 from apps.posts.actions.publish import delete_post
-from apps.timeline.home import Place, get_activity, may_have_news
+from apps.timeline.home import ReadPosition, get_activity, may_have_unread
 from feedcache.redis_servers.connections import timelines
 from tests.factories import deliver, make_user, publish
 
@@ -57,7 +57,7 @@ def test_a_post_that_comes_late_with_an_older_id_is_unread_once(bob, alice, dora
     assert ids(looked) == [quick.pk]
     arrive(held)
     assert slow.pk < quick.pk
-    assert may_have_news(bob, Place.parse(looked.last_id))
+    assert may_have_unread(bob, ReadPosition.parse(looked.last_id))
     again = get_activity(bob, looked.last_id)
     assert ids(again) == [slow.pk]
     # the clocks may differ by a second, so for a second it may be told twice; then never again

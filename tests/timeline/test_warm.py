@@ -15,7 +15,7 @@ from apps.paging import Cursor
 from apps.posts.actions.publish import repost
 from apps.posts.viewer_context import ViewerContext
 from apps.timeline.home import home_timeline
-from apps.timeline.pipeline.hydrate import hydrate, hydrated
+from apps.timeline.pipeline.hydrate import hydrate, hydrate_for
 from feedcache.memcached.tiers import tiers
 from feedcache.structures.bloom import generations
 from tests.factories import deliver, make_user, publish
@@ -140,7 +140,7 @@ def test_the_caches_and_postgresql_make_the_same_page(alice, bob, carol):
     ids += [publish(alice, visibility="followers").pk, publish(alice, visibility="mentioned").pk]
     for viewer in (alice, bob, carol, None):
         viewer_id = viewer and viewer.pk
-        exact = hydrated(ViewerContext(viewer_id), ids)
+        exact = hydrate_for(ViewerContext(viewer_id), ids)
         for _ in range(2):
             assert hydrate(viewer_id, ids).items == exact.items
 

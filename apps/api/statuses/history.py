@@ -12,7 +12,7 @@ from apps.api.openapi import Entity, problems
 from apps.http.requests import viewer_id_of
 from apps.posts.history import source_of, versions_of
 from apps.scopes import scopes
-from apps.timeline.thread import one_item
+from apps.timeline.thread import visible_item
 
 
 @scopes(GET="read:statuses")
@@ -26,7 +26,7 @@ from apps.timeline.thread import one_item
 @permission_classes([AllowAny])
 def history(request: Request, status_id: int) -> Response:
     """The first version, each edit, and what it says now; at most the newest 100."""
-    status = one_item(viewer_id_of(request), status_id).shown
+    status = visible_item(viewer_id_of(request), status_id).shown
     return Response([version_json(version, status.author) for version in versions_of(status.post)])
 
 

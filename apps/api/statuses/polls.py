@@ -14,7 +14,7 @@ from apps.api.params import validated
 from apps.engagement.voting import vote
 from apps.http.requests import viewer_id_of
 from apps.scopes import scopes
-from apps.timeline.thread import poll_item
+from apps.timeline.thread import visible_poll
 
 
 @scopes(GET="read:statuses")
@@ -28,7 +28,7 @@ from apps.timeline.thread import poll_item
 @permission_classes([AllowAny])
 def one(request: Request, poll_id: int) -> Response:
     """A poll as the viewer may see it."""
-    return Response(poll_json(poll_item(viewer_id_of(request), poll_id)))
+    return Response(poll_json(visible_poll(viewer_id_of(request), poll_id)))
 
 
 @scopes(POST="write:statuses")
@@ -43,7 +43,7 @@ def one(request: Request, poll_id: int) -> Response:
 def votes(request: Request, poll_id: int) -> Response:
     """Vote once; the answer is the poll with the vote."""
     viewer = viewer_of(request)
-    poll_item(viewer.pk, poll_id)  # NotFound before anything else
+    visible_poll(viewer.pk, poll_id)  # NotFound before anything else
     fields = validated(VoteInput(data=request.data))
     vote(viewer, poll_id, fields["choices"])
-    return Response(poll_json(poll_item(viewer.pk, poll_id)))
+    return Response(poll_json(visible_poll(viewer.pk, poll_id)))

@@ -49,9 +49,9 @@ from apps.posts.models import QuotePolicy
 from apps.posts.uploads import uploaded_pictures
 from apps.scopes import scopes
 from apps.timeline import publishing
-from apps.timeline.pipeline.filters import apply_filters, apply_filters_to_thread, marked
+from apps.timeline.pipeline.filters import apply_filters, apply_filters_to_thread, mark_filtered
 from apps.timeline.pipeline.hydrate import hydrate
-from apps.timeline.thread import one_item, own_item, thread
+from apps.timeline.thread import published_item, thread, visible_item
 
 ACTION_ERRORS = problems(400, 401, 403, 404, 422, 429)
 MAX_STATUSES = 100  # shown at once
@@ -129,8 +129,8 @@ def _publish(request: Request) -> Response:
         )
         return Response(scheduled_json(scheduled))
     post = publishing.publish(viewer, draft, idempotency_key=_key(request))
-    item = own_item(viewer, post)
-    response = Response(status_json(marked(viewer, FilterContext.THREAD, item)))
+    item = published_item(viewer, post)
+    response = Response(status_json(mark_filtered(viewer, FilterContext.THREAD, item)))
     if post.is_repeated:
         response.headers["Idempotency-Replayed"] = "true"
     return response
@@ -179,10 +179,12 @@ def one(request: Request, status_id: int) -> Response:
 
 
 def _show(request: Request, status_id: int) -> Response:
-    item = one_item(viewer_id_of(request), status_id)
+    item = visible_item(viewer_id_of(request), status_id)
     if isinstance(request.user, User):
         engagement.read_post(request.user, item.shown.id)
-    return Response(status_json(marked(requests.viewer_of(request), FilterContext.THREAD, item)))
+    return Response(
+        status_json(mark_filtered(requests.viewer_of(request), FilterContext.THREAD, item))
+    )
 
 
 def _edit(request: Request, status_id: int) -> Response:
@@ -208,7 +210,7 @@ def _edit(request: Request, status_id: int) -> Response:
 
 def _delete(request: Request, status_id: int) -> Response:
     viewer = viewer_of(request)
-    item = one_item(viewer.pk, status_id)
+    item = visible_item(viewer.pk, status_id)
     if not item.flags.own and not may_act_as_staff(request):
         raise NotFound(_("This post isn't here."))
     before = status_json(item)
@@ -320,7 +322,9 @@ def reblog(request: Request, status_id: int) -> Response:
 
 
 def _status(viewer: User, post_id: int) -> Response:
-    return Response(status_json(marked(viewer, FilterContext.THREAD, one_item(viewer.pk, post_id))))
+    return Response(
+        status_json(mark_filtered(viewer, FilterContext.THREAD, visible_item(viewer.pk, post_id)))
+    )
 
 
 def _ids(texts: list[str] | None) -> list[int] | None:

@@ -17,8 +17,8 @@ from apps.audit.explain.reasons import Explanation, Source, explained
 from apps.deadline import missing
 from apps.filters.models import FilterContext
 from apps.paging import Cursor, Page
-from apps.timeline.home import candidates_of, home_timeline
-from apps.timeline.pipeline.filters import all_marked, is_hidden
+from apps.timeline.home import candidates, home_timeline
+from apps.timeline.pipeline.filters import is_hidden, mark_all_filtered
 from apps.timeline.pipeline.hydrate import hydrate
 from apps.timeline.pipeline.items import FeedItem
 from apps.timeline.ranking.ordering import newest_scores
@@ -45,8 +45,6 @@ STAGES = {
 
 
 class Show(TextChoices):
-    """Which rows are wanted."""
-
     ALL = "", _("All")
     KEPT = "kept", _("Kept")
     DROPPED = "dropped", _("Left out")
@@ -63,12 +61,10 @@ class Row:
 
     @property
     def kept(self) -> bool:
-        """Whether it is on the page."""
         return self.place is not None
 
     @property
     def item(self) -> FeedItem:
-        """The post."""
         return self.explanation.item
 
 
@@ -96,12 +92,10 @@ class Assembly:
 
     @property
     def candidates(self) -> int:
-        """How many posts were looked at."""
         return len(self.rows) + self.gone
 
     @property
     def authors(self) -> int:
-        """By how many accounts they are."""
         return len({row.item.author.pk for row in self.rows})
 
     @property
@@ -125,7 +119,7 @@ def assembly(viewer: User, cursor: Cursor) -> Assembly:
     with traced() as stages:
         page = home_timeline(viewer, cursor)
         with stage("filters"):
-            marked = all_marked(viewer, FilterContext.HOME, page.items)
+            marked = mark_all_filtered(viewer, FilterContext.HOME, page.items)
     spent = time.perf_counter() - began
     shown = [item for item in marked if not is_hidden(FilterContext.HOME, item)]
     dropped, gone = _dropped(viewer, cursor, page)
@@ -144,7 +138,7 @@ def assembly(viewer: User, cursor: Cursor) -> Assembly:
 def _dropped(viewer: User, cursor: Cursor, page: Page[FeedItem]) -> tuple[list[FeedItem], int]:
     """What lay among the posts of a page and is not on it: those the rules took, and how many nobody is told of."""
     last = page.older if page.older is not None else 0
-    ids = [one for one in candidates_of(viewer)(cursor, MAX_CANDIDATES) if one >= last]
+    ids = [one for one in candidates(viewer)(cursor, MAX_CANDIDATES) if one >= last]
     there = {item.id for item in page.items}
     wanted = [one for one in ids if one not in there]
     found = hydrate(viewer.pk, wanted).items

@@ -12,7 +12,7 @@ from apps.audit.explain.reasons import Explanation, Source, explain
 from apps.errors import NotFound
 from apps.filters.models import FilterContext
 from apps.timeline.home import newer_count
-from apps.timeline.pipeline.filters import is_hidden, marked
+from apps.timeline.pipeline.filters import is_hidden, mark_filtered
 from apps.timeline.pipeline.items import FeedItem
 from feedcache.ids import parse_id
 
@@ -21,8 +21,6 @@ _NUMBER = re.compile(r"([0-9]{1,20})/?(?:[?#].*)?\Z", re.ASCII)
 
 
 class Mark(Enum):
-    """How a question was answered."""
-
     YES = "yes"
     NO = "no"
     NOT_ASKED = "not_asked"
@@ -66,7 +64,7 @@ def checklist(viewer: User, post_id: int) -> Checklist:
     if not found.on_home:
         failed = next((n for n, (_q, ways) in enumerate(questions) if found.way in ways), 1)
         return Checklist(found.item, _answered(questions, failed, found.text))
-    item = marked(viewer, FilterContext.HOME, found.item)
+    item = mark_filtered(viewer, FilterContext.HOME, found.item)
     if is_hidden(FilterContext.HOME, item):
         names = ", ".join(item.warnings)
         text = _("Your filter hides it: %(names)s.") % {"names": names}

@@ -21,10 +21,10 @@ from apps.lists.queries import kept_off_home
 from apps.paging import Cursor, Page
 from apps.posts.models import Visibility
 from apps.tags.queries import followed_names
-from apps.timeline.home import home_timeline, is_unread
+from apps.timeline.home import home_timeline, is_unwanted_language
 from apps.timeline.pipeline.items import FeedItem
 from apps.timeline.sources.home_cache import HOME, INBOX
-from apps.timeline.thread import one_item
+from apps.timeline.thread import visible_item
 from feedcache.redis_servers.connections import RedisError
 
 # The job of a post, and the chunk that the viewer's follow is in; of addressed posts the only one (edge 0).
@@ -116,7 +116,7 @@ class Explanation:
 
 def explain(viewer: User, post_id: int) -> Explanation:
     """Why a post is on a viewer's home page or not; NotFound for all that the viewer may not see."""
-    item = one_item(viewer.pk, post_id)
+    item = visible_item(viewer.pk, post_id)
     cursor = Cursor(max_id=post_id + 1, since_id=post_id - 1, limit=1)
     on_home = bool(home_timeline(viewer, cursor).items)
     return explained(viewer, [item], on_home=on_home)[0]
@@ -199,7 +199,7 @@ def _stayed_away(item: FeedItem, viewer: User, delivery: Row, relations: Relatio
         way, who = Source.MUTED, muted[0].handle
     elif item.is_repost and author.pk in relations.hiding_reposts:
         way = Source.UNSHARED
-    elif is_unread(item, chosen_languages(viewer)):
+    elif is_unwanted_language(item, chosen_languages(viewer)):
         way = Source.LANGUAGE
     elif "dead" in (delivery["state"], delivery["job"]):
         way = Source.FAILED

@@ -20,20 +20,16 @@ from apps.timeline.models import FanoutChunk, FanoutJob
 
 
 class ChunkState(admin.SimpleListFilter):
-    """Jobs with a chunk that is pending or dead."""
-
     title = gettext_lazy("state")
     parameter_name = "chunks"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, Any]]:
-        """The choices."""
         return [
             (State.PENDING.value, gettext_lazy("With pending chunks")),
             (State.DEAD.value, gettext_lazy("With dead letters")),
         ]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        """Apply the choice."""
         if self.value() not in {State.PENDING, State.DEAD}:
             return queryset
         chunks = FanoutChunk.objects.filter(job=OuterRef("pk"), state=self.value())
@@ -41,8 +37,6 @@ class ChunkState(admin.SimpleListFilter):
 
 
 class ChunkInline(admin.TabularInline):
-    """The pieces of a job, for reading."""
-
     model = FanoutChunk
     extra = 0
     can_delete = False
@@ -53,18 +47,14 @@ class ChunkInline(admin.TabularInline):
     ordering = ("first_edge",)
 
     def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Chunks are cut by fan-out."""
         return False
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Receipts are not written by hand."""
         return False
 
 
 @admin.register(FanoutJob)
 class FanoutJobAdmin(LedgerList):
-    """Deliveries, newest post first."""
-
     work = dispatch
 
     list_display = ("post_id", "author_link", "mode", "progress", "expected", "delivered", "dormant", "pending", "rate", "created_at")  # fmt: skip
@@ -77,24 +67,20 @@ class FanoutJobAdmin(LedgerList):
     fields = readonly_fields = ("post_link", "author_link", "mode", "progress", "expected", "delivered", "dormant", "pending", "rate", "last_error", "created_at")  # fmt: skip
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[FanoutJob]:
-        """With their authors."""
         jobs: QuerySet[FanoutJob] = super().get_queryset(request)
         return jobs.select_related("post__author")
 
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
     ) -> tuple[QuerySet[Any], bool]:
-        """By post or by author, whichever it is."""
         return search_by_post_or_account(queryset, search_term, account="post__author"), False
 
     @admin.display(description=gettext_lazy("post"))
     def post_link(self, job: FanoutJob) -> SafeString | str:
-        """What is delivered."""
         return post_link(job.post_id)
 
     @admin.display(description=gettext_lazy("author"))
     def author_link(self, job: FanoutJob) -> SafeString:
-        """Whose followers it is for."""
         return user_link(job.post.author)
 
     @admin.display(description=gettext_lazy("state"))
@@ -111,7 +97,6 @@ class FanoutJobAdmin(LedgerList):
 
     @admin.display(description=gettext_lazy("speed"))
     def rate(self, job: Any) -> str:
-        """How fast it goes, and when it will be done."""
         progress = ledger.delivery_progress(job)
         if progress.per_second is None:
             return "-"

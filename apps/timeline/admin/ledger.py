@@ -14,12 +14,9 @@ from apps.timeline.fanout import ledger
 
 
 class LedgerList(StaffList):
-    """Jobs with the sums of their chunks."""
-
     work: ModuleType  # where `retry_dead` is
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
-        """With the sums, computed for the rows of the page only."""
         return ledger.with_receipts(super().get_queryset(request))
 
     @admin.display(description=gettext_lazy("followers"))
@@ -29,7 +26,6 @@ class LedgerList(StaffList):
 
     @admin.display(description=gettext_lazy("delivered"))
     def delivered(self, job: Any) -> int:
-        """How many readers were online."""
         return ledger.delivery_progress(job).delivered
 
     @admin.display(description=gettext_lazy("dormant"))
@@ -39,12 +35,10 @@ class LedgerList(StaffList):
 
     @admin.display(description=gettext_lazy("pending"))
     def pending(self, job: Any) -> int:
-        """How many readers are still owed it."""
         return ledger.delivery_progress(job).pending
 
     @admin.action(description=gettext_lazy("Retry dead letters"), permissions=["intervene"])
     def retry(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:
-        """Give dead chunks five more tries."""
         jobs = self.chosen(request, queryset)
         number = self.work.retry_dead([job.pk for job in jobs])
         self.log_each(request, jobs, _("Retried."))

@@ -23,8 +23,6 @@ from feedcache.redis_servers.connections import RedisError
 
 
 class WhyForm(forms.ModelForm):
-    """A policy, and why."""
-
     why = forms.CharField(
         label=gettext_lazy("Reason"),
         max_length=REASON_MAX_CHARACTERS,
@@ -43,7 +41,6 @@ class AuthorForm(WhyForm):
         fields = ("policy",)
 
     def clean_handle(self) -> str:
-        """A handle that somebody has."""
         handle = str(self.cleaned_data["handle"]).strip().removeprefix("@").lower()
         if self.instance.pk is None and handle not in user_ids_by_handle([handle]):
             raise forms.ValidationError(_("Nobody has this handle."))
@@ -51,14 +48,11 @@ class AuthorForm(WhyForm):
 
 
 class SiteForm(WhyForm):
-    """The policy of the site."""
-
     class Meta:
         model = SitePolicy
         fields = ("policy",)
 
     def clean_policy(self) -> str:
-        """There is nothing above the site."""
         policy = str(self.cleaned_data["policy"])
         if policy == Policy.SITE:
             raise forms.ValidationError(_("The site has no site above it."))
@@ -69,7 +63,6 @@ class PolicyAdmin(StaffList):
     """What both policies have in common: they are changed by switching, never by writing the row."""
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Who may choose a policy."""
         return self._may(request, "change")
 
     @abstractmethod
@@ -77,7 +70,6 @@ class PolicyAdmin(StaffList):
         """Choose for the row what was filled in, while everything runs."""
 
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:  # noqa: FBT001 -- Django's own signature
-        """Switch instead."""
         try:
             self.switch(obj, form.cleaned_data, by=request.user.get_username())
         except RedisError:
@@ -87,8 +79,6 @@ class PolicyAdmin(StaffList):
 
 @admin.register(AuthorPolicy)
 class AuthorPolicyAdmin(PolicyAdmin):
-    """Authors with a policy of their own."""
-
     form = AuthorForm
     list_display = ("author_link", "policy", "mode", "merged_since", "reason", "measured_at")
     list_filter = ("policy", "mode")
@@ -101,22 +91,18 @@ class AuthorPolicyAdmin(PolicyAdmin):
         return self._may(request, "change")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[AuthorPolicy]:
-        """With the authors."""
         rows: QuerySet[AuthorPolicy] = super().get_queryset(request)
         return rows.select_related("author")
 
     def get_fields(self, request: HttpRequest, obj: Any = None) -> Any:
-        """The handle only where it is asked for."""
         return ("handle", "policy", "why") if obj is None else ("policy", "why", *self.readonly_fields)  # fmt: skip
 
     @admin.display(description=gettext_lazy("author"))
     def author_link(self, row: AuthorPolicy) -> SafeString:
-        """Whose it is."""
         return user_link(row.author)
 
     @admin.display(description=gettext_lazy("measured"))
     def figures(self, row: AuthorPolicy) -> str:
-        """What `auto` saw."""
         return cost.as_text(row.measured) or "-"
 
     def switch(self, row: AuthorPolicy, data: dict[str, Any], *, by: str) -> None:
@@ -128,8 +114,6 @@ class AuthorPolicyAdmin(PolicyAdmin):
 
 @admin.register(SitePolicy)
 class SitePolicyAdmin(PolicyAdmin):
-    """The one row of the whole site."""
-
     form = SiteForm
     list_display = ("policy", "mode", "pulls_all", "generation", "version")
     fields = ("policy", "why", "mode", "pulls_all", "generation", "version")
@@ -142,7 +126,6 @@ class SitePolicyAdmin(PolicyAdmin):
         return rows
 
     def switch(self, row: SitePolicy, data: dict[str, Any], *, by: str) -> None:
-        """For everybody without a policy of their own."""
         switching.set_site_policy(Policy(data["policy"]), by=by, reason=data["why"])
 
 
@@ -155,13 +138,11 @@ class PolicyChangeAdmin(StaffList):
     ordering = ("-pk",)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[PolicyChange]:
-        """With the authors."""
         rows: QuerySet[PolicyChange] = super().get_queryset(request)
         return rows.select_related("author")
 
     @admin.display(description=gettext_lazy("author"))
     def of(self, row: PolicyChange) -> str:
-        """Whose policy it was."""
         return str(row.author) if row.author else _("the whole site")
 
 
@@ -177,11 +158,9 @@ class BackfillAdmin(LedgerList):
     actions = ("retry",)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Backfill]:
-        """With their authors."""
         rows: QuerySet[Backfill] = super().get_queryset(request)
         return rows.select_related("author")
 
     @admin.display(description=gettext_lazy("posts"))
     def posts(self, job: Backfill) -> int:
-        """How many posts."""
         return len(job.post_ids)

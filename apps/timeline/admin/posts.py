@@ -41,12 +41,10 @@ class AgeFilter(admin.SimpleListFilter):
     parameter_name = "days"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, Any]]:
-        """The choices."""
         text = "%(count)d day", "%(count)d days"
         return [(str(days), ngettext(*text, days) % {"count": days}) for days in DAYS]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        """Apply the choice."""
         days = self.value() or ""
         if days not in map(str, DAYS):
             return queryset
@@ -55,17 +53,13 @@ class AgeFilter(admin.SimpleListFilter):
 
 
 class DeletedFilter(admin.SimpleListFilter):
-    """Deleted posts, or those that are there."""
-
     title = gettext_lazy("deleted")
     parameter_name = "deleted"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, Any]]:
-        """The choices."""
         return [("yes", gettext_lazy("Yes")), ("no", gettext_lazy("No"))]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        """Apply the choice."""
         if self.value() in {"yes", "no"}:
             return queryset.filter(deleted_at__isnull=self.value() == "no")
         return queryset
@@ -73,8 +67,6 @@ class DeletedFilter(admin.SimpleListFilter):
 
 @admin.register(Post)
 class PostAdmin(StaffList):
-    """Posts, newest first."""
-
     list_display = ("id", "excerpt", "author_link", "kind", "visibility", "created_at", "deleted_at")  # fmt: skip
     list_select_related = ("author",)
     list_filter = ("kind", "visibility", DeletedFilter, AgeFilter)
@@ -90,14 +82,12 @@ class PostAdmin(StaffList):
     )  # fmt: skip
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Post]:
-        """Posts with their authors and counts, on every page."""
         posts: QuerySet[Post] = super().get_queryset(request).select_related("author", "counts")
         return posts
 
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
     ) -> tuple[QuerySet[Any], bool]:
-        """By number, by author, or by text among the newest."""
         term = search_term[:SEARCH_MAX_CHARACTERS].strip()
         if not term:
             return queryset, False
@@ -110,53 +100,43 @@ class PostAdmin(StaffList):
             return queryset.filter(text | Q(author__in=account_ids(term))), False
 
     def view_on_site(self, obj: Post) -> str:
-        """The post on its page."""
         return f"{obj.author.url}/{obj.pk}"
 
     @admin.display(description=gettext_lazy("text"))
     def excerpt(self, post: Post) -> str:
-        """The beginning of the text."""
         return Truncator(post.body).chars(EXCERPT_CHARACTERS)
 
     @admin.display(description=gettext_lazy("author"))
     def author_link(self, post: Post) -> SafeString:
-        """Who wrote it."""
         return user_link(post.author)
 
     @admin.display(description=gettext_lazy("source"))
     def source_link(self, post: Post) -> SafeString | str:
-        """What a repost or quote shares."""
         return post_link(post.source_id)
 
     @admin.display(description=gettext_lazy("reply to"))
     def reply_link(self, post: Post) -> SafeString | str:
-        """What a reply answers."""
         return post_link(post.reply_to_id)
 
     @admin.display(description=gettext_lazy("pictures"))
     def pictures(self, post: Post) -> SafeString | str:
-        """Links to the files, named by their descriptions."""
         attachments = post.attachments.order_by("position")
         links = ((one.file.url, one.alt or one.file.name) for one in attachments)
         return format_html_join(", ", '<a href="{}">{}</a>', links) or "-"
 
     @admin.display(description=gettext_lazy("replies"))
     def replies(self, post: Post) -> int:
-        """How many."""
         return post.counts.replies
 
     @admin.display(description=gettext_lazy("reposts"))
     def reposts(self, post: Post) -> int:
-        """How many."""
         return post.counts.reposts
 
     @admin.display(description=gettext_lazy("likes"))
     def likes(self, post: Post) -> int:
-        """How many."""
         return post.counts.likes
 
     def line(self, row: Post) -> str:
-        """A post in a list of things to delete."""
         return f"{row.author}, {row.pk}: {self.excerpt(row)}"
 
     @admin.action(description=gettext_lazy("Delete posts"), permissions=["discard"])
@@ -204,7 +184,6 @@ class ScheduledPostAdmin(SearchedByAccount):
 
     @admin.display(description=gettext_lazy("author"))
     def author_link(self, row: ScheduledPost) -> SafeString:
-        """Whose it is."""
         return user_link(row.author)
 
     @admin.action(description=gettext_lazy("Retry dead letters"), permissions=["intervene"])

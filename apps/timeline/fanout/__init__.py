@@ -1,10 +1,10 @@
-"""What publishing has as a consequence: the post goes to the windows of those who are online, chunk by chunk, and nothing is lost.
+"""Fan-out on write: deliver posts to the home caches of followers who are online, chunk by chunk, losing none.
 
-ledger      follower lists cut into chunks, and the receipts of these
-fanout      one post to the windows of a chunk; follows and unfollows
-switching   an author's policy changes: announced first, acted on later
-backfill    posts of a pull period to the windows, after it has ended
-costs       policy `auto`: what pushing and pulling cost, and which is chosen
+dispatch    deliver one post to a chunk of followers; follows and unfollows
+ledger      split follower lists into chunks, and sum up their receipts
+switch      change an author's or the site's policy: announce first, act later
+backfill    push the posts of a pull period after it has ended
+cost        policy `auto`: measure what pushing and pulling cost, and choose
 
-Which policies are in force is known below (`apps.timeline.policy`): readers need that too.
+The policies in force are in `apps.timeline.policy`: readers need them too.
 """

@@ -1,10 +1,10 @@
-"""Fan-out on write: one post to the windows of its readers who are online.
+"""Fan-out on write: deliver one post to its readers who are online.
 
-The dispatcher only cuts the follower list into chunks and writes them into the ledger; a chunk is a few scripts in Redis,
-sent together. Everything is idempotent: a chunk that runs twice leaves the same windows and the same receipt.
+The dispatcher only splits the follower list into chunks and writes them into the ledger; delivering a chunk is a few Redis
+scripts, sent together. Everything is idempotent: a chunk that runs twice leaves the same home caches and the same receipt.
 
-Open posts go to home windows, restricted ones straight to the inboxes of those they are for. Posts for mentioned people
-or for a circle need no walk through the followers: their few readers are one chunk, looked up when it is delivered.
+Open posts go to home windows, restricted ones to the inboxes of the people they are for. Posts for mentioned people or for
+a circle need no scan of the followers: their few readers are one chunk, looked up on delivery.
 """
 
 import logging
@@ -34,51 +34,51 @@ from feedcache.structures.home_window import HomeWindows
 logger = logging.getLogger(__name__)
 
 ADDRESSED = (Visibility.MENTIONED, Visibility.CIRCLE)  # for a list of people, not for the followers
-NOW = timedelta()  # what is due is taken at once
+NOW = timedelta()  # claim rows as soon as they are due
 BULK = "fanout_bulk"  # the queue of large deliveries, behind all others
 NOTHING_OWED: leases.Receipt = {"expected": 0, "delivered": 0, "dormant": 0}
 
 
 def start_job(post_id: int) -> None:
-    """Write the delivery of a post into the ledger and begin with it; once, however often it is called."""
+    """Record the delivery of a post in the ledger and start it. Idempotent."""
     post = _delivered().filter(pk=post_id, deleted_at=None).first()
     if post is None:
         return
     windows = _home_cache_for(post.visibility, policy.refresh().generation)
     windows.push([post.author_id], [post_id])  # authors read their own posts
     try:
-        job, chunks = _write_down(post)
-    except IntegrityError:  # it was written down before: the event comes again
-        _go_on(post, FanoutJob.objects.get(pk=post_id))
+        job, chunks = _record_job(post)
+    except IntegrityError:  # recorded before: the event runs again
+        _resume(post, FanoutJob.objects.get(pk=post_id))
     else:
-        _begin(post, job, chunks)
+        _start(post, job, chunks)
 
 
-def _begin(post: Post, job: FanoutJob, chunks: Sequence[FanoutChunk]) -> None:
+def _start(post: Post, job: FanoutJob, chunks: Sequence[FanoutChunk]) -> None:
     if chunks:
         leases.do(chunks, lambda chunk: _deliver_post(post, chunk, job.mode))
     elif job.state != leases.State.PENDING:
         return
     elif post.visibility in ADDRESSED:
-        leases.do([job], _cut_here)
+        leases.do([job], _split_and_deliver)
     else:
         enqueue("apps.timeline.tasks.split_job", post.pk)
 
 
-def _go_on(post: Post, job: FanoutJob) -> None:
+def _resume(post: Post, job: FanoutJob) -> None:
     if job.state != leases.State.PENDING:
         return
     if post.visibility in ADDRESSED or job.followers <= settings.FANOUT_CHUNK_SIZE:
-        leases.work_off(FanoutJob, _cut_here, limit=1, only=[post.pk])
+        leases.work_off(FanoutJob, _split_and_deliver, limit=1, only=[post.pk])
     else:
         enqueue("apps.timeline.tasks.split_job", post.pk)
 
 
-def _write_down(post: Post) -> tuple[FanoutJob, list[FanoutChunk]]:
-    """A new job, with the mode in which the post goes out, for ever; one that is pulled is done with that.
+def _record_job(post: Post) -> tuple[FanoutJob, list[FanoutChunk]]:
+    """Record a new job with the delivery mode of the post; the job of a pulled post is done at once.
 
-    A short list is cut at once, in the same transaction: its one chunk is held by whoever writes it down, and so is a post
-    for a few. Long lists are left to those who cut them. IntegrityError when the job is known.
+    A short list is split in the same transaction, and this process holds the lease of its one chunk; it also holds the lease
+    of a job to addressed readers. Long lists are split by a task. IntegrityError when the job exists.
     """
     with transaction.atomic():
         mode = policy.mode_for(post.author_id, post.visibility)
@@ -96,7 +96,7 @@ def _write_down(post: Post) -> tuple[FanoutJob, list[FanoutChunk]]:
 
 
 def run_due(*, limit: int, only: list[int] | None = None, overdue: timedelta = NOW) -> int:
-    """Claim due chunks and deliver them; unless some are named, after the rest of the ledger's work; how many rows."""
+    """Claim due chunks and deliver them; without `only`, splits and backfills first. The number of rows claimed."""
     others = 0
     if only is None:
         others += run_splits(limit=limit, overdue=overdue)
@@ -106,48 +106,48 @@ def run_due(*, limit: int, only: list[int] | None = None, overdue: timedelta = N
 
 
 def run_splits(*, limit: int, only: list[int] | None = None, overdue: timedelta = NOW) -> int:
-    """Claim due jobs and cut their follower lists to the end; how many were claimed."""
-    return leases.work_off(FanoutJob, _cut, limit=limit, only=only, overdue=overdue)
+    """Claim due jobs and split their follower lists to the end; the number claimed."""
+    return leases.work_off(FanoutJob, _split, limit=limit, only=only, overdue=overdue)
 
 
 def retry_dead(job_ids: list[int]) -> int:
-    """Give the dead chunks of jobs, and jobs that were not cut, five more tries, now; how many."""
+    """Give dead chunks and dead splits of jobs five more tries, now; the number of rows."""
     jobs = leases.revive_dead(FanoutJob, pk__in=job_ids)
     for job_id in jobs:
         enqueue("apps.timeline.tasks.split_job", job_id)
     dead = leases.revive_dead(FanoutChunk, job__in=job_ids)
-    _ring(dead, queue=BULK)
+    _enqueue_chunks(dead, queue=BULK)
     return len(jobs) + len(dead)
 
 
 def discard_dead(job_ids: list[int]) -> int:
-    """Give the dead chunks of jobs up for good, and what was not cut of dead jobs; how many."""
+    """Give up dead chunks, and the unsplit rest of dead jobs, for good; the number of rows."""
     jobs = FanoutJob.objects.filter(pk__in=job_ids, state=leases.State.DEAD)
     return jobs.update(state=leases.State.DONE) + ledger.discard_dead(FanoutChunk, job_ids)
 
 
-def _cut_here(job: FanoutJob) -> None:
-    """What goes to few is delivered on the spot."""
+def _split_and_deliver(job: FanoutJob) -> None:
+    """Deliver a post with few readers in this process."""
     post = _delivered().get(pk=job.pk)
     if post.visibility in ADDRESSED:
         chunk_ids = ledger.add_chunk(job, len(_addressees(post)))
     else:
-        batches = ledger.batches(job, post.author_id)
+        batches = ledger.split(job, post.author_id)
         chunk_ids = [chunk_id for batch in batches for chunk_id in batch.chunk_ids]
     if chunk_ids:
         run_due(limit=len(chunk_ids), only=chunk_ids)
 
 
-def _cut(job: FanoutJob) -> None:
+def _split(job: FanoutJob) -> None:
     post = _delivered().get(pk=job.pk)
     if post.visibility in ADDRESSED:
-        _ring(ledger.add_chunk(job, len(_addressees(post))), queue=None)
+        _enqueue_chunks(ledger.add_chunk(job, len(_addressees(post))), queue=None)
     elif post.deleted_at is None:
-        for batch in ledger.batches(job, post.author_id):
-            _ring(batch.chunk_ids, queue=BULK)
+        for batch in ledger.split(job, post.author_id):
+            _enqueue_chunks(batch.chunk_ids, queue=BULK)
 
 
-def _ring(chunk_ids: Sequence[int], *, queue: str | None) -> None:
+def _enqueue_chunks(chunk_ids: Sequence[int], *, queue: str | None) -> None:
     for chunk_id in chunk_ids:
         enqueue("apps.timeline.tasks.deliver_chunk", chunk_id, queue=queue)
 
@@ -161,18 +161,18 @@ def _deliver_post(post: Post, chunk: FanoutChunk, mode: str) -> leases.Receipt:
     readers = [] if post.deleted_at is not None else _readers(post, chunk)
     windows = _home_cache_for(post.visibility, policy.refresh().generation)
     delivered, dormant = windows.push(readers, [post.pk])
-    if not delivered + dormant:  # nobody is left, or the post was deleted, perhaps meanwhile
+    if not delivered + dormant:  # no readers left, or the post was deleted, perhaps meanwhile
         return NOTHING_OWED
     receipt = {"expected": len(readers), "delivered": delivered, "dormant": dormant}
     if mode == Mode.PUSH and settings.TIMELINE_SECOND_LEVEL:
-        with transaction.atomic():  # the dormant get a row: no receipt without them
+        with transaction.atomic():  # no receipt without the rows of dormant readers
             second_level.push(post.author_id, chunk.first_edge, chunk.last_edge, post.pk)
             leases.finish(chunk, receipt)
     return receipt
 
 
 def _delivered() -> QuerySet[Post]:
-    return Post.objects.only("author", "visibility", "circle", "deleted_at")  # no text is needed
+    return Post.objects.only("author", "visibility", "circle", "deleted_at")
 
 
 def _home_cache_for(visibility: str, generation: int) -> HomeWindows:
@@ -191,25 +191,25 @@ def _readers(post: Post, chunk: FanoutChunk) -> Sequence[int] | Sequence[str]:
 
 
 def _addressees(post: Post) -> list[int]:
-    """Whom an addressed post is for, besides its author: those in the circle, or those named who follow the author."""
+    """The readers of an addressed post without its author: the circle, or the mentioned people who follow the author."""
     if post.circle_id is not None:
         readers = circle_audience(post.circle_id)
     else:
-        named = list(Mention.objects.filter(post=post.pk).values_list("user_id", flat=True))
-        readers = exact_relations(post.author_id, named).followed_by
+        mentioned = list(Mention.objects.filter(post=post.pk).values_list("user_id", flat=True))
+        readers = exact_relations(post.author_id, mentioned).followed_by
     return sorted(readers - {post.author_id})
 
 
-def deliver_to_named(post_id: int) -> None:
-    """After an edit: a post for mentioned people may name followers it did not name before."""
-    edited = _delivered().filter(pk=post_id, deleted_at=None)
-    post = edited.filter(visibility=Visibility.MENTIONED).first()
+def deliver_to_mentioned(post_id: int) -> None:
+    """After an edit: a post for mentioned people may mention followers whom it did not mention before."""
+    posts = _delivered().filter(pk=post_id, deleted_at=None, visibility=Visibility.MENTIONED)
+    post = posts.first()
     if post is not None:
         INBOX.push(_addressees(post), [post_id])
 
 
 def push_to_author(post: Post) -> None:
-    """Put a post into its author's own window at once; what Redis refuses is left to the job."""
+    """Put a post into its author's own home cache at once; if Redis fails the job does it."""
     try:
         windows = _home_cache_for(post.visibility, policy.generation())
         windows.push([post.author_id], [post.pk])
@@ -218,9 +218,9 @@ def push_to_author(post: Post) -> None:
 
 
 def follow_changed(reader_id: int, author_id: int) -> None:
-    """Bring a reader's windows in line with whether the author is followed now.
+    """Add or remove an author's posts in a reader's home cache, whichever fits the present follows.
 
-    Events may arrive late and out of order, so the state is looked up and looked up again after the change.
+    Events may arrive late and out of order, so the follow is looked up, and again after the change.
     """
     policy.refresh()
     for windows, visibilities in ((HOME, OPEN), (INBOX, RESTRICTED)):
@@ -235,7 +235,7 @@ def follow_changed(reader_id: int, author_id: int) -> None:
 def _backfill(
     windows: HomeWindows, reader_id: int, author_id: int, visibilities: Sequence[str]
 ) -> None:
-    # as many as a window holds: then a window with the sentinel still reaches the end, or loses it by trimming
+    # as many as a window holds: a window with the sentinel then still reaches the end, or loses it when trimmed
     ids = sql.newest_of_author(
         author_id, reader_id, visibilities=visibilities, count=windows.length
     )
@@ -243,19 +243,19 @@ def _backfill(
 
 
 def _withdraw(windows: HomeWindows, reader_id: int, author_id: int) -> None:
-    # the author is in the id; what came by a circle stays, whoever is followed
+    # the author is in the id; posts to circles stay, they do not depend on follows
     ids = [post_id for post_id in windows.ids(reader_id) if author_of(post_id) == author_id]
     circled = Post.objects.filter(pk__in=ids, visibility=Visibility.CIRCLE)
     windows.remove(reader_id, set(ids) - set(circled.values_list("pk", flat=True)))
 
 
 def circle_changed(reader_id: int, circle_id: int) -> None:
-    """Bring a reader's inbox in line with whether they belong to a circle now; looked up twice, as for follows."""
+    """The same for a reader's inbox and a circle, joined or left; looked up twice, as for follows."""
     if not INBOX.takes_pushes(reader_id):
         return
     if not circles_known(reader_id, [circle_id]):
         gone = Post.objects.filter(pk__in=INBOX.ids(reader_id), circle=circle_id)
-        others = gone.exclude(author=reader_id)  # authors keep what they wrote
+        others = gone.exclude(author=reader_id)
         INBOX.remove(reader_id, others.values_list("pk", flat=True))
     if circles_known(reader_id, [circle_id]):
         INBOX.push([reader_id], sql.newest_of_circle(circle_id, INBOX.length), news=False)

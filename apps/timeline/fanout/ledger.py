@@ -1,8 +1,8 @@
-"""The delivery ledger at work: follower lists are cut into chunks, and chunks tell what became of them.
+"""The delivery ledger: split follower lists into chunks, and sum up the receipts of the chunks.
 
-A walk is cut a batch at a time, and each batch is one transaction with the place it came to: constant memory, and a
-dispatcher that dies is gone on with where it was (source 001: the dispatcher only scans the list). Chunks are rung for as
-soon as they are there, so the first are delivered while the last are not yet cut.
+A scan is split a batch at a time, each batch in one transaction with the edge it has reached: constant memory, and when a
+dispatcher dies the next one continues there (source 001: the dispatcher only scans the list). Chunks are enqueued as soon
+as they exist, so the first are delivered while the last are not yet split.
 """
 
 from collections.abc import Iterator
@@ -34,10 +34,10 @@ CHUNKS_PER_BATCH = 20
 
 @dataclass(frozen=True, slots=True)
 class DeliveryProgress:
-    """Where a delivery stands, in followers: `expected = delivered + dormant + pending` at any time.
+    """The progress of a delivery, in followers: `expected = delivered + dormant + pending` at any time.
 
-    Pending are those of chunks that are not done, and those of the list that is not cut yet. `per_second` is the rate so
-    far, `seconds_left` what it makes of the rest; None while nothing is done.
+    `pending` counts chunks that are not done and the part of the list that is not split yet. `per_second` is the rate so
+    far, None while nothing is done.
     """
 
     expected: int
@@ -48,12 +48,11 @@ class DeliveryProgress:
 
     @property
     def seconds_left(self) -> float | None:
-        """When it will be done at this rate."""
         return self.pending / self.per_second if self.per_second else None
 
 
 def with_receipts(jobs: QuerySet[Any]) -> QuerySet[Any]:
-    """Jobs with the sums that `delivery_progress` needs, computed for the rows that are looked at only."""
+    """Jobs annotated with the sums that `delivery_progress` needs, computed for the fetched rows only."""
     done, dead = Q(state=leases.State.DONE), Q(state=leases.State.DEAD)
     annotated: QuerySet[Any] = jobs.annotate(
         chunk_count=_of_chunks(jobs, Count("pk")),
@@ -68,21 +67,19 @@ def with_receipts(jobs: QuerySet[Any]) -> QuerySet[Any]:
 
 
 def delivery_progress(job: Any) -> DeliveryProgress:
-    """Where a job of `with_receipts` stands."""
     delivered, dormant = int(job.delivered_sum or 0), int(job.dormant_sum or 0)
-    owed = delivered + dormant + int(job.pending_sum or 0)
-    uncut = 0 if job.state == leases.State.DONE else max(0, job.followers - owed)
-    pending = owed + uncut - delivered - dormant
+    in_chunks = delivered + dormant + int(job.pending_sum or 0)
+    unsplit = 0 if job.state == leases.State.DONE else max(0, job.followers - in_chunks)
+    pending = in_chunks + unsplit - delivered - dormant
     rate = None
     if job.last_receipt is not None:
         until = timezone.now() if pending else job.last_receipt
         rate = (delivered + dormant) / max((until - job.created_at).total_seconds(), 0.001)
-    return DeliveryProgress(owed + uncut, delivered, dormant, pending, rate)
+    return DeliveryProgress(in_chunks + unsplit, delivered, dormant, pending, rate)
 
 
 def _of_chunks(jobs: QuerySet[Any], total: Aggregate, field: Any = None) -> Subquery:
-    kind = _chunk_model(jobs.model)
-    chunks = kind.objects.filter(job=OuterRef("pk")).order_by().values("job")
+    chunks = _chunk_model(jobs.model).objects.filter(job=OuterRef("pk")).order_by().values("job")
     return Subquery(
         chunks.annotate(total=total).values("total"), output_field=field or IntegerField()
     )
@@ -90,80 +87,78 @@ def _of_chunks(jobs: QuerySet[Any], total: Aggregate, field: Any = None) -> Subq
 
 @dataclass(frozen=True, slots=True)
 class ChunkBatch:
-    """The chunks that were just cut, and whether they were the last."""
+    """The chunks of one step, and whether they were the last."""
 
     chunks: list[Any]
     is_last: bool
 
     @property
     def chunk_ids(self) -> list[int]:
-        """Which chunks these are."""
         return [chunk.pk for chunk in self.chunks]
 
 
-def batches(walk: FollowerScan, owner_id: int) -> Iterator[ChunkBatch]:
-    """Cut what is left of a walk, a batch at a time."""
+def split(scan: FollowerScan, owner_id: int) -> Iterator[ChunkBatch]:
+    """Split the rest of a scan, a batch at a time."""
     is_last = False
     while not is_last:
-        batch = cut(walk, owner_id, most_chunks=CHUNKS_PER_BATCH)
+        batch = split_batch(scan, owner_id, max_chunks=CHUNKS_PER_BATCH)
         yield batch
         is_last = batch.is_last
 
 
-def cut(walk: FollowerScan, owner_id: int, *, most_chunks: int) -> ChunkBatch:
-    """Cut the next batch of a walk behind the place it has come to, and renew its lease."""
+def split_batch(scan: FollowerScan, owner_id: int, *, max_chunks: int) -> ChunkBatch:
+    """Write the next chunks of a scan from where it has got to, and renew its lease."""
     size = settings.FANOUT_CHUNK_SIZE
-    model: Any = type(walk)
+    model: Any = type(scan)
     with transaction.atomic():
-        locked: FollowerScan = model.objects.select_for_update().get(pk=walk.pk)
-        pieces = follower_chunks(owner_id, size=size, after=locked.cut_to, maximum=most_chunks)
-        chunks = _chunk_model(walk).objects.bulk_create(_chunks(walk, pieces))
-        if pieces:
-            model.objects.filter(pk=walk.pk).update(cut_to=pieces[-1][1], **leases.held())
-    return ChunkBatch(chunks, is_last=len(pieces) < most_chunks or pieces[-1][2] < size)
+        locked: FollowerScan = model.objects.select_for_update().get(pk=scan.pk)
+        ranges = follower_chunks(owner_id, size=size, after=locked.cut_to, maximum=max_chunks)
+        chunks = _chunk_model(scan).objects.bulk_create(_chunks(scan, ranges))
+        if ranges:
+            model.objects.filter(pk=scan.pk).update(cut_to=ranges[-1][1], **leases.held())
+    return ChunkBatch(chunks, is_last=len(ranges) < max_chunks or ranges[-1][2] < size)
 
 
-def split_small(walk: FollowerScan, owner_id: int) -> list[Any]:
-    """Cut a walk that is not written yet and fits into one chunk; that chunk, for the caller to write and to do.
+def split_small(scan: FollowerScan, owner_id: int) -> list[Any]:
+    """Split an unsaved scan that fits into one chunk, and mark it done; the caller saves and delivers the chunk.
 
-    The walk is done with it. None, and the walk stays as it is, when the list turns out to be longer.
+    Empty for an account without followers; also, and then the scan stays pending, when the list turns out to be longer.
     """
-    pieces = follower_chunks(owner_id, size=settings.FANOUT_CHUNK_SIZE, maximum=2)
-    if len(pieces) > 1:
+    ranges = follower_chunks(owner_id, size=settings.FANOUT_CHUNK_SIZE, maximum=2)
+    if len(ranges) > 1:
         return []
-    walk.state, walk.finished_at = leases.State.DONE, timezone.now()
-    if pieces:
-        walk.cut_to = pieces[0][1]
-    return _chunks(walk, pieces, **leases.held())
+    scan.state, scan.finished_at = leases.State.DONE, timezone.now()
+    if ranges:
+        scan.cut_to = ranges[0][1]
+    return _chunks(scan, ranges, **leases.held())
 
 
-def add_chunk(walk: FollowerScan, expected: int) -> list[int]:
-    """The one chunk of a walk that needs no list; none for nobody."""
+def add_chunk(scan: FollowerScan, expected: int) -> list[int]:
+    """The id of the single chunk of a post to addressed readers; empty when there are none."""
     if not expected:
         return []
-    kind = _chunk_model(walk)
-    chunk, _created = kind.objects.get_or_create(
-        job_id=walk.pk, first_edge=0, defaults={"last_edge": 0, "expected": expected}
+    chunk, _created = _chunk_model(scan).objects.get_or_create(
+        job_id=scan.pk, first_edge=0, defaults={"last_edge": 0, "expected": expected}
     )
     return [chunk.pk]
 
 
-def _chunks(walk: FollowerScan, pieces: list[tuple[int, int, int]], **fields: Any) -> list[Any]:
-    kind = _chunk_model(walk)
+def _chunks(scan: FollowerScan, ranges: list[tuple[int, int, int]], **fields: Any) -> list[Any]:
+    model = _chunk_model(scan)
     return [
-        kind(job_id=walk.pk, first_edge=first, last_edge=last, expected=number, **fields)
-        for first, last, number in pieces
+        model(job_id=scan.pk, first_edge=first, last_edge=last, expected=number, **fields)
+        for first, last, number in ranges
     ]
 
 
-def _chunk_model(walk: type[FollowerScan] | FollowerScan) -> Any:
-    meta: Any = walk._meta  # noqa: SLF001 -- Django's documented name
+def _chunk_model(scan: type[FollowerScan] | FollowerScan) -> Any:
+    meta: Any = scan._meta  # noqa: SLF001 -- Django's documented name
     return meta.get_field("chunks").related_model
 
 
-def discard_dead(kind: type[Chunk], job_ids: list[int]) -> int:
-    """Give dead chunks up for good: their readers are owed nothing any more; how many chunks."""
-    manager: Any = kind._default_manager  # noqa: SLF001 -- as above
+def discard_dead(model: type[Chunk], job_ids: list[int]) -> int:
+    """Give up dead chunks for good: nothing is owed to their readers any more. The number of chunks."""
+    manager: Any = model._default_manager  # noqa: SLF001 -- as above
     dead = manager.filter(job__in=job_ids, state=leases.State.DEAD)
-    given_up: int = dead.update(state=leases.State.DONE, expected=0, delivered=0, dormant=0)
-    return given_up
+    discarded: int = dead.update(state=leases.State.DONE, expected=0, delivered=0, dormant=0)
+    return discarded

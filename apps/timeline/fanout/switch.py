@@ -1,9 +1,9 @@
-"""Switching policies while everything runs: announce, then act.
+"""Switch delivery policies on a running site: announce, then act.
 
-To pull: (1) the author is merged, committed; (2) the version is announced to all readers; (3) only then pushes end. Back:
-pushes begin at once; a backfill brings the posts of the pull period to the windows, through the same ledger as any
-delivery; only then the author is not merged any more. So whatever a reader merges contains every author with a post that
-windows may lack, at any moment and wherever a switch is interrupted: `settle` goes on from the rows alone.
+To pull: (1) commit that readers pull the author; (2) announce the version to all readers; (3) only then end the pushes.
+Back: pushes begin at once; a backfill pushes the posts of the pull period, through the same ledger as any delivery; only
+then do readers stop pulling. So at any moment, wherever a switch is interrupted, readers pull every author with a post that
+home caches may lack, and `maintain` can continue from the rows alone.
 
 The whole site goes to pull in the same three steps. It comes back without a backfill: another generation of home windows
 begins empty, and each is rebuilt from PostgreSQL when its reader comes.
@@ -32,23 +32,25 @@ from apps.timeline.models import (
 from apps.timeline.sources.home_cache import HOME
 from feedcache.redis_servers.connections import timelines
 
-AUTHORS_BATCH_SIZE = 500  # authors settled in one go
+AUTHORS_BATCH_SIZE = 500  # switches continued per run
 
 
 def set_author_policy(author: User, policy: Policy, *, by: str, reason: str = "") -> AuthorPolicy:
-    """Ask for a policy for one author; in force when this returns, but for the backfill, which goes on behind."""
+    """Set the policy of one author; it is in force when this returns, while a backfill may still run."""
     with transaction.atomic():
         row, _created = AuthorPolicy.objects.select_for_update().get_or_create(author=author)
-        PolicyChange.objects.create(author=author, before=row.policy, after=policy, made_by=by, reason=reason)  # fmt: skip
+        PolicyChange.objects.create(
+            author=author, before=row.policy, after=policy, made_by=by, reason=reason
+        )
         row.policy, row.reason = policy, reason
         row.save(update_fields=["policy", "reason"])
-    apply_mode(author.pk, _asked(policy, row.mode))
+    apply_mode(author.pk, _mode_of(policy, row.mode))
     row.refresh_from_db()
     return row
 
 
 def set_site_policy(policy: Policy, *, by: str, reason: str = "") -> SitePolicy:
-    """Ask for the policy of the whole site, which holds for every author without one of their own."""
+    """Set the policy of the site, for all authors without a policy of their own. ValueError for `SITE`."""
     if policy == Policy.SITE:
         raise ValueError("the site has no site above it")
     with transaction.atomic():
@@ -61,32 +63,31 @@ def set_site_policy(policy: Policy, *, by: str, reason: str = "") -> SitePolicy:
 
 
 def apply_mode(author_id: int, mode: Mode | None) -> None:
-    """Bring an author to a mode, or to that of the site; again and again, wherever it was interrupted, until it is so."""
+    """Bring an author to a mode, None for that of the site. Idempotent, and may continue an interrupted switch."""
     if mode == Mode.PULL:
-        since = _merge(author_id)
-        _announce()  # a Redis that does not answer leaves it at that: pushes go on
-        _pull(author_id, since)
-    elif backfill_id := _push(author_id, mode):
+        since = _start_pulling(author_id)
+        _announce()  # if Redis fails it raises, and pushes go on
+        _end_pushes(author_id, since)
+    elif backfill_id := _start_pushes(author_id, mode):
         enqueue("apps.timeline.tasks.split_backfill", backfill_id)
     else:
         stop_pulling(author_id)
 
 
 def apply_site_policy() -> None:
-    """Bring the site to the mode of its policy, wherever that was interrupted."""
+    """Bring the site to the mode of its policy. Idempotent, and may continue an interrupted switch."""
     with transaction.atomic():
         row = _site()
-        wanted = _site_mode(row)
-        if wanted == Mode.PULL and not row.pulls_all:
+        if _site_mode(row) == Mode.PULL and not row.pulls_all:
             SitePolicy.objects.filter(pk=1).update(pulls_all=True)
             _bump()
     _announce()
     with transaction.atomic():
         row = _site()
-        wanted, leaves = _site_mode(row), row.mode == Mode.PULL
-        if wanted != row.mode and (wanted != Mode.PULL or row.pulls_all):
-            generation = row.generation + (leaves and wanted != Mode.PULL)
-            SitePolicy.objects.filter(pk=1).update(mode=wanted, generation=generation)
+        mode = _site_mode(row)
+        if mode != row.mode and (mode != Mode.PULL or row.pulls_all):
+            generation = row.generation + (row.mode == Mode.PULL)
+            SitePolicy.objects.filter(pk=1).update(mode=mode, generation=generation)
             _bump()
     _announce()
     with transaction.atomic():
@@ -98,21 +99,19 @@ def apply_site_policy() -> None:
 
 
 def maintain() -> None:
-    """Go on with switches that were interrupted, and end the merging of authors whose posts are handed over."""
+    """Continue interrupted switches, stop pulling authors whose backfill is done, and restore the version in Redis."""
     apply_site_policy()
-    waiting = AuthorPolicy.objects.filter(
-        Q(policy=Policy.PULL) & ~Q(mode=Mode.PULL) | ~Q(policy=Policy.PULL) & Q(merged_since__isnull=False)
-    )  # fmt: skip
-    for row in waiting.order_by("pk")[:AUTHORS_BATCH_SIZE]:
-        apply_mode(row.pk, _asked(row.policy, row.mode))
-    with (
-        transaction.atomic()
-    ):  # while nobody switches, and so exactly: a restored database may have an older version
+    to_pull = Q(policy=Policy.PULL) & ~Q(mode=Mode.PULL)
+    to_push = ~Q(policy=Policy.PULL) & Q(merged_since__isnull=False)
+    for row in AuthorPolicy.objects.filter(to_pull | to_push).order_by("pk")[:AUTHORS_BATCH_SIZE]:
+        apply_mode(row.pk, _mode_of(row.policy, row.mode))
+    with transaction.atomic():
+        # `_site` locks out switches, so the exact version can be set: a restored database may have an older one
         timelines().set(policies.VERSION_KEY, _site().version)
 
 
 def stop_pulling(author_id: int) -> None:
-    """End the merging of an author who is not pulled, unless something is still to be handed over."""
+    """Stop pulling an author whose mode pushes, unless a backfill is unfinished."""
     unfinished = BackfillChunk.objects.filter(job=OuterRef("pk")).exclude(state=leases.State.DONE)
     owed = Q(Exists(unfinished)) | ~Q(state=leases.State.DONE)
     with transaction.atomic():
@@ -126,8 +125,8 @@ def stop_pulling(author_id: int) -> None:
     _announce()
 
 
-def _asked(policy: str, mode: str | None) -> Mode | None:
-    """The mode of a policy; `auto` stays at the one it has chosen."""
+def _mode_of(policy: str, mode: str | None) -> Mode | None:
+    """The mode that a policy asks for; `auto` keeps the present one, None is that of the site."""
     if policy == Policy.SITE:
         return None
     return (Mode(mode) if mode else None) if policy == Policy.AUTO else Mode(policy)
@@ -152,8 +151,8 @@ def _announce() -> None:
     policies.announce(version or 0)
 
 
-def _merge(author_id: int) -> datetime:
-    """Merge an author's outbox from now on, or say since when that is done."""
+def _start_pulling(author_id: int) -> datetime:
+    """Have readers pull an author from now on; the time since when they do."""
     with transaction.atomic():
         row = AuthorPolicy.objects.select_for_update().get(pk=author_id)
         if row.merged_since is None:
@@ -163,31 +162,34 @@ def _merge(author_id: int) -> datetime:
         return row.merged_since
 
 
-def _pull(author_id: int, since: datetime) -> None:
-    """End the pushes of an author whose merging has been announced, and has gone on since."""
+def _end_pushes(author_id: int, since: datetime) -> None:
+    """End the pushes of an author whom readers have pulled without a break since then."""
     AuthorPolicy.objects.filter(pk=author_id, merged_since=since).update(mode=Mode.PULL)
 
 
-def _push(author_id: int, mode: Mode | None) -> int | None:
-    """Put a pushing mode in force; the backfill that this makes necessary, if the author was pulled."""
+def _start_pushes(author_id: int, mode: Mode | None) -> int | None:
+    """Put a pushing mode in force; the id of a new backfill if the author was pulled."""
     with transaction.atomic():
         row = AuthorPolicy.objects.select_for_update().get(pk=author_id)
         AuthorPolicy.objects.filter(pk=author_id).update(mode=mode)
         if row.mode != Mode.PULL:
             return None
-        # all posts of the pull are in the ledger: the transactions that wrote them down held this row
+        # all posts of the pull period are in the ledger: the transactions that recorded them held this row
         backfill = Backfill.objects.create(
             author_id=author_id,
-            post_ids=_pulled(row),
+            post_ids=_pulled_post_ids(row),
             followers=UserCounts.objects.values_list("followers", flat=True).get(pk=author_id),
         )
         return backfill.pk
 
 
-def _pulled(row: AuthorPolicy) -> list[int]:
-    """The newest posts that were not pushed, as many as a window holds."""
+def _pulled_post_ids(row: AuthorPolicy) -> list[int]:
+    """The newest posts that were not pushed, as many as a home window holds."""
     posts = Post.objects.filter(
-        author=row.author_id, deleted_at=None, visibility__in=OPEN,
-        fanout__mode=Mode.PULL, fanout__created_at__gte=row.merged_since,
-    )  # fmt: skip
+        author=row.author_id,
+        deleted_at=None,
+        visibility__in=OPEN,
+        fanout__mode=Mode.PULL,
+        fanout__created_at__gte=row.merged_since,
+    )
     return list(posts.order_by("-pk").values_list("pk", flat=True)[: HOME.length])

@@ -1,7 +1,7 @@
-"""A reader's own filters over what is about to be shown, the same for pages and programs.
+"""A reader's own filters, applied to the items of a page or of an API response.
 
-They act after a page is complete: what is hidden makes it shorter, and its cursors stay as they were. So nothing of a filter
-is in any cache, and what was delivered is still what the auditor compares. One's own posts are never filtered.
+They act once a page is complete: hidden items make it shorter, and its cursors stay the same. So no cache depends on a
+filter, and the auditor compares the unfiltered page. A reader's own posts are never filtered.
 """
 
 from collections.abc import Iterable, Sequence
@@ -16,80 +16,83 @@ from apps.timeline.pipeline.items import FeedItem, Thread
 
 
 def apply_filters_to_page(
-    viewer: User | None, place: FilterContext | None, page: Page[FeedItem]
+    viewer: User | None, context: FilterContext | None, page: Page[FeedItem]
 ) -> Page[FeedItem]:
-    """A page without what the viewer's filters hide in this place, the rest marked."""
-    return page.mapped(apply_filters(viewer, place, page.items))
+    """A page without the items that the viewer's filters hide in this context; the others carry their matches."""
+    return page.mapped(apply_filters(viewer, context, page.items))
 
 
 def apply_filters(
-    viewer: User | None, place: FilterContext | None, items: Sequence[FeedItem]
+    viewer: User | None, context: FilterContext | None, items: Sequence[FeedItem]
 ) -> list[FeedItem]:
-    """Items without what is hidden in this place, the rest marked; without a place nothing is hidden."""
-    return _apply_filters(active_filters_of(viewer), place, items)
+    """Items without those hidden in this context; the others carry their matches. Without a context nothing is hidden."""
+    return _apply_filters(active_filters_of(viewer), context, items)
 
 
-def all_marked(
-    viewer: User | None, place: FilterContext, items: Sequence[FeedItem]
+def mark_all_filtered(
+    viewer: User | None, context: FilterContext, items: Sequence[FeedItem]
 ) -> list[FeedItem]:
-    """Items marked with what filters find in them; those that are hidden in this place are there too."""
-    sieves = active_filters_of(viewer)
-    return [_marked(sieves, place, item) for item in items]
+    """Items with their matches, including those that are hidden in this context."""
+    filters = active_filters_of(viewer)
+    return [_mark(filters, context, item) for item in items]
 
 
-def marked(viewer: User | None, place: FilterContext, item: FeedItem) -> FeedItem:
-    """One item that somebody asked for by itself: marked, and never hidden."""
-    return _marked(active_filters_of(viewer), place, item)
+def mark_filtered(viewer: User | None, context: FilterContext, item: FeedItem) -> FeedItem:
+    """An item that was requested by its id: with its matches, and never hidden."""
+    return _mark(active_filters_of(viewer), context, item)
 
 
-def is_hidden(place: FilterContext | None, item: FeedItem) -> bool:
-    """Whether an item that is marked is not to be seen in a place."""
-    return any(one.sieve.hides and place in one.sieve.places for one in item.filtered)
+def is_hidden(context: FilterContext | None, item: FeedItem) -> bool:
+    """Whether a marked item is hidden in this context."""
+    return any(match.sieve.hides and context in match.sieve.places for match in item.filtered)
 
 
-def apply_filters_to_thread(viewer: User | None, found: Thread) -> Thread:
-    """A thread without what is hidden; the post in its middle is only marked."""
-    sieves = active_filters_of(viewer)
-    if not sieves:
-        return found
-    above: list[FeedItem | None] = []
-    for item in found.ancestors:
-        above += [item] if item is None else _apply_filters(sieves, FilterContext.THREAD, [item])
+def apply_filters_to_thread(viewer: User | None, thread: Thread) -> Thread:
+    """A thread without hidden posts; its focus is marked, and never hidden."""
+    filters = active_filters_of(viewer)
+    if not filters:
+        return thread
+    ancestors: list[FeedItem | None] = []
+    for item in thread.ancestors:
+        if item is None:
+            ancestors.append(item)
+        else:
+            ancestors += _apply_filters(filters, FilterContext.THREAD, [item])
     return replace(
-        found,
-        ancestors=above,
-        focus=_marked(sieves, FilterContext.THREAD, found.focus),
-        descendants=_apply_filters(sieves, FilterContext.THREAD, found.descendants),
+        thread,
+        ancestors=ancestors,
+        focus=_mark(filters, FilterContext.THREAD, thread.focus),
+        descendants=_apply_filters(filters, FilterContext.THREAD, thread.descendants),
     )
 
 
 def _apply_filters(
-    sieves: Sequence[ActiveFilter], place: FilterContext | None, items: Sequence[FeedItem]
+    filters: Sequence[ActiveFilter], context: FilterContext | None, items: Sequence[FeedItem]
 ) -> list[FeedItem]:
-    if not sieves:
+    if not filters:
         return list(items)
-    found = [_marked(sieves, place, item) for item in items]
-    return [item for item in found if not is_hidden(place, item)]
+    marked = [_mark(filters, context, item) for item in items]
+    return [item for item in marked if not is_hidden(context, item)]
 
 
-def _marked(
-    sieves: Sequence[ActiveFilter], place: FilterContext | None, item: FeedItem
+def _mark(
+    filters: Sequence[ActiveFilter], context: FilterContext | None, item: FeedItem
 ) -> FeedItem:
     shown = item.shown
     if shown.flags.own:
         return item
-    found = filter_matches(sieves, shown.id, _texts(shown))
-    if not found:
+    matches = filter_matches(filters, shown.id, _texts(shown))
+    if not matches:
         return item
-    titles = tuple(one.sieve.title for one in found if place in one.sieve.places)
+    titles = tuple(match.sieve.title for match in matches if context in match.sieve.places)
     if item.is_repost and item.source:
-        source = replace(item.source, filtered=found, warnings=titles)
-        return replace(item, filtered=found, warnings=titles, source=source)
-    return replace(item, filtered=found, warnings=titles)
+        source = replace(item.source, filtered=matches, warnings=titles)
+        return replace(item, filtered=matches, warnings=titles, source=source)
+    return replace(item, filtered=matches, warnings=titles)
 
 
 def _texts(shown: FeedItem) -> Iterable[str]:
-    """All that a reader would read of a post: what it quotes belongs to it."""
+    """All texts of a post, and of the post it quotes."""
     for item in filter(None, (shown, shown.quoted)):
         yield item.post.content_warning
         yield item.post.body

@@ -1,4 +1,4 @@
-"""Which answers of a thread are shown at once, and which wait behind "Show 4 more replies"."""
+"""Which replies of a thread are open at once, and which hide behind "Show 4 more replies"."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -7,15 +7,15 @@ from itertools import pairwise
 
 from apps.timeline.pipeline.items import FeedItem
 
-LEVELS = 2  # an answer, and what answers it
+MAX_LEVEL = 2  # a reply, and the replies to it
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
-    """An answer as the page shows it.
+class ReplyRow:
+    """A reply on the page of its thread.
 
-    `in_thread`: it answers the post above it, or the post of the page, so nobody need be told whom; `joined`: a line leads to
-    the next; `folded`: so many answers below it are not shown.
+    `in_thread`: it replies to the post above it or to the post of the page, so the card need not name whom; `joined`: a line
+    leads to the next row; `folded`: the number of hidden replies below it.
     """
 
     item: FeedItem
@@ -24,39 +24,39 @@ class Row:
     folded: int
 
 
-def rows_of(focus: FeedItem, answers: Sequence[FeedItem]) -> list[Row]:
-    """The rows below a post, of its answers in reading order: two levels, and all of what its author went on to say.
+def fold_replies(focus: FeedItem, replies: Sequence[FeedItem]) -> list[ReplyRow]:
+    """The rows below a post, given its replies in reading order: two levels, and the author's own thread in full.
 
-    A single answer is not folded: the words that stand for it would take its place.
+    A single reply is not folded: the link in its place would take as much room.
     """
-    folds = _folds(focus, answers)
-    away = {item.id for below in folds.values() if len(below) > 1 for item in below}
-    shown = [item for item in answers if item.id not in away]
-    follows = [after.post.reply_to_id == item.id for item, after in pairwise([focus, *shown])]
+    folds = _folds(focus, replies)
+    hidden = {item.id for below in folds.values() if len(below) > 1 for item in below}
+    visible = [item for item in replies if item.id not in hidden]
+    follows = [after.post.reply_to_id == item.id for item, after in pairwise([focus, *visible])]
     return [
-        Row(
+        ReplyRow(
             item,
-            in_thread=follows[place] or item.post.reply_to_id == focus.id,
-            joined=follows[place + 1] if place + 1 < len(shown) else False,
+            in_thread=follows[index] or item.post.reply_to_id == focus.id,
+            joined=follows[index + 1] if index + 1 < len(visible) else False,
             folded=len(folds[item.id]) if len(folds[item.id]) > 1 else 0,
         )
-        for place, item in enumerate(shown)
+        for index, item in enumerate(visible)
     ]
 
 
-def _folds(focus: FeedItem, answers: Sequence[FeedItem]) -> dict[int, list[FeedItem]]:
-    """What is too deep to be shown, by the answer above it that is."""
-    level, stands_for, going_on = {focus.id: 0}, {focus.id: focus.id}, {focus.id}
+def _folds(focus: FeedItem, replies: Sequence[FeedItem]) -> dict[int, list[FeedItem]]:
+    """The replies below `MAX_LEVEL`, by the nearest reply above them that is not too deep."""
+    level, folded_into, own_thread = {focus.id: 0}, {focus.id: focus.id}, {focus.id}
     folds: dict[int, list[FeedItem]] = defaultdict(list)
-    for item in answers:
-        above = item.post.reply_to_id or 0
-        if above in going_on and item.author.pk == focus.author.pk:
-            going_on.add(item.id)
+    for item in replies:
+        parent_id = item.post.reply_to_id or 0
+        if parent_id in own_thread and item.author.pk == focus.author.pk:
+            own_thread.add(item.id)
             level[item.id] = 1
-        else:  # below one that this reader does not see it is an answer like any other
-            level[item.id] = level.get(above, 0) + 1
-        stands_for[item.id] = item.id
-        if level[item.id] > LEVELS:
-            stands_for[item.id] = stands_for[above]
-            folds[stands_for[above]].append(item)
+        else:  # a reply to a post that this reader cannot see starts at level 1
+            level[item.id] = level.get(parent_id, 0) + 1
+        folded_into[item.id] = item.id
+        if level[item.id] > MAX_LEVEL:
+            folded_into[item.id] = folded_into[parent_id]
+            folds[folded_into[parent_id]].append(item)
     return folds

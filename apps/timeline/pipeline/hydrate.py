@@ -1,4 +1,4 @@
-"""Ids to `FeedItem`s in a fixed number of bulk reads, through the gate of the posts app."""
+"""Turn ids into `FeedItem`s with a fixed number of bulk reads. `apps.posts.visibility` decides what the viewer may see."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
@@ -25,7 +25,9 @@ from feedcache.ids import author_of, is_possible
 from feedcache.timing import stage
 
 _UNTOUCHED, _OWN = ViewerFlags(), ViewerFlags(own=True)
-MAX_TRIPS = 3  # two, and one for what a source shares and answers where no head tells it before
+MAX_ROUNDS = (
+    3  # two, and one more where the cached entry of a post does not name the source of its source
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,45 +40,45 @@ class Hydrated:
 
 @dataclass(slots=True)
 class _Parts:
-    """What has been read of a page so far."""
+    """Everything read for a page so far."""
 
     viewer_id: int | None
     page: Sequence[int]
     seen: HydratedPosts = field(default_factory=HydratedPosts)
-    asked: set[int] = field(default_factory=set)  # posts
-    looked_for: set[int] = field(default_factory=set)  # what posts answer
+    requested: set[int] = field(default_factory=set)  # posts
+    requested_parents: set[int] = field(default_factory=set)
     filters: list[Filters] = field(default_factory=list)
     engaged: Engaged = field(default_factory=Engaged)
     reposted: Collection[int] = ()
-    touched: Collection[int] = ()  # all that the viewer did something with
+    touched: Collection[int] = ()  # posts that the viewer liked, bookmarked, read or reposted
     muted: Collection[int] = ()  # threads
     polls: dict[int, PollResult] = field(default_factory=dict)
 
-    def lacking(self) -> tuple[set[int], set[int]]:
-        """The posts that the page shows as far as it is known, and what these answer, that were not asked for yet."""
+    def missing(self) -> tuple[set[int], set[int]]:
+        """Sources and parents of the posts on the page that were not requested yet."""
         posts, parents = set[int | None](), set[int | None]()
         for post in filter(None, map(self.seen.posts.get, self.page)):
             if not post.source_id and not post.reply_to_id:
                 continue
             posts.add(post.source_id)
             parents.add(post.reply_to_id)
-            shared, answered = self._of_source(post)
-            parents.add(answered)
+            source_of_source, parent_of_source = self._of_source(post)
+            parents.add(parent_of_source)
             if post.is_repost:  # a quote inside a quote is not shown
-                posts.add(shared)
-        wanted = {pk for pk in posts if pk}
-        above = {pk for pk in parents if pk} - wanted
-        return wanted - self.asked, above - self.asked - self.looked_for
+                posts.add(source_of_source)
+        post_ids = {pk for pk in posts if pk}
+        parent_ids = {pk for pk in parents if pk} - post_ids
+        return post_ids - self.requested, parent_ids - self.requested - self.requested_parents
 
     def _of_source(self, post: PostContent) -> tuple[int | None, int | None]:
-        """What the source of a post shares or quotes, and what it answers."""
+        """The source and the parent of a post's source, from the post's own cache entry while the source is not read."""
         if source := self.seen.posts.get(post.source_id or 0):
             return source.source_id, source.reply_to_id
-        head = self.seen.entries.get(post.id)
-        return (head.source_source_id, head.source_reply_to_id) if head else (None, None)
+        entry = self.seen.entries.get(post.id)
+        return (entry.source_source_id, entry.source_reply_to_id) if entry else (None, None)
 
     def parent_of(self, post: PostContent) -> int | None:
-        """What a post answers, when the viewer may see that."""
+        """The post that a post replies to, when the viewer may see it."""
         parent = post.reply_to_id
         return parent if parent in self.seen.posts or parent in self.seen.parents else None
 
@@ -84,19 +86,19 @@ class _Parts:
 def hydrate(
     viewer_id: int | None, post_ids: Sequence[int], *, preloaded: Preloaded | None = None
 ) -> Hydrated:
-    """Everything a page of up to 200 ids needs, for ids that are there already. See `hydrated`."""
+    """Hydrate up to 200 ids; reads the viewer context first. See `hydrate_for`."""
     with viewer_context_of(viewer_id) as context:
         pass
-    return hydrated(context, post_ids, preloaded=preloaded)
+    return hydrate_for(context, post_ids, preloaded=preloaded)
 
 
-def hydrated(
+def hydrate_for(
     context: ViewerContext, post_ids: Sequence[int], *, preloaded: Preloaded | None = None
 ) -> Hydrated:
-    """Everything a page of up to 200 ids needs. Ids that the viewer may not see are left out.
+    """The items of up to 200 ids, in order. Ids that the viewer may not see are left out.
 
-    One trip for the posts and what is said about them, one for what they share, quote and answer. What a post answers is
-    named to those only who may see that as well.
+    One round trip for the posts, their counts and marks; one for what they share, quote and reply to. A parent is named only
+    to viewers who may see it.
     """
     post_ids = list(filter(is_possible, post_ids))
     parts = _Parts(context.viewer_id, post_ids)
@@ -106,26 +108,26 @@ def hydrated(
         _read_caches(parts, context, preloaded)
     else:
         _read_exactly(parts, preloaded)
-    asking = [post_id for post_id, post in parts.seen.posts.items() if post.poll]
-    parts.polls = poll_results(context.viewer_id, asking)
-    did = parts.engaged
-    parts.touched = did.liked.union(did.bookmarked, did.read, parts.reposted)
+    with_polls = [post_id for post_id, post in parts.seen.posts.items() if post.poll]
+    parts.polls = poll_results(context.viewer_id, with_polls)
+    marks = parts.engaged
+    parts.touched = marks.liked.union(marks.bookmarked, marks.read, parts.reposted)
     items = [_item(parts, post_id) for post_id in post_ids]
     return Hydrated([item for item in items if item is not None], parts.seen.relations)
 
 
 def _read_caches(parts: _Parts, context: ViewerContext, preloaded: Preloaded | None) -> None:
     posts, parents = set(parts.page), set[int]()
-    for _trip in range(MAX_TRIPS):
-        trip = Batch()
-        seen = ask_posts(trip, context, posts, parents=parents, preloaded=preloaded)
-        filters = ask_filters(trip, context.viewer_id, posts)
-        trip.go()
-        parts.asked |= posts
+    for _round in range(MAX_ROUNDS):
+        batch = Batch()
+        seen = ask_posts(batch, context, posts, parents=parents, preloaded=preloaded)
+        filters = ask_filters(batch, context.viewer_id, posts)
+        batch.go()
+        parts.requested |= posts
         parts.seen |= seen()
         parts.filters.append(filters())
-        posts, parents = parts.lacking()
-        parts.looked_for |= parents
+        posts, parents = parts.missing()
+        parts.requested_parents |= parents
         if not posts and not parents:
             break
     with stage("flags"):
@@ -138,13 +140,13 @@ def _read_caches(parts: _Parts, context: ViewerContext, preloaded: Preloaded | N
 
 
 def _read_exactly(parts: _Parts, preloaded: Preloaded | None) -> None:
-    """From PostgreSQL: where caches may not be believed."""
+    """From PostgreSQL, while the caches may be stale."""
     visible = visible_posts(parts.viewer_id, parts.page, preloaded=preloaded)
     shared = [
         visible.posts.get(post.source_id or 0) for post in visible.posts.values() if post.is_repost
     ]
     deeper = {post.source_id for post in shared if post and post.source_id} - visible.posts.keys()
-    if deeper:  # what the quotes among reposted posts quote
+    if deeper:  # quotes inside reposted quotes
         visible |= visible_posts(parts.viewer_id, [post_id for post_id in deeper if post_id])
     parents = _visible_parents(parts.viewer_id, visible)
     people = {post.author_id for post in visible.posts.values()} | set(map(author_of, parents))
@@ -156,42 +158,42 @@ def _read_exactly(parts: _Parts, preloaded: Preloaded | None) -> None:
         circles=visible.circles,
         parents=parents,
     )
-    seen = list(visible.posts)
-    parts.engaged = engaged(parts.viewer_id, seen)
-    parts.reposted = reposted_ids(parts.viewer_id, seen)
+    post_ids = list(visible.posts)
+    parts.engaged = engaged(parts.viewer_id, post_ids)
+    parts.reposted = reposted_ids(parts.viewer_id, post_ids)
     threads = {post.thread_id for post in visible.posts.values()}
     parts.muted = muted_threads(parts.viewer_id, threads)
 
 
 def _visible_parents(viewer_id: int | None, visible: VisiblePosts) -> frozenset[int]:
-    """What posts answer that the viewer may see too, beside the posts themselves."""
-    above = {post.reply_to_id for post in visible.posts.values() if post.reply_to_id}
-    ids, found = sorted(above - visible.posts.keys()), set[int]()
+    """The parents of the posts that the viewer may see, without the posts themselves."""
+    parent_ids = {post.reply_to_id for post in visible.posts.values() if post.reply_to_id}
+    ids, parents = sorted(parent_ids - visible.posts.keys()), set[int]()
     for start in range(0, len(ids), MAX_IDS):
-        part = ids[start : start + MAX_IDS]
-        found |= visible_posts(viewer_id, part).posts.keys() & set(part)
-    return frozenset(found)
+        batch = ids[start : start + MAX_IDS]
+        parents |= visible_posts(viewer_id, batch).posts.keys() & set(batch)
+    return frozenset(parents)
 
 
 def _item(
     parts: _Parts, post_id: int, *, nested: bool = False, shared: bool = False
 ) -> FeedItem | None:
-    """A post on the page; `nested`: what a quote quotes; `shared`: by a repost."""
+    """A post of the page; `nested`: inside a quote; `shared`: inside a repost."""
     post = parts.seen.posts.get(post_id)
     author = parts.seen.authors.get(post.author_id) if post else None
     if post is None or author is None:
         return None
     source = None
-    if post.source_id and not nested:  # a quote inside a quote is not shown
+    if post.source_id and not nested:
         source = _item(
             parts, post.source_id, nested=not post.is_repost, shared=shared or post.is_repost
         )
     if post.is_repost and source is None:
-        return None  # what it shares is gone, or not for this viewer
-    # what is quoted in a reposted quote does not say what it answers: that would be a trip more
-    tells = post.reply_to_id and not (nested and shared)
-    parent = parts.parent_of(post) if tells else None
-    answered = parts.seen.authors.get(author_of(parent)) if parent and not nested else None
+        return None  # its source is deleted, or hidden from this viewer
+    # a quote inside a repost does not name its parent: reading that would be one more round trip
+    names_parent = post.reply_to_id and not (nested and shared)
+    parent = parts.parent_of(post) if names_parent else None
+    parent_author = parts.seen.authors.get(author_of(parent)) if parent and not nested else None
     return FeedItem(
         post=post,
         author=author,
@@ -200,7 +202,7 @@ def _item(
         source=source,
         is_nested=nested,
         reply_to_id=parent,
-        reply_to_handle=answered.handle if answered else "",
+        reply_to_handle=parent_author.handle if parent_author else "",
         poll=parts.polls.get(post_id) if post.poll else None,
         follows_author=post.author_id in parts.seen.relations.following,
         circle_name=parts.seen.circles.get(post.circle_id, "") if post.circle_id else "",

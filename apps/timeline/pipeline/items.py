@@ -1,4 +1,4 @@
-"""What a page is made of: posts with all that is needed to show them to one viewer."""
+"""The items of a page: posts with everything needed to show them to one viewer."""
 
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -15,21 +15,21 @@ from feedcache.ids import author_of
 
 
 class ViewerFlags(NamedTuple):
-    """What the viewer did with a post, and whether it is the viewer's own."""
+    """The viewer's own actions on a post."""
 
     liked: bool = False
     bookmarked: bool = False
     reposted: bool = False
     own: bool = False
     muted: bool = False  # the thread it belongs to
-    read: bool = False  # perhaps: the filter behind it is wrong once in a hundred times
+    read: bool = False  # from a Bloom filter: wrong once in a hundred times
 
 
 @dataclass(slots=True)
 class FeedItem:
     """A post on a page. `source` is the reposted or quoted post, None when the viewer may not see it.
 
-    Nobody changes one. It is not frozen because that makes each field by a call: a twentieth of a home page.
+    Treat it as immutable; it is not frozen, because a frozen dataclass is several times slower to create.
     """
 
     post: PostContent
@@ -37,89 +37,83 @@ class FeedItem:
     counts: Counts = field(default_factory=Counts)
     flags: ViewerFlags = field(default_factory=ViewerFlags)
     source: "FeedItem | None" = None
-    is_nested: bool = False  # shown inside a quote: what it quotes itself is left out
-    reply_to_id: int | None = None  # what it answers, None when the viewer may not see that
+    is_nested: bool = False  # inside a quote: its own quote is left out
+    reply_to_id: int | None = None  # None when the viewer may not see that post
     reply_to_handle: str = ""
-    filtered: tuple[FilterMatch, ...] = ()  # what the viewer's filters find in it
-    warnings: tuple[str, ...] = ()  # the titles of those that act where it is shown
-    poll: PollResult | None = None  # of a post with a poll
-    follows_author: bool = False  # whether the viewer does
-    circle_name: str = ""  # of a circle post, for those who belong; its author may not any more
+    filtered: tuple[FilterMatch, ...] = ()  # matches of the viewer's filters
+    warnings: tuple[str, ...] = ()  # titles of the filters that apply in this context
+    poll: PollResult | None = None
+    follows_author: bool = False
+    circle_name: str = ""  # empty for an author who has left the circle
 
     @property
     def id(self) -> int:
-        """The post's id, which is also its place in any timeline."""
+        """The post's id, which also orders every timeline."""
         return self.post.id
 
     @property
     def is_repost(self) -> bool:
-        """Whether this only shares its source."""
         return self.post.is_repost
 
     @property
     def shown(self) -> "FeedItem":
-        """What the card shows: the source of a repost, else the post itself."""
+        """The post on the card: the source of a repost, else the post itself."""
         return self.source if self.is_repost and self.source else self
 
     @property
     def quoted(self) -> "FeedItem | None":
-        """The quoted post, when the viewer may see it."""
         return None if self.is_repost else self.source
 
     @property
     def lost_quote(self) -> bool:
-        """It quotes a post that the viewer cannot see (any more)."""
+        """Whether it quotes a post that the viewer may not see, or that is deleted."""
         missing = self.post.source_id is not None and self.source is None
         return missing and not self.is_repost and not self.is_nested
 
     @property
     def poll_is_over(self) -> bool:
-        """Whether nobody can vote any more."""
         poll = self.post.poll
         return poll is not None and poll.expires_at <= timezone.now()
 
     @property
     def can_vote(self) -> bool:
-        """Whether the viewer may still vote."""
         return not (self.poll_is_over or self.flags.own or (self.poll and self.poll.own))
 
     @property
     def shows_votes(self) -> bool:
-        """Some polls keep the numbers to themselves until the end."""
+        """Whether the numbers are public already: some polls hide them until they end."""
         poll = self.post.poll
         return poll is not None and (not poll.hide_totals or self.poll_is_over)
 
     @property
     def url(self) -> str:
-        """The address of the post."""
         return f"{self.author.url}/{self.post.id}"
 
     @property
     def can_repost(self) -> bool:
-        """Only public posts travel."""
         return self.post.is_open
 
     @property
     def can_quote(self) -> bool:
-        """Whether the viewer may: only what is public, and as its author wants it."""
+        """Whether the viewer may quote it: public posts only, within the quote policy of the author."""
         return self.post.may_be_quoted(own=self.flags.own, follows=self.follows_author)
 
     @property
     def reply_to_author_id(self) -> int | None:
-        """Whom this answers, when the viewer may see what: the author is in the id."""
+        """The author of the post it replies to, read from that post's id."""
         return author_of(self.reply_to_id) if self.reply_to_id else None
 
 
 def circle_label(name: str) -> str:
-    """A circle in the composer and on a card; without a name for authors who have left it."""
+    """The label of a circle in the composer and on a card; without a name for authors who have left it."""
     return _("Circle: %(name)s") % {"name": name} if name else _("A circle")
 
 
 @dataclass(frozen=True, slots=True)
 class Thread:
-    """A post in its context. `ancestors` run from the first post down; None stands for one that is gone.
+    """A post in its context. `ancestors` run from the first post down; None stands for a deleted or hidden one.
 
-    `descendants` are in reading order, each answer under what it answers; `more` says that the cap was reached.
+    `descendants` are in reading order, each reply below the post it replies to; `more` means that some were cut off.
     """
 
     ancestors: list[FeedItem | None]

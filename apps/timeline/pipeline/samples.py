@@ -1,6 +1,6 @@
-"""Some of the home pages that were shown, left in Redis for whoever checks them: ids and bounds, no texts.
+"""Samples of home pages in Redis, for the auditor: ids and bounds, no texts.
 
-One read in `AUDIT_SAMPLE_RATE` of a process; at most `KEPT`, for an hour. It never fails a page.
+One read in `AUDIT_SAMPLE_RATE` per process, at most `MAX_SAMPLES`, for an hour. Sampling never fails a page.
 """
 
 import json
@@ -21,8 +21,8 @@ TTL_SECONDS = 3600
 _reads = count(1)
 
 
-def note_home(viewer_id: int, cursor: Cursor, page: Page[Any]) -> None:
-    """Leave this read as a sample, if it is its turn; a page that went without a source is none."""
+def sample_home(viewer_id: int, cursor: Cursor, page: Page[Any]) -> None:
+    """Store every `AUDIT_SAMPLE_RATE`th page, unless a source was missing from it."""
     rate = settings.AUDIT_SAMPLE_RATE
     if not rate or next(_reads) % rate or deadline.missing():
         return
@@ -47,10 +47,10 @@ def note_home(viewer_id: int, cursor: Cursor, page: Page[Any]) -> None:
         return
 
 
-def take_homes(maximum: int) -> list[dict[str, Any]]:
-    """Up to `most` samples, oldest first, which nobody else will get; none when Redis does not answer."""
+def pop_homes(maximum: int) -> list[dict[str, Any]]:
+    """Remove and return up to `maximum` samples, oldest first; none when Redis does not answer."""
     try:
-        taken: Any = timelines().rpop(KEY, maximum)
+        texts: Any = timelines().rpop(KEY, maximum)
     except RedisError:
         return []
-    return [json.loads(text) for text in taken or ()]
+    return [json.loads(text) for text in texts or ()]

@@ -5,7 +5,5 @@ from django.utils.translation import gettext_lazy as _
 
 
 class RankingConfig(AppConfig):
-    """Ranked timelines."""
-
     name = "apps.timeline.ranking"
     verbose_name = _("Ranking")

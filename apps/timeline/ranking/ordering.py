@@ -15,7 +15,7 @@ from django.utils.translation import gettext as _
 from apps.accounts.models import User
 from apps.errors import Invalid, NotFound
 from apps.paging import Cursor
-from apps.timeline.home import home_timeline, rule_of
+from apps.timeline.home import home_rule, home_timeline
 from apps.timeline.pipeline.hydrate import hydrate
 from apps.timeline.pipeline.items import FeedItem
 from apps.timeline.ranking.affinity import reactions_of
@@ -51,12 +51,10 @@ class RankedPage:
 
     @property
     def items(self) -> list[FeedItem]:
-        """The posts."""
         return [entry.item for entry in self.entries]
 
 
 def preset_of(viewer: User) -> Preset:
-    """The preset of a reader's choice."""
     chosen = RankingChoice.objects.filter(user=viewer).values_list("preset", flat=True).first()
     return Preset(chosen) if chosen in Preset.values else Preset.BALANCED
 
@@ -163,7 +161,7 @@ def _seen(
 
 
 def _belonging(viewer: User, post_ids: Sequence[int]) -> dict[int, FeedItem]:
-    found, belongs = hydrate(viewer.pk, post_ids), rule_of(viewer)
+    found, belongs = hydrate(viewer.pk, post_ids), home_rule(viewer)
     return {item.id: item for item in found.items if belongs(item, found.relations)}
 
 

@@ -10,8 +10,6 @@ from apps.timeline.ranking.scoring import WEIGHTS, Preset, Scored
 
 
 class Factor(TextChoices):
-    """What a score is made of."""
-
     RECENCY = "recency", gettext_lazy("New")
     ENGAGEMENT = "engagement", gettext_lazy("Talked about")
     AFFINITY = "affinity", gettext_lazy("Close to you")
@@ -27,12 +25,10 @@ class Contribution:
 
     @property
     def adds(self) -> float:
-        """Value times weight."""
         return self.value * self.weight
 
     @property
     def label(self) -> str:
-        """The factor in a word or two."""
         return str(self.factor.label)
 
 

@@ -22,8 +22,6 @@ REPLIES_COUNT, REPOSTS_COUNT = (
 
 
 class Preset(TextChoices):
-    """What a reader may choose."""
-
     NEWEST = "newest", _("Newest first")
     BALANCED = "balanced", _("Balanced")
     DISCUSSED = "discussed", _("Most discussed")
@@ -81,7 +79,6 @@ def ranked(candidates: Iterable[Candidate], preset: Preset) -> list[Scored]:
 
 
 def candidates_once(candidates: Iterable[Candidate]) -> Iterable[Candidate]:
-    """Each post once."""
     return {one.post_id: one for one in candidates}.values()
 
 

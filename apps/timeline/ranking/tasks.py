@@ -7,5 +7,4 @@ from apps.timeline.ranking import ordering
 
 @shared_task
 def purge() -> None:
-    """Forget orders of yesterday."""
     ordering.purge()

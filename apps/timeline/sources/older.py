@@ -1,8 +1,8 @@
-"""Ids of a home timeline below its windows, and of the whole of it when there are none: to the first post ever.
+"""Ids of a home timeline below its home cache, or of all of it without one, down to the first post ever.
 
-Three ways, the cheapest first (docs/performance.md). Whoever follows many of those who write finds a page among the next posts of
-everybody. Else the second level answers, where it covers the range (`entries`); what is for some only comes from
-PostgreSQL beside it. Else PostgreSQL probes what each followee wrote; if that takes long, a worker keeps what comes next.
+Three ways, the cheapest first (docs/performance.md). Readers who follow many active authors find a page among the next posts of the
+whole site. Otherwise the second level answers, if it covers the range; restricted posts then come from PostgreSQL. Otherwise
+PostgreSQL probes the posts of each followee; if that is slow, a worker fills the second level for the next pages.
 """
 
 import time
@@ -17,9 +17,9 @@ from apps.timeline.sources import merge, second_level, sql
 from apps.timeline.sources.second_level import ENTRIES
 from feedcache.ids import first_id_at
 
-AHEAD = 200  # ids that are kept at once: ten pages
-SLOW_SECONDS = 0.005  # what took less is not worth a worker; a thousand followees take about that
-EXPIRES = 10  # seconds; by then the reader has read on
+FILL_COUNT = 200  # ids per fill: ten pages
+SLOW_SECONDS = 0.005  # a faster query is not worth a worker; a thousand followees take about that
+EXPIRES_SECONDS = 10  # by then the reader has moved on
 
 
 def home_ids(
@@ -27,8 +27,7 @@ def home_ids(
 ) -> list[int]:
     """Up to `count` candidate ids inside the cursor's bounds, in reading order.
 
-    `preloaded` gets the contents of the open ones further down: what hardly anybody reads would only drive out of the caches
-    what many do. The newest posts are theirs.
+    Puts the contents of older open posts into `preloaded`: cached, these rarely read posts would displace popular ones.
     """
     ids = _ids(reader_id, cursor, count)
     if ids and preloaded is not None and cursor.max_id is not None and not cursor.ascending:
@@ -40,44 +39,51 @@ def _ids(reader_id: int, cursor: Cursor, count: int) -> list[int]:
     nearby = sql.home_ids_nearby(reader_id, cursor, count)
     if len(nearby) >= count:
         return nearby
-    kept = _kept_ids(reader_id, cursor, count) if settings.TIMELINE_SECOND_LEVEL else None
-    if kept is not None:
-        return kept
+    covered = _second_level_ids(reader_id, cursor, count)
+    if covered is not None:
+        return covered
     began = time.perf_counter()
     ids = sql.home_ids(reader_id, cursor, count)
-    if time.perf_counter() - began >= SLOW_SECONDS and _may_be_kept(cursor):
-        enqueue("apps.timeline.tasks.keep_older", reader_id, cursor.max_id, expires=EXPIRES)
+    if time.perf_counter() - began >= SLOW_SECONDS and _is_settled(cursor):
+        enqueue(
+            "apps.timeline.tasks.fill_second_level",
+            reader_id,
+            cursor.max_id,
+            expires=EXPIRES_SECONDS,
+        )
     return ids
 
 
-def keep(reader_id: int, newest: int) -> None:
-    """Let the second level cover the next pages below an id, unless it does."""
-    there = ENTRIES.read(reader_id, newest=newest, oldest=0, count=AHEAD)
-    if there is not None and there.complete:
+def fill_second_level(reader_id: int, newest: int) -> None:
+    """Make the second level cover the next `FILL_COUNT` ids below an id."""
+    covered = ENTRIES.read(reader_id, newest=newest, oldest=0, count=FILL_COUNT)
+    if covered is not None and covered.complete:
         return
-    start = there.ids[-1] if there is not None and there.ids else newest
+    start = covered.ids[-1] if covered is not None and covered.ids else newest
     revision = second_level.revision_of(reader_id)
-    ids = sql.open_home_ids(reader_id, Cursor(max_id=start), AHEAD)
-    floor = ids[-1] - 1 if len(ids) == AHEAD else 0  # fewer: nothing older exists
+    ids = sql.open_home_ids(reader_id, Cursor(max_id=start), FILL_COUNT)
+    floor = ids[-1] - 1 if len(ids) == FILL_COUNT else 0  # fewer: nothing older exists
     second_level.fill(reader_id, revision, ids, ceiling=start, floor=floor)
 
 
-def _kept_ids(reader_id: int, cursor: Cursor, count: int) -> list[int] | None:
-    """By the second level; None when it does not know them all."""
+def _second_level_ids(reader_id: int, cursor: Cursor, count: int) -> list[int] | None:
+    """None when the second level does not cover the whole range."""
+    if not settings.TIMELINE_SECOND_LEVEL:
+        return None
     if cursor.ascending:
-        found = ENTRIES.read_up(reader_id, oldest=cursor.floor, newest=cursor.max_id, count=count)
-    elif _may_be_kept(cursor):
-        found = ENTRIES.read(reader_id, newest=cursor.max_id, oldest=cursor.floor, count=count)
+        covered = ENTRIES.read_up(reader_id, oldest=cursor.floor, newest=cursor.max_id, count=count)
+    elif _is_settled(cursor):
+        covered = ENTRIES.read(reader_id, newest=cursor.max_id, oldest=cursor.floor, count=count)
     else:
-        found = None
-    if found is None or not found.complete:
+        covered = None
+    if covered is None or not covered.complete:
         return None
     restricted = sql.restricted_home_ids(reader_id, cursor, count)
-    return merge.page([found.ids, restricted], count, ascending=cursor.ascending)
+    return merge.first_ids([covered.ids, restricted], count, ascending=cursor.ascending)
 
 
-def _may_be_kept(cursor: Cursor) -> bool:
-    """Whether what lies below a page may be: nothing is committed there any more."""
+def _is_settled(cursor: Cursor) -> bool:
+    """Whether the second level may hold what lies below a page: no transaction commits an id there any more."""
     if not settings.TIMELINE_SECOND_LEVEL or cursor.ascending or cursor.max_id is None:
         return False
     return cursor.max_id <= first_id_at(int(time.time()) - second_level.SETTLED_SECONDS)

@@ -1,10 +1,10 @@
-"""A few threads that help with many equal pieces of one read, such as groups of authors (sources 000, 004).
+"""A small thread pool for one read that consists of many equal parts, such as groups of authors (sources 000, 004).
 
-Whoever asks works as well, and takes back what no thread has begun: so nobody waits for a place in the pool, and when the
-threads are held up by other readers' slow pieces, a read is as fast as one without them.
+The calling thread works as well, and takes back the parts that no thread has begun. So a read never waits for a place in
+the pool, and while the threads are busy with slow reads of others it takes no longer than without them.
 
-They help only when the first piece takes long: then it waits for a store. What is warm keeps the interpreter busy, which
-runs one thread at a time, and two that take turns are slower than one.
+The threads help only when the first part is slow, which means that it waits for a store. Warm parts keep the interpreter
+busy, and there two threads are slower than one.
 """
 
 import os
@@ -18,50 +18,53 @@ from typing import TypeVar
 from django.conf import settings
 from django.db import connections
 
-PATIENCE_SECONDS = 0.01  # a warm group of 500 authors takes half of it
+HELP_AFTER_SECONDS = 0.01  # a warm group of 500 authors takes half of it
 
 T = TypeVar("T")
 R = TypeVar("R")
 
 
-def in_parallel(work: Callable[[T], R], pieces: Sequence[T], *, maximum: int) -> list[R]:
-    """`work` of every piece, in order, by at most `most` threads, this one among them; its first error is raised.
+def in_parallel(work: Callable[[T], R], parts: Sequence[T], *, maximum: int) -> list[R]:
+    """`work` of every part, in order, by at most `maximum` threads including this one; raises the first error.
 
-    Threads have database connections of their own, so they see what is committed; afterwards these are given back.
+    The threads have database connections of their own, closed afterwards, so they see only committed rows.
     """
-    left, done = deque(range(len(pieces))), dict[int, R]()
-    one_is_done = Event()
+    pending, results = deque(range(len(parts))), dict[int, R]()
+    first_done = Event()
 
-    def take_all() -> None:
-        while (at := _next(left)) is not None:
-            done[at] = work(pieces[at])
-            one_is_done.set()
+    def run() -> None:
+        while (index := _pop(pending)) is not None:
+            results[index] = work(parts[index])
+            first_done.set()
 
-    def help_out() -> None:
-        if not one_is_done.wait(PATIENCE_SECONDS):
-            take_all()
+    def help_if_slow() -> None:
+        if not first_done.wait(HELP_AFTER_SECONDS):
+            run()
 
-    helpers = [_pool().submit(_closing, help_out) for _ in range(min(maximum, len(pieces)) - 1)]
+    helpers = [
+        _pool().submit(_closing_connections, help_if_slow)
+        for _ in range(min(maximum, len(parts)) - 1)
+    ]
     try:
-        take_all()
+        run()
     finally:
-        left.clear()  # after an error the others end with what they have begun
+        pending.clear()  # after an error the other threads finish only what they have begun
         begun = [helper for helper in helpers if not helper.cancel()]
     for helper in begun:
         helper.result()
-    return [done[at] for at in range(len(pieces))]
+    return [results[index] for index in range(len(parts))]
 
 
-def _next(left: deque[int]) -> int | None:
+def _pop(pending: deque[int]) -> int | None:
     try:
-        return left.popleft()
+        return pending.popleft()
     except IndexError:
         return None
 
 
-def _closing(help_out: Callable[[], None]) -> None:
+def _closing_connections(work: Callable[[], None]) -> None:
     try:
-        help_out()
+        work()
     finally:
         connections.close_all()
 
@@ -71,4 +74,4 @@ def _pool() -> ThreadPoolExecutor:
     return ThreadPoolExecutor(settings.TIMELINE_PULL_THREADS, thread_name_prefix="pull")
 
 
-os.register_at_fork(after_in_child=_pool.cache_clear)  # threads stay with the parent
+os.register_at_fork(after_in_child=_pool.cache_clear)  # threads do not survive a fork

@@ -1,4 +1,4 @@
-"""Posts of merged authors, pulled from their outboxes at reading, to be joined with what windows hold (source 003: 2 + N)."""
+"""Posts of pulled authors, read from their outboxes on every page and merged with the home cache (source 003: 2 + N)."""
 
 import logging
 from collections.abc import Collection
@@ -18,46 +18,54 @@ from feedcache.redis_servers.connections import RedisError
 logger = logging.getLogger(__name__)
 
 SOURCE = "merged-authors"
-# Their own few threads: when this path hangs, it holds no thread that serves pages.
+# Threads of their own: when these reads hang, they block no thread that serves pages.
 PULLED = Bulkhead(SOURCE, seats=4, after=connections.close_all)
 
 
 def ids(
-    reader_id: int, now: PoliciesInForce, cursor: Cursor, count: int, *, revision: int | None = None
+    reader_id: int,
+    policies: PoliciesInForce,
+    cursor: Cursor,
+    count: int,
+    *,
+    revision: int | None = None,
 ) -> list[int]:
-    """Up to `count` public ids of the merged authors whom a reader follows, inside the cursor's bounds, in reading order."""
-    if now.pulls_all:
-        return outbox.page_of_followees(reader_id, cursor, count)
-    authors = _followed(reader_id, now.merged, revision)
-    return outbox.page_of(authors, cursor, count) if authors else []
+    """Up to `count` public ids of the pulled authors whom a reader follows, inside the bounds, in reading order."""
+    if policies.pulls_all:
+        return outbox.page_ids_of_followees(reader_id, cursor, count)
+    authors = _followed(reader_id, policies.pulled, revision)
+    return outbox.ids_of_authors(authors, cursor, count) if authors else []
 
 
-def ids_in_time(
-    reader_id: int, now: PoliciesInForce, cursor: Cursor, count: int, *, revision: int | None = None
+def ids_within_deadline(
+    reader_id: int,
+    policies: PoliciesInForce,
+    cursor: Cursor,
+    count: int,
+    *,
+    revision: int | None = None,
 ) -> list[int]:
-    """The same behind a bulkhead: none, and the page says that they are missing, when they do not come in time.
+    """The same behind a bulkhead: when they do not arrive in time, none, and the page is marked as incomplete.
 
-    What is in the windows is shown all the same, and what is missing comes with a later read (source 003: when the path
-    to a few large accounts hangs, everybody else's posts must still be there). When all outboxes are merged they are
-    the page itself: then they are waited for.
+    The home cache is shown all the same, and a later read brings the rest (source 003: when the path to a few large accounts
+    hangs, everybody else's posts must still be there). When all authors are pulled there is nothing else to show, so
+    the page waits.
     """
-    work = partial(ids, reader_id, now, cursor, count, revision=revision)
-    if (
-        now.pulls_all or connection.in_atomic_block
-    ):  # another thread would not see what is not committed
+    work = partial(ids, reader_id, policies, cursor, count, revision=revision)
+    if policies.pulls_all or connection.in_atomic_block:  # another thread sees only committed rows
         return work()
     try:
         return PULLED.call(work, seconds=seconds_left(settings.MERGED_AUTHORS_SECONDS))
     except (Refused, RedisError, DatabaseError) as error:
-        logger.info("home of %s without merged authors: %s", reader_id, error)
+        logger.info("home of %s without pulled authors: %s", reader_id, error)
         go_without(SOURCE)
         return []
 
 
-def _followed(reader_id: int, authors: Collection[int], revision: int | None) -> set[int]:
-    """Of some authors, those whom a reader follows: from Redis, as of the reader's `graph_revision`."""
-    asked, found = sorted(authors), set()
-    for start in range(0, len(asked), MAX_OTHERS):
-        batch = asked[start : start + MAX_OTHERS]
-        found |= relations(reader_id, batch, revision=revision).following
-    return found
+def _followed(reader_id: int, author_ids: Collection[int], revision: int | None) -> set[int]:
+    """Those authors whom a reader follows, from Redis at the reader's `graph_revision`."""
+    ordered, followed = sorted(author_ids), set[int]()
+    for start in range(0, len(ordered), MAX_OTHERS):
+        batch = ordered[start : start + MAX_OTHERS]
+        followed |= relations(reader_id, batch, revision=revision).following
+    return followed

@@ -1,4 +1,4 @@
-"""Rebuild the windows of a reader who comes back from PostgreSQL, each by one builder at a time.
+"""Rebuild a returning reader's home cache and inbox from PostgreSQL, each by one builder at a time.
 
 The building key is registered before the snapshot is read, every push goes to both keys, and one script joins and
 swaps them: no reader sees half a window, and nothing published meanwhile is lost (source 001; measured in
@@ -19,23 +19,22 @@ from feedcache.structures.home_window import HomeWindows
 
 logger = logging.getLogger(__name__)
 
-WAIT_SECONDS = 0.5  # for another builder; then the page is served from SQL
+WAIT_SECONDS = 0.5  # for another builder; then PostgreSQL serves the page
 POLL_SECONDS = 0.02
 
 
 def rebuild_home(reader_id: int) -> bool:
-    """Make sure that a reader has a home window; False when it could not be had in time."""
+    """Ensure that a reader has a home window; False when Redis fails, or another builder takes too long."""
     return _rebuild(HOME, reader_id, _open_snapshot)
 
 
 def rebuild_inbox(reader_id: int) -> bool:
-    """Make sure that a reader has an inbox; False when it could not be had in time."""
+    """Ensure that a reader has an inbox; False as for `rebuild_home`."""
     return _rebuild(INBOX, reader_id, _restricted_snapshot)
 
 
 def _open_snapshot(reader_id: int) -> list[int]:
-    """The one place that says where the open posts of a new home window come from."""
-    return outbox.newest_of_followees(reader_id, HOME.length)
+    return outbox.newest_ids_of_followees(reader_id, HOME.length)
 
 
 def _restricted_snapshot(reader_id: int) -> list[int]:
@@ -52,7 +51,7 @@ def _rebuild(windows: HomeWindows, reader_id: int, snapshot: Callable[[int], lis
         except DatabaseError:
             windows.abandon(reader_id, token)
             raise
-        # the sentinel takes one place, so a window that is full says nothing about the end
+        # the sentinel takes one place, so a full window does not reach the end of the timeline
         return windows.swap(reader_id, token, ids, complete=len(ids) < windows.length)
     except RedisError as error:
         logger.warning("no window %s for %s: %s", windows.prefix, reader_id, error)

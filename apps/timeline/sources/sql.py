@@ -1,6 +1,6 @@
-"""Fan-out on read: ids straight from PostgreSQL, by range scans of the authors' outboxes.
+"""Fan-out on read: ids straight from PostgreSQL, by range scans of each author's posts.
 
-Used to rebuild a window, to page below it, and whenever Redis does not answer. Every function returns ids in reading
+Used to rebuild home caches, to page below them, and whenever Redis does not answer. Every function returns ids in reading
 order: newest first, or oldest first for an ascending cursor.
 """
 
@@ -17,7 +17,7 @@ from apps.posts.models import OPEN, RESTRICTED, Attachment, Mention, Post, Visib
 from apps.sql import rows_of
 from feedcache.ids import MAX_AUTHOR_ID, MAX_ID, SEQUENCE_BITS
 
-NEARBY = 2_000  # posts of everybody that are looked through for a page: as dear as the newest posts of 100 followees
+NEARBY = 2_000  # posts of the whole site scanned for a page; costs as much as probing 100 followees
 
 _AUTHORS = "(SELECT followee_id AS author_id FROM graph_followee WHERE owner_id = %(reader)s UNION ALL SELECT %(reader)s) author"
 
@@ -32,8 +32,8 @@ CROSS JOIN LATERAL (
 ) post
 """  # noqa: S608 -- constants
 
-# Of each author the first post, and only of those whose first ones come first what follows. As many first ones as ids are
-# wanted: nothing beyond the last of them is on the page.
+# The first post of each author (head); more posts only of those authors whose first ones come first. As many heads as ids
+# are requested: nothing beyond the last head is on the page.
 _FIRST_OF_AUTHORS = f"""
 WITH head AS (
     SELECT author.author_id, post.id
@@ -74,14 +74,14 @@ _ADDRESSED = """(visibility = 'followers' OR author_id = %(reader)s OR (visibili
 _IN_CIRCLE = """(circle_id IN (SELECT id FROM graph_circle WHERE owner_id = %(reader)s)
            OR circle_id IN (SELECT circle_id FROM graph_circlemember WHERE member_id = %(reader)s))"""
 _ANSWERED = (
-    f"(reply_to_id >> {SEQUENCE_BITS} & {MAX_AUTHOR_ID})"  # whom a post answers: it is in the id
+    f"(reply_to_id >> {SEQUENCE_BITS} & {MAX_AUTHOR_ID})"  # the parent's author, from its id
 )
-# NULL for a post that answers nothing. Who goes on with a thread of their own replies to nobody (Mastodon's rule).
+# NULL for a post without a parent. Continuing one's own thread is no reply to another (Mastodon's rule).
 ANSWERS_ANOTHER = f"{_ANSWERED} <> author_id"
-# The list of visibilities is that of the index `post_restricted`.
+# The visibilities are those of the index `post_restricted`.
 _RESTRICTED = f"visibility IN ('followers', 'mentioned', 'circle') AND {_ADDRESSED}"
 
-# One bounded index scan per circle, whoever wrote there: in shared circles also people who are not followed.
+# One bounded index scan per circle, by any author: in shared circles also by people whom the reader does not follow.
 _CIRCLES = """(
     SELECT id AS circle_id FROM graph_circle WHERE owner_id = %(reader)s AND deleted_at IS NULL
     UNION ALL
@@ -104,7 +104,7 @@ _HOME_ALL = _FIRST_OF_AUTHORS.replace("{kinds}", f"({_OPEN} OR {_ADDRESSED})") +
 _HOME_OPEN = _FIRST_OF_AUTHORS.replace("{kinds}", _OPEN) + _NEXT
 _HOME_RESTRICTED = _OF_AUTHORS.replace("{kinds}", _RESTRICTED) + _OF_CIRCLES + _NEXT
 
-# Of the next posts of everybody those for the reader, as far as a page goes: one range of the key, and no probe of authors.
+# Those of the next posts of the whole site that are for the reader: one range of the primary key, no probe per author.
 _NEARBY = f"""
 SELECT id
 FROM (
@@ -119,7 +119,7 @@ WHERE deleted_at IS NULL AND (
 ORDER BY id {{order}} LIMIT {{count}}
 """  # noqa: S608 -- constants
 
-# The tags that a reader follows, at most 200, one bounded scan each.
+# The tags that a reader follows, at most 200; one bounded scan each.
 _OF_TAGS = """
 SELECT DISTINCT bearing.post_id AS id
 FROM tags_tagfollow f
@@ -132,7 +132,7 @@ WHERE f.user_id = %(reader)s
 ORDER BY id {order} LIMIT {count}
 """
 
-# The open posts of some authors, one bounded scan each.
+# The open posts of several authors, one bounded scan each.
 _OPEN_OF_AUTHORS = """
 SELECT post.id
 FROM unnest(%(authors)s::bigint[]) author(id)
@@ -146,7 +146,7 @@ ORDER BY post.id {order} LIMIT {count}
 """.replace("{answers_another}", ANSWERS_ANOTHER)
 
 
-# The people of a list whom its owner still follows, one bounded scan each.
+# The members of a list whom its owner still follows, one bounded scan each.
 _OF_LIST = f"""
 SELECT post.id
 FROM (
@@ -170,42 +170,41 @@ _LISTED_REPLIES = {
 
 
 def home_ids(reader_id: int, cursor: Cursor, count: int) -> list[int]:
-    """Up to `count` ids of a home timeline inside the cursor's bounds."""
+    """Up to `count` ids of a home timeline inside the cursor's bounds: open and restricted posts, circles included."""
     return _run(_HOME_ALL, cursor, count, reader=reader_id)
 
 
 def home_ids_nearby(reader_id: int, cursor: Cursor, count: int) -> list[int]:
-    """The first of them, up to `count`: as many as there are among the next posts of everybody. Fewer say nothing of the rest."""
+    """The first of `home_ids`, as far as the next `NEARBY` posts of the site hold them. Fewer than `count` is not the end."""
     return _run(_NEARBY, cursor, count, reader=reader_id)
 
 
 def open_home_ids(reader_id: int, cursor: Cursor, count: int) -> list[int]:
-    """Those of them that are open: what the second level keeps."""
+    """The open ones among `home_ids`, without circles: the second level stores these."""
     return _run(_HOME_OPEN, cursor, count, reader=reader_id)
 
 
 def restricted_home_ids(reader_id: int, cursor: Cursor, count: int) -> list[int]:
-    """Those of them that are restricted: what an inbox is built from."""
+    """The restricted ones among `home_ids`: the inbox is built from these."""
     return _run(_HOME_RESTRICTED, cursor, count, reader=reader_id)
 
 
 def list_ids(
     reader_id: int, list_id: int, policy: RepliesPolicy, cursor: Cursor, count: int
 ) -> list[int]:
-    """Up to `count` ids of what the people in a reader's list said, as far as the reader may see it."""
+    """Up to `count` ids of posts by the members of a reader's list that the reader may see."""
     query = _OF_LIST.replace("{replies}", _LISTED_REPLIES[policy]) + _NEXT
     return _run(query, cursor, count, reader=reader_id, list=list_id)
 
 
 def followed_tag_ids(reader_id: int, cursor: Cursor, count: int) -> list[int]:
-    """Up to `count` ids of the public posts with the tags that a reader follows."""
     return _run(_OF_TAGS, cursor, count, reader=reader_id)
 
 
 def open_ids(
     author_ids: Sequence[int], cursor: Cursor, count: int, *, replies: bool = True
 ) -> list[int]:
-    """Up to `count` ids of the public and unlisted posts of some authors."""
+    """Up to `count` ids of the public and unlisted posts of these authors."""
     return _run(_OPEN_OF_AUTHORS, cursor, count, authors=list(author_ids), replies=replies)
 
 
@@ -218,33 +217,32 @@ def author_ids(
     count: int,
     only: Q | None = None,
 ) -> list[int]:
-    """Up to `count` ids of an author's posts that a reader may see, and that `only` admits."""
+    """Up to `count` ids of an author's posts that a reader may see and that match `only`."""
     rows = Post.objects.filter(author=author_id, deleted_at=None)
     if author_id != reader_id:
-        rows = rows.filter(_allowed(reader_id, follows=follows))
+        rows = rows.filter(_visible_to(reader_id, follows=follows))
     return _ids(rows.filter(only) if only else rows, cursor, count)
 
 
 def newest_of_author(
     author_id: int, reader_id: int, *, visibilities: Collection[str], count: int
 ) -> list[int]:
-    """The newest ids of an author's posts of some visibilities that a follower may see."""
+    """The newest ids of an author's posts with these visibilities that a follower may see."""
     rows = Post.objects.filter(author=author_id, deleted_at=None, visibility__in=visibilities)
-    return _ids(rows.filter(_allowed(reader_id, follows=True)), Cursor(), count)
+    return _ids(rows.filter(_visible_to(reader_id, follows=True)), Cursor(), count)
 
 
 def open_between(author_id: int, oldest: int, newest: int, count: int) -> list[int]:
-    """Up to `count` ids of an author's open posts between two ids, newest first."""
+    """Up to `count` ids of an author's open posts between two ids (exclusive), newest first."""
     rows = Post.objects.filter(author=author_id, deleted_at=None, visibility__in=OPEN)
     return _ids(rows, Cursor(max_id=newest, since_id=oldest), count)
 
 
 def newest_of_circle(circle_id: int, count: int) -> list[int]:
-    """The newest ids of the posts to a circle."""
     return _ids(Post.objects.filter(circle=circle_id, deleted_at=None), Cursor(), count)
 
 
-def _allowed(reader_id: int | None, *, follows: bool) -> Q:
+def _visible_to(reader_id: int | None, *, follows: bool) -> Q:
     allowed = Q(visibility__in=OPEN)
     if follows:
         allowed |= Q(visibility=Visibility.FOLLOWERS)
@@ -255,7 +253,7 @@ def _allowed(reader_id: int | None, *, follows: bool) -> Q:
 
 
 def public_ids(cursor: Cursor, count: int, *, only_media: bool = False) -> list[int]:
-    """Up to `count` ids of all public posts; reposts are left to those who follow the reposter."""
+    """Up to `count` ids of all public posts, without reposts; `only_media`: those with pictures."""
     if only_media:
         return _pictured_ids(cursor, count)
     rows = Post.objects.filter(deleted_at=None, visibility=Visibility.PUBLIC)
@@ -263,7 +261,7 @@ def public_ids(cursor: Cursor, count: int, *, only_media: bool = False) -> list[
 
 
 def _pictured_ids(cursor: Cursor, count: int) -> list[int]:
-    """From the pictures: posts that have none are not looked through."""
+    """By a scan of the pictures, so that posts without one cost nothing."""
     rows = Attachment.objects.filter(
         post__gt=cursor.floor,
         post__lt=_newest(cursor),
@@ -275,7 +273,6 @@ def _pictured_ids(cursor: Cursor, count: int) -> list[int]:
 
 
 def reply_ids(post_id: int, cursor: Cursor, count: int) -> list[int]:
-    """Up to `count` ids of the direct replies to a post."""
     return _ids(Post.objects.filter(reply_to=post_id, deleted_at=None), cursor, count)
 
 
@@ -288,24 +285,24 @@ def restricted_ids(
     count: int,
     replies: bool = True,
 ) -> list[int]:
-    """Up to `count` ids of an author's posts that are not for everybody, but for this reader."""
-    # the list of visibilities is that of the index `post_restricted`
+    """Up to `count` ids of an author's restricted posts that this reader may see."""
+    # the visibilities are those of the index `post_restricted`
     rows = Post.objects.filter(author=author_id, deleted_at=None, visibility__in=RESTRICTED)
     if author_id != reader_id:
-        rows = rows.filter(_allowed(reader_id, follows=follows))
-    return _ids(rows if replies else rows.filter(answers_nobody_else()), cursor, count)
+        rows = rows.filter(_visible_to(reader_id, follows=follows))
+    return _ids(rows if replies else rows.filter(is_not_reply_to_others()), cursor, count)
 
 
-def answers_nobody_else() -> Q:
-    """Posts that answer nothing, or a post of the same author: what a profile shows without replies."""
-    answered = F("reply_to_id").bitrightshift(SEQUENCE_BITS).bitand(MAX_AUTHOR_ID)
-    return Q(reply_to=None) | Q(Exact(answered, F("author_id")))
+def is_not_reply_to_others() -> Q:
+    """Posts without a parent, or with a parent of the same author: a profile without replies."""
+    parent_author = F("reply_to_id").bitrightshift(SEQUENCE_BITS).bitand(MAX_AUTHOR_ID)
+    return Q(reply_to=None) | Q(Exact(parent_author, F("author_id")))
 
 
 def _run(query: str, cursor: Cursor, count: int, **values: Any) -> list[int]:
     values |= {"newest": _newest(cursor), "oldest": cursor.floor}
-    ways = _UP if cursor.ascending else _DOWN
-    return [row[0] for row in rows_of(query.format(count=count, **ways), values)]
+    direction = _UP if cursor.ascending else _DOWN
+    return [row[0] for row in rows_of(query.format(count=count, **direction), values)]
 
 
 def _ids(rows: QuerySet[Post], cursor: Cursor, count: int) -> list[int]:

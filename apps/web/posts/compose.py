@@ -22,9 +22,9 @@ from apps.posts.content.text import RAW_MAX_CHARACTERS
 from apps.posts.models import Attachment, Post, ScheduledPost
 from apps.posts.uploads import uploaded_picture, withdraw_picture
 from apps.timeline import publishing
-from apps.timeline.pipeline.folding import Row
+from apps.timeline.pipeline.folding import ReplyRow
 from apps.timeline.pipeline.items import FeedItem
-from apps.timeline.thread import one_item
+from apps.timeline.thread import visible_item
 from apps.web.forms.accounts import add_errors
 from apps.web.forms.pictures import (
     DisplayedPicture,
@@ -175,7 +175,7 @@ def _created(request: AuthenticatedRequest, post: AnyPost) -> HttpResponseBase:
 
 def _insert(request: AuthenticatedRequest, post: Post, detail: dict[str, str]) -> HttpResponse:
     """Insert the post in its page: at the top of home, else below the post it answers."""
-    item = one_item(request.user.pk, post.pk)
+    item = visible_item(request.user.pk, post.pk)
     if _inline_id(request) == HOME_COMPOSER:
         form = form_of(request)
         form.fields["body"].widget.attrs["autofocus"] = True
@@ -183,7 +183,7 @@ def _insert(request: AuthenticatedRequest, post: Post, detail: dict[str, str]) -
         response = reswap(render(request, "timeline/_posted.html", context), "afterbegin")
         # before the new composer is there, which would restore the draft
         return trigger_client_event(retarget(response, "#feed"), "posted", detail, after="receive")
-    context = {"rows": [Row(item, in_thread=True, joined=False, folded=0)], "place": 1}
+    context = {"rows": [ReplyRow(item, in_thread=True, joined=False, folded=0)], "place": 1}
     response = reswap(render(request, "timeline/_rows.html", context), "afterend")
     return trigger_client_event(
         retarget(response, "closest .post"), "posted", detail, after="settle"
@@ -279,7 +279,7 @@ def item_of(
         return None
     try:
         post_id = Cursor.from_query({"max_id": text}).max_id or 0
-        return one_item(request.user.pk, post_id).shown
+        return visible_item(request.user.pk, post_id).shown
     except DomainError:
         if strict:
             raise

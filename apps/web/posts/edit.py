@@ -21,7 +21,7 @@ from apps.posts.actions.publish import require_deleter
 from apps.posts.uploads import uploaded_pictures
 from apps.timeline import publishing
 from apps.timeline.pipeline.items import FeedItem
-from apps.timeline.thread import one_item
+from apps.timeline.thread import visible_item
 from apps.web.forms.accounts import add_errors, render_form
 from apps.web.forms.pictures import DisplayedPicture, PictureFields, PictureForm, save_pictures
 from apps.web.forms.posts import FIELD_NAMES, EditForm, composer_context
@@ -60,7 +60,7 @@ def edit(request: AuthenticatedRequest, post_id: int) -> HttpResponseBase:
 @require_get_or_post
 @login_required
 def delete(request: AuthenticatedRequest, post_id: int) -> HttpResponseBase:
-    item = one_item(request.user.pk, post_id)
+    item = visible_item(request.user.pk, post_id)
     if not item.flags.own:
         require_deleter(post_id, by=request.user)
         if not may_act_as_staff(request):
@@ -113,7 +113,7 @@ def _edit_page(
 
 
 def _own_item(request: AuthenticatedRequest, post_id: int) -> FeedItem:
-    item = one_item(request.user.pk, post_id)
+    item = visible_item(request.user.pk, post_id)
     if not item.flags.own or item.is_repost:
         raise NotFound(_("This post isn't here."))
     return item

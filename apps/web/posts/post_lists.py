@@ -20,7 +20,7 @@ from apps.paging import Cursor, Page
 from apps.posts.history import versions_of
 from apps.timeline.pipeline.filters import apply_filters_to_page
 from apps.timeline.reactions import likers, quotes_timeline, reposters
-from apps.timeline.thread import one_item
+from apps.timeline.thread import visible_item
 
 PEOPLE: dict[str, Callable[[int | None, int, Cursor], Page[User]]] = {
     "likes": likers,
@@ -31,7 +31,7 @@ PEOPLE: dict[str, Callable[[int | None, int, Cursor], Page[User]]] = {
 @require_safe
 def history(request: SiteRequest, handle: str, post_id: int) -> HttpResponseBase:
     """All versions of a post, the newest first."""
-    item = one_item(viewer_id_of(request), post_id).shown
+    item = visible_item(viewer_id_of(request), post_id).shown
     if item.author.handle != handle:
         return redirect(f"{item.url}/history")
     # a version shows the text as it was: neither "edited" nor a poll to vote in
@@ -45,7 +45,7 @@ def history(request: SiteRequest, handle: str, post_id: int) -> HttpResponseBase
 @require_safe
 def people(request: SiteRequest, handle: str, post_id: int, *, tab: str) -> HttpResponseBase:
     viewer_id = viewer_id_of(request)
-    item = one_item(viewer_id, post_id).shown
+    item = visible_item(viewer_id, post_id).shown
     if item.author.handle != handle:
         return redirect(f"{item.url}/{tab}")
     page = PEOPLE[tab](viewer_id, post_id, Cursor.from_query(request.GET))
@@ -65,7 +65,7 @@ def people(request: SiteRequest, handle: str, post_id: int, *, tab: str) -> Http
 @require_safe
 def quotes(request: SiteRequest, handle: str, post_id: int) -> HttpResponseBase:
     viewer_id = viewer_id_of(request)
-    item = one_item(viewer_id, post_id).shown
+    item = visible_item(viewer_id, post_id).shown
     if item.author.handle != handle:
         return redirect(f"{item.url}/quotes")
     page = quotes_timeline(viewer_id, post_id, Cursor.from_query(request.GET))
@@ -79,7 +79,7 @@ def quotes(request: SiteRequest, handle: str, post_id: int) -> HttpResponseBase:
 @xframe_options_exempt
 def embed(request: SiteRequest, handle: str, post_id: int) -> HttpResponseBase:
     """A public post for a frame of another site, as visitors see it."""
-    item = one_item(None, post_id).shown
+    item = visible_item(None, post_id).shown
     if item.author.handle != handle:
         raise NotFound(_("This post isn't here."))
     context = {"item": item, "viewer": None}

@@ -15,7 +15,7 @@ from apps.http.requests import AuthenticatedRequest, SeeOther, login_required, n
 from apps.posts.actions.edit import pin_post, unpin_post
 from apps.posts.actions.mute import mute_thread, unmute_thread
 from apps.timeline.publishing import repost, undo_repost
-from apps.timeline.thread import one_item
+from apps.timeline.thread import visible_item
 from apps.web.post_card import Viewer, render_actions
 
 _ANCHOR = re.compile(r"p([0-9]{1,19})")
@@ -42,7 +42,7 @@ def vote(request: AuthenticatedRequest, post_id: int) -> HttpResponseBase:
         voting.vote(request.user, post_id, _choices(request))
     except Invalid as error:
         messages.error(request, error.message)
-    return SeeOther(next_url(request, one_item(request.user.pk, post_id).url))
+    return SeeOther(next_url(request, visible_item(request.user.pk, post_id).url))
 
 
 def _choices(request: AuthenticatedRequest) -> list[int]:
@@ -63,7 +63,7 @@ def act(request: AuthenticatedRequest, post_id: int, verb: str) -> HttpResponseB
     if not request.htmx:
         back = next_url(request)
         return SeeOther(f"{back.partition('#')[0]}#{match[0]}" if match else back)
-    item = one_item(request.user.pk, post_id)
+    item = visible_item(request.user.pk, post_id)
     return HttpResponse(
         render_actions(item, Viewer.of(request.user), anchor=match[1] if match else "")
     )

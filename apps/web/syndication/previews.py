@@ -19,7 +19,7 @@ from apps.posts.models import Visibility
 from apps.syndication.preview_image import Card, card_file
 from apps.throttling import check_rate_limit
 from apps.timeline.pipeline.items import FeedItem
-from apps.timeline.thread import one_item
+from apps.timeline.thread import visible_item
 from feedcache.ids import parse_id
 
 CACHE_CONTROL = "public, max-age=300"
@@ -109,7 +109,7 @@ def _require_unchanged(item: FeedItem) -> None:
 
 def _public(post_id: int) -> FeedItem:
     """The post as visitors see it."""
-    item = one_item(None, post_id).shown
+    item = visible_item(None, post_id).shown
     if item.post.visibility != Visibility.PUBLIC:
         raise _not_found()
     return item

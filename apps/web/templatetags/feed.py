@@ -7,7 +7,7 @@ from django import template
 from django.template import Context, Engine
 from django.utils.safestring import SafeString
 
-from apps.timeline.pipeline.folding import Row
+from apps.timeline.pipeline.folding import ReplyRow
 from apps.timeline.pipeline.items import FeedItem
 from apps.web.post_card import PostCard, Viewer, card_of
 
@@ -59,7 +59,7 @@ def feed_cards(
 
 
 @register.inclusion_tag(CARDS, takes_context=True)
-def thread_cards(context: Context, rows: Iterable[Row], above: int = 0) -> dict[str, Any]:
+def thread_cards(context: Context, rows: Iterable[ReplyRow], above: int = 0) -> dict[str, Any]:
     """The replies of a thread; `above` is how many cards precede them."""
     viewer = _viewer(context)
     return _placed(
@@ -92,7 +92,7 @@ def explained_cards(context: Context, rows: Iterable[Explained]) -> dict[str, An
     )
 
 
-def _card_of_row(row: Row, viewer: Viewer, place: int) -> PostCard:
+def _card_of_row(row: ReplyRow, viewer: Viewer, place: int) -> PostCard:
     return card_of(row.item, viewer, place)._replace(
         in_thread=row.in_thread, hidden_replies=row.folded
     )

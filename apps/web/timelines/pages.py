@@ -27,14 +27,13 @@ from apps.paging import Cursor, Page
 from apps.streaming.server import ROOT
 from apps.streaming.tickets import ticket_for
 from apps.tags.queries import known, tag_named
-from apps.timeline.home import Place, get_activity, home_timeline, may_have_news
+from apps.timeline.home import ReadPosition, get_activity, home_timeline, may_have_unread
 from apps.timeline.list import list_timeline
 from apps.timeline.pipeline.filters import (
     apply_filters,
     apply_filters_to_page,
     apply_filters_to_thread,
 )
-from apps.timeline.pipeline.folding import rows_of
 from apps.timeline.pipeline.items import FeedItem
 from apps.timeline.profile import ProfileFilter, pinned_posts, profile_timeline
 from apps.timeline.public import public_timeline
@@ -81,7 +80,7 @@ def home(request: AuthenticatedRequest) -> HttpResponse:
         here="home",
         filter_context=FilterContext.HOME,
         feed_url="/",
-        place=str(Place.of(page)),
+        place=str(ReadPosition.of(page)),
         # new posts are inserted above the newest ones; other pages are reloaded
         inline=HOME_COMPOSER if page.items and cursor == Cursor() else "",
         is_top=cursor.max_id is None,
@@ -98,7 +97,7 @@ def home_new(request: SiteRequest) -> HttpResponseBase:
     if viewer is None:
         return HttpResponse(status=STOP_POLLING)
     last_id = request.GET.get("last_id") or "0"
-    if not may_have_news(viewer, Place.parse(last_id)):
+    if not may_have_unread(viewer, ReadPosition.parse(last_id)):
         return HttpResponse(status=204)
     unread = get_activity(viewer, last_id, limit=MAX_NEW_SHOWN)
     news = [item for item in unread.items if item.author.pk != viewer.pk]
@@ -200,7 +199,7 @@ def post(request: SiteRequest, handle: str, post_id: int) -> HttpResponseBase:
     if filtered.focus.author.handle != handle:
         return redirect(filtered.focus.url)
     focus = filtered.focus.shown
-    context = {"thread": filtered, "rows": rows_of(focus, filtered.descendants)}
+    context = {"thread": filtered, "rows": fold_replies(focus, filtered.descendants)}
     if request.htmx:
         return render(request, "timeline/_rows.html", {**context, "place": 1})
     if request.method == "GET" and (viewer := viewer_of(request)):

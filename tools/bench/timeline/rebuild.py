@@ -15,7 +15,8 @@ from django.db import connection
 from apps.paging import Cursor
 from apps.timeline.sources import older, outbox, replica
 from apps.timeline.sources import sql as pull
-from apps.timeline.sources.home_cache import HOME, SHORT_OUTBOXES
+from apps.timeline.sources.home_cache import HOME
+from apps.timeline.sources.outbox import SHORT_OUTBOXES
 from apps.timeline.sources.rebuild import rebuild_home
 from feedcache.ids import EPOCH, first_id_at
 from tools.bench.measure import Spread, compare
@@ -94,18 +95,18 @@ def _cold(reader: int) -> Line:
     number = FOLLOWED[reader]
     while replica.newest(reader, [FIRST], Cursor(since_id=_present(days=DAYS)), 1) is None:
         replica.maintain()
-    limits = outbox.EN_MASSE
+    limits = outbox.MIN_AUTHORS
 
     def from_posts() -> None:
-        outbox.EN_MASSE = AUTHORS * 2
+        outbox.MIN_AUTHORS = AUTHORS * 2
         rebuild(reader)
 
     def from_replica() -> None:
-        outbox.EN_MASSE = min(number, limits)
+        outbox.MIN_AUTHORS = min(number, limits)
         rebuild(reader)
 
     taken = {"vectors": _cold_each(number, from_posts), "replica": _cold_each(number, from_replica)}
-    outbox.EN_MASSE = limits
+    outbox.MIN_AUTHORS = limits
     return Line(
         f"the same without any vector, {number:,} followees",
         "ms",
@@ -133,7 +134,7 @@ def _deep(reader: int) -> Line:
     older.home_ids(reader, below, PAGE)
     ways = {
         "ours": lambda: older.home_ids(reader, below, PAGE),
-        "pulled from the outboxes": lambda: outbox.of_followees(reader, below, PAGE),
+        "pulled from the outboxes": lambda: outbox.ids_of_followees(reader, below, PAGE),
         "pulled by one scan per followee": lambda: pull.home_ids(reader, below, PAGE),
         "naive SQL": _naive(reader, PAGE, below.max_id),
     }

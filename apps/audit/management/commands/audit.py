@@ -10,8 +10,8 @@ from django.db.models import Sum
 
 from apps.accounts.queries import user_by_handle
 from apps.audit import auditor
+from apps.audit.comparison import Sample, differences, missing_in_windows
 from apps.audit.models import AuditFinding, AuditRun
-from apps.audit.reads import Sample, differences, lacking
 from apps.audit.wording import finding_text, run_text
 from apps.errors import DomainError
 from apps.paging import MAX_LIMIT, Cursor
@@ -32,14 +32,11 @@ examples:
 
 
 class Command(BaseCommand):
-    """Look after the truth."""
-
     help = (
         "Compare pages, windows, deliveries, follows and counts with the tables, and repair them."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Name what can be done."""
         parser.formatter_class = RawDescriptionHelpFormatter
         parser.epilog = EXAMPLES
         verbs = parser.add_subparsers(dest="verb", metavar="WHAT", required=True)
@@ -90,7 +87,7 @@ class Command(BaseCommand):
             if page.older is None:
                 break
             cursor = Cursor(max_id=page.older, limit=MAX_LIMIT)
-        lack, _late = lacking(viewer.pk)
+        lack, _late = missing_in_windows(viewer.pk)
         wrong += [{"what": "window", "post": str(one)} for one in lack]
         report = {"pages": pages, "posts": items, "on_the_way": late, "wrong": wrong}
         if options["json"]:

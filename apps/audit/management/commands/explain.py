@@ -23,12 +23,9 @@ examples:
 
 
 class Command(BaseCommand):
-    """Explain somebody's home."""
-
     help = "Say why a post is on an account's home page, or which rule keeps it away."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Name the options."""
         parser.formatter_class = RawDescriptionHelpFormatter
         parser.epilog = EXAMPLES
         parser.add_argument("handle")

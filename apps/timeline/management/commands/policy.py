@@ -36,7 +36,6 @@ class Command(BaseCommand):
     help = "Show and change delivery policies. No post is lost or shown twice while they change."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Name what can be done."""
         parser.formatter_class = RawDescriptionHelpFormatter
         parser.epilog = EXAMPLES
         verbs = parser.add_subparsers(dest="verb", metavar="WHAT", required=True)

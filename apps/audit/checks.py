@@ -1,4 +1,4 @@
-"""The ledger of deliveries, the two lists of every follow, and the counts, a slice at a time (reliability: I1, I4, I11)."""
+"""Checks of the delivery ledger, of the two rows of every follow, and of counts, a slice at a time (I1, I4, I11)."""
 
 import secrets
 from functools import partial
@@ -10,11 +10,11 @@ from apps.audit.repairs import AuditPass
 from apps.engagement import reconcile
 from apps.engagement.truth import SUBJECTS
 
-DELIVERIES, FOLLOWS, COUNTS = 500, 2_000, 200  # of a turn
-STUCK_SECONDS = 90  # longer than a lease: whoever held it is gone, and no sweeper came
+DELIVERIES, FOLLOWS, COUNTS = 500, 2_000, 200  # per run
+STUCK_SECONDS = 90  # longer than a lease: its worker died, and no sweeper came
 DELIVERY = "apps.timeline.handlers.deliver_post"
 
-# The newest deliveries as their event says; an event that is done left a job, unless its post was gone by then.
+# The newest deliveries by their events; an event that is done left a job, unless its post was deleted by then.
 _UNDELIVERED = """
 SELECT post.id FROM (
     SELECT state, (payload->>'post_id')::bigint AS post_id FROM events_event
@@ -31,7 +31,7 @@ SELECT 0, post_id, state, attempts, last_error, followers FROM timeline_fanoutjo
 WHERE state = 'dead' OR (state = 'pending' AND due_at < now() - make_interval(secs => %(stuck)s))
 ORDER BY 2, 1 LIMIT %(maximum)s
 """
-# From a row at random on: ids may be sparse.
+# From random rows on, not random ids: ids may be sparse.
 _FOLLOWS = """
 SELECT f.owner_id AS follower, f.followee_id AS followee
 FROM (SELECT owner_id, followee_id FROM graph_followee WHERE id >= %(followee)s ORDER BY id LIMIT %(maximum)s) f
@@ -49,68 +49,68 @@ SELECT coalesce((SELECT min(id) FROM graph_followee), 0) AS first_followee,
 """
 
 
-def look_at_deliveries(turn: AuditPass) -> None:
-    """What the ledger owes and nobody pays: never begun, standing still, given up."""
+def check_deliveries(turn: AuditPass) -> None:
+    """Deliveries that never began, are stuck, or are dead."""
     turn.run.deliveries += DELIVERIES
     values = {"subscriber": DELIVERY, "maximum": DELIVERIES, "stuck": STUCK_SECONDS}
     for row in rows(_UNDELIVERED, values):
         turn.found(Kind.UNDELIVERED, partial(_begin, row["id"]), post_id=row["id"])
     for row in rows(_UNFINISHED, values | {"maximum": 100}):
         kind = Kind.DEAD if row["state"] == "dead" else Kind.STUCK
-        if not _is_known(kind, row):
+        if not _is_reported(kind, row):
             turn.found(
                 kind,
-                partial(_go_on, row),
+                partial(_resume, row),
                 post_id=row["job_id"],
                 details={key: row[key] for key in ("id", "attempts", "last_error", "expected")},
             )
 
 
-def _is_known(kind: Kind, row: Row) -> bool:
-    """What was revived once and is dead again is for people, who have been told."""
+def _is_reported(kind: Kind, row: Row) -> bool:
+    """Whether staff have this finding already: a chunk that dies again is left to them."""
     return AuditFinding.objects.filter(
         kind=kind, post_id=row["job_id"], details__id=row["id"]
     ).exists()
 
 
 def _begin(post_id: int) -> bool:
-    repairs.deliver_again(post_id)
+    repairs.redeliver(post_id)
     return True
 
 
-def _go_on(row: Row) -> bool:
+def _resume(row: Row) -> bool:
     if row["state"] == "dead" or not row["id"]:
-        repairs.deliver_again(row["job_id"])
+        repairs.redeliver(row["job_id"])
     else:
-        repairs.hurry([row["id"]])
+        repairs.enqueue_now([row["id"]])
     return True
 
 
-def look_at_follows(turn: AuditPass) -> None:
-    """A slice of the follows: each is in the list of whom somebody reads and in the list of who reads somebody."""
+def check_follows(turn: AuditPass) -> None:
+    """A slice of the follows: each has a row in `Followee` and one in `Follower`."""
     ends = rows(_ENDS)[0]
     starts = {
-        side: _somewhere(ends[f"first_{side}"], ends[f"last_{side}"], FOLLOWS)
+        side: _random_start(ends[f"first_{side}"], ends[f"last_{side}"], FOLLOWS)
         for side in ("followee", "follower")
     }
     turn.run.follows += min(FOLLOWS, ends["last_followee"] - ends["first_followee"] + 1)
     for row in rows(_FOLLOWS, {**starts, "maximum": FOLLOWS}):
-        mend = partial(_mend, row["follower"], row["followee"])
-        turn.found(Kind.MIRROR, mend, viewer_id=row["follower"], details=row)
+        repair = partial(_repair_follow, row["follower"], row["followee"])
+        turn.found(Kind.MIRROR, repair, viewer_id=row["follower"], details=row)
 
 
-def _somewhere(first: int, last: int, number: int) -> int:
-    """Where a slice of so many rows begins: at random, and at the beginning when it holds all."""
-    return first + secrets.randbelow(last - first + 1) if last - first >= number else first
+def _random_start(first: int, last: int, size: int) -> int:
+    """The first id of a random slice; the lowest id when the slice holds all."""
+    return first + secrets.randbelow(last - first + 1) if last - first >= size else first
 
 
-def _mend(follower_id: int, followee_id: int) -> bool:
-    repairs.mend_follow(follower_id, followee_id)
+def _repair_follow(follower_id: int, followee_id: int) -> bool:
+    repairs.repair_follow(follower_id, followee_id)
     return True
 
 
-def look_at_counts(turn: AuditPass) -> None:
-    """Some counts, from a place at random; what has drifted is put right by the reconciliation."""
+def check_counts(turn: AuditPass) -> None:
+    """Some counts from a random id on; the reconciliation repairs those that have drifted."""
     for subject in SUBJECTS:
         report = reconcile.Report()
         first, last = subject.table.ends()
@@ -119,5 +119,5 @@ def look_at_counts(turn: AuditPass) -> None:
         turn.run.counts += report.compared
         for (name, where, counted), tally in report.tallies.items():
             worst = {"id": tally.worst.id, "has": tally.worst.has, "should": tally.worst.should}
-            about = {"counts": f"{name}.{counted}", "where": where, "number": tally.number}
-            turn.found(Kind.COUNT, lambda: True, details=about | worst)
+            drift = {"counts": f"{name}.{counted}", "where": where, "number": tally.number}
+            turn.found(Kind.COUNT, lambda: True, details=drift | worst)

@@ -1,8 +1,8 @@
-"""A page that was shown, compared with the oracle, and what may legally differ.
+"""Compare a home page that was shown, or a cached window, with the oracle, and excuse what may legally differ.
 
-A page claims a range of ids: inside it, it has to show exactly what the oracle says. Some differences prove nothing: the
-oracle looks later than the page was made. What a row dates (a post, a delete, a follow, a block, a receipt of the ledger) is
-excused by that date; what leaves no row (an unfollow, an unmute) by a second look: whoever looks again sees it settled.
+A page claims a range of ids: inside it, it has to show exactly the posts of the oracle. Some differences prove nothing,
+since the oracle reads later than the page was made. Changes with a dated row (a post, a delete, a follow, a block, a receipt
+of the ledger) are excused by that date; changes without a row (an unfollow, an unmute) by a second look.
 """
 
 import time
@@ -57,17 +57,17 @@ _MAKES_ABSENT = ("gone", "suspended", "closed", "blocked", "muted")
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """A post that should be there and is not, or the other way round. `certain`: no second look could excuse it."""
+    """A missing or extra post. `certain`: no second look could excuse it."""
 
     kind: Kind
     post_id: int
     certain: bool = False
-    late: bool = False  # within what the ledger promises
+    late: bool = False  # still within the time that the ledger promises
 
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """A home page that was shown: the asked bounds, the shown ids, the bounds of the pages beside it."""
+    """A home page that was shown: its cursor, its ids, and the cursors of the pages beside it."""
 
     viewer: int
     at: float  # seconds since 1970
@@ -81,13 +81,11 @@ class Sample:
 
     @classmethod
     def of_page(cls, viewer_id: int, at: float, cursor: Cursor, page: Page[Any]) -> Self:
-        """A page that was just read."""
         ids = [item.id for item in page.items]
         return cls(viewer_id, at, ids=ids, older=page.older, newer=page.newer, **asdict(cursor))
 
     @property
     def cursor(self) -> Cursor:
-        """What was asked for."""
         return Cursor(self.max_id, self.since_id, self.min_id, self.limit)
 
     @property
@@ -102,42 +100,42 @@ class Sample:
 
 
 def differences(sample: Sample) -> list[Difference]:
-    """How a page differs from what the oracle says now, without what its dates excuse."""
+    """How a page differs from the oracle now, without the differences that dates excuse."""
     found = _in_itself(sample)
     above, below = sample.claims
     oracle = Oracle.of_viewer(sample.viewer, above=above, below=below, also=sample.ids)
     above = oracle.answers_above
     expected = set(oracle.home(sample.viewer))
-    # an id above its own second was made by a clock that goes ahead of ours
-    shown = {one for one in sample.ids if above < one < below}
+    # an id above its own second came from a clock that is ahead of ours
+    shown = {post_id for post_id in sample.ids if above < post_id < below}
     dates = _dates(sample.viewer, shown - expected)
-    extra = [_extra(sample, one, dates.get(one)) for one in sorted(shown - expected)]
+    extra = [_extra(sample, post_id, dates.get(post_id)) for post_id in sorted(shown - expected)]
     found += unexcused(sample.viewer, sample.at, expected - shown)
-    return found + [one for one in extra if one is not None]
+    return found + [difference for difference in extra if difference is not None]
 
 
 def unexcused(
     viewer_id: int, at: float, missing: set[int], *, in_window: bool = False
 ) -> list[Difference]:
-    """Of posts that a viewer's timeline lacked at a time, those that had to be there, or were on their way.
+    """Those of the missing posts that had to be there at that time, or were on their way.
 
-    A window need not hold what is merged at reading (the mode "pull").
+    A window need not hold posts that readers pull (`in_window`).
     """
-    there = _dates(viewer_id, missing).values()
-    dated = [_missing(at, dates) for dates in there if not (in_window and dates["pulled"])]
-    return [one for one in dated if one is not None]
+    rows_of_dates = _dates(viewer_id, missing).values()
+    found = [_missing(at, dates) for dates in rows_of_dates if not (in_window and dates["pulled"])]
+    return [difference for difference in found if difference is not None]
 
 
 def _in_itself(sample: Sample) -> list[Difference]:
-    """What is wrong with a page whatever the database says."""
+    """Repetitions, the first post out of order, and posts outside the cursor: wrong whatever the database holds."""
     ids, cursor = sample.ids, sample.cursor
-    found = [Difference(Kind.REPEATED, one, certain=True) for one in set(ids) if ids.count(one) > 1]
+    repeated = [post_id for post_id in set(ids) if ids.count(post_id) > 1]
     ordered = zip(ids, sorted(ids, reverse=True), strict=True)
-    found += [
-        Difference(Kind.ORDER, one, certain=True) for one, should in ordered if one != should
-    ][:1]
-    return found + [
-        Difference(Kind.ORDER, one, certain=True) for one in ids if not cursor.admits(one)
+    misplaced = [post_id for post_id, expected in ordered if post_id != expected][:1]
+    misplaced += [post_id for post_id in ids if not cursor.admits(post_id)]
+    return [
+        *(Difference(Kind.REPEATED, post_id, certain=True) for post_id in repeated),
+        *(Difference(Kind.ORDER, post_id, certain=True) for post_id in misplaced),
     ]
 
 
@@ -148,7 +146,7 @@ def _dates(viewer_id: int, post_ids: set[int]) -> dict[int, dict[str, Any]]:
 
 
 def _missing(read_at: float, dates: dict[str, Any]) -> Difference | None:
-    """None for what did not have to be there yet."""
+    """None for a post that did not have to be there yet."""
     at, promised = read_at - SLACK_SECONDS, read_at - settings.AUDIT_PROMISE_SECONDS
     if (
         dates["created"] > at
@@ -165,41 +163,42 @@ def _missing(read_at: float, dates: dict[str, Any]) -> Difference | None:
 
 
 def _extra(sample: Sample, post_id: int, dates: dict[str, Any] | None) -> Difference | None:
-    """None for what was right when the page was made."""
+    """None for a post that was right when the page was made."""
     if dates is None:
-        return Difference(Kind.EXTRA, post_id, certain=True)  # there has never been such a post
+        return Difference(Kind.EXTRA, post_id, certain=True)  # the post never existed
     whens = [dates[name] for name in _MAKES_ABSENT if dates[name] is not None]
     if any(when < sample.at - SLACK_SECONDS for when in whens):
         return Difference(Kind.EXTRA, post_id, certain=True)
     return None if whens else Difference(Kind.EXTRA, post_id)
 
 
-KEY = "audit:scan"  # how far the walk through all windows has come
-KEYS_LOOKED_AT = 500
+KEY = "audit:scan"  # the cursor of the scan through all windows
+KEYS_PER_SCAN = 500
 
 
-def some_readers(maximum: int) -> list[int]:
-    """The next few readers with a home window, so that everybody's turn comes; none in a cluster."""
+def next_readers(maximum: int) -> list[int]:
+    """The next readers with a home window, round-robin; none in a cluster."""
     after = int(timelines().get(KEY) or 0)
-    go_on, readers = HOME.some_owners(after, KEYS_LOOKED_AT)
-    timelines().set(KEY, go_on, ex=3600)
+    position, readers = HOME.some_owners(after, KEYS_PER_SCAN)
+    timelines().set(KEY, position, ex=3600)
     return readers[:maximum]
 
 
-def lacking(reader_id: int) -> tuple[list[int], int]:
-    """Posts that the windows of a reader lack although they reach down to them; and how many are only late."""
-    now, missing, known = time.time(), set(), policy.refresh()
-    for windows in (INBOX,) if known.pulls_all else (HOME, INBOX):
+def missing_in_windows(reader_id: int) -> tuple[list[int], int]:
+    """Posts missing from the windows of a reader within the range that these cover; and the number that are only late."""
+    now, missing, policies = time.time(), set(), policy.refresh()
+    for windows in (INBOX,) if policies.pulls_all else (HOME, INBOX):
         window = windows.whole(reader_id)
         if window is not None:
-            missing |= _lacking(reader_id, window, is_open=windows is HOME)
-    # who is merged at reading owes nothing to home windows
-    missing = {one for one in missing if author_of(one) not in known.merged}
+            missing |= _missing_in(reader_id, window, is_open=windows is HOME)
+    # home windows need not hold posts of pulled authors
+    missing = {post_id for post_id in missing if author_of(post_id) not in policies.pulled}
     found = unexcused(reader_id, now, missing, in_window=True)
-    return [one.post_id for one in found if not one.late], sum(one.late for one in found)
+    late = sum(difference.late for difference in found)
+    return [difference.post_id for difference in found if not difference.late], late
 
 
-def _lacking(reader_id: int, window: WindowRange, *, is_open: bool) -> set[int]:
+def _missing_in(reader_id: int, window: WindowRange, *, is_open: bool) -> set[int]:
     above = 0 if window.complete or not window.ids else window.ids[-1] - 1
     oracle = Oracle.of_viewer(reader_id, above=above)
     return {

@@ -1,1 +1,0 @@
-"""The API's endpoints that show posts: `statuses` for single ones, `timelines` for lists of them."""

@@ -1,1 +1,0 @@
-"""Pages of timelines and posts: reading, writing, acting."""
