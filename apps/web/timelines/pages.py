@@ -34,6 +34,7 @@ from apps.timeline.pipeline.filters import (
     apply_filters_to_page,
     apply_filters_to_thread,
 )
+from apps.timeline.pipeline.folding import fold_replies
 from apps.timeline.pipeline.items import FeedItem
 from apps.timeline.profile import ProfileFilter, pinned_posts, profile_timeline
 from apps.timeline.public import public_timeline
