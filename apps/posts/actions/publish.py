@@ -21,7 +21,7 @@ from apps.posts.actions import idempotency
 from apps.posts.actions.attachments import attach, attach_uploads, detach
 from apps.posts.actions.audience import audience
 from apps.posts.actions.author import lock_author, mentioned, next_revision
-from apps.posts.actions.drafts import Draft, check_mentions, checked, invalid
+from apps.posts.actions.drafts import Draft, check_mentions, clean_draft, invalid
 from apps.posts.actions.polls import clear_poll, create_poll
 from apps.posts.cache import updates
 from apps.posts.cache.entries import change_post_counts
@@ -55,7 +55,7 @@ def publish_post(
     The same idempotency key of the same author returns the first post (`idempotency`);
     `content_digest` then identifies the pictures. Invalid, NotFound, TooMany.
     """
-    body = checked(draft)
+    body = clean_draft(draft)
     request = idempotency.Request(author, idempotency_key, draft, pictures=content_digest)
     if (earlier := _existing_post(idempotency.existing_result(request))) is not None:
         return earlier

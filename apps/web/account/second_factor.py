@@ -59,7 +59,7 @@ def code(request: SiteRequest) -> HttpResponseBase:
     form = CodeForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
         try:
-            device = factors.use_code(candidate.user, form.cleaned_data["code"])
+            device = factors.verify_code(candidate.user, form.cleaned_data["code"])
         except TooMany as refusal:
             form.add_error("code", refusal.message)
         else:
@@ -78,7 +78,7 @@ def passkey_options(request: SiteRequest) -> HttpResponseBase:
     """What the browser is asked for a passkey: of who showed the password, else of anybody who has one here."""
     check_rate_limit("passkey", client_address(request))
     candidate = candidate_of(request)
-    return _json(passkeys.begin_using(request, candidate.user if candidate else None))
+    return _json(passkeys.begin_authentication(request, candidate.user if candidate else None))
 
 
 @require_POST
@@ -89,7 +89,9 @@ def passkey_login(request: SiteRequest) -> HttpResponseBase:
         return SeeOther(next_address(request))
     user = candidate.user if candidate else None
     try:
-        passkey = passkeys.finish_using(request, user, answer=request.POST.get("answer", ""))
+        passkey = passkeys.finish_authentication(
+            request, user, answer=request.POST.get("answer", "")
+        )
     except Invalid as refusal:
         messages.error(request, refusal.message)
         return SeeOther("/login/code" if candidate else "/login")
@@ -140,7 +142,7 @@ def app_add(request: AuthenticatedRequest) -> HttpResponseBase:
 @second_factor_shown
 def app_code(request: AuthenticatedRequest) -> HttpResponseBase:
     """The key, as a picture and as text, for who began in this session; a code of it turns the app on."""
-    device = factors.begun_app(request.user, request.session.get(NEW_APP, 0))
+    device = factors.unconfirmed_app(request.user, request.session.get(NEW_APP, 0))
     if device is None:
         return redirect("settings_security")
     form = AppCodeForm(request.POST or None)
@@ -220,7 +222,9 @@ def passkey_add(request: AuthenticatedRequest) -> HttpResponseBase:
     if request.method == "POST" and form.is_valid():
         name, answer = form.cleaned_data["name"], form.cleaned_data["answer"]
         try:
-            passkey, codes = passkeys.finish_adding(request, request.user, name=name, answer=answer)
+            passkey, codes = passkeys.finish_registration(
+                request, request.user, name=name, answer=answer
+            )
         except Invalid as refusal:
             form.add_error(None, refusal.message)
         else:
@@ -239,7 +243,7 @@ def passkey_add_options(request: AuthenticatedRequest) -> HttpResponseBase:
         factors.require_password(
             request.user, request.POST.get("password", ""), session_origin(request)
         )
-        return _json(passkeys.begin_adding(request, request.user))
+        return _json(passkeys.begin_registration(request, request.user))
     except Invalid as refusal:
         return JsonResponse({"error": refusal.message}, status=refusal.status)
 

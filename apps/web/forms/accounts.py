@@ -24,7 +24,7 @@ from apps.accounts.models import (
     Theme,
 )
 from apps.errors import DomainError
-from apps.media.avatars import Cropped, box_of
+from apps.media.avatars import Cropped, parse_box
 from apps.scopes import ALL
 from apps.throttling import Origin, check_rate_limit
 
@@ -203,7 +203,7 @@ class ProfileForm(forms.Form):
         said = {**self.cleaned_data}
         for name in ("avatar", "header"):
             if said.get(name):
-                said[name] = Cropped(said[name], box_of(said.get(f"{name}_box", "")))
+                said[name] = Cropped(said[name], parse_box(said.get(f"{name}_box", "")))
         return said
 
     def clean_lines(self) -> list[tuple[str, str]]:

@@ -15,13 +15,13 @@ from apps.paging import Cursor
 from apps.posts.actions.drafts import Draft
 from apps.posts.actions.schedule import (
     cancel,
+    delete_failed,
     failed_post,
     failed_posts,
-    give_up,
+    failure_reason,
     reschedule,
+    retry_failed,
     scheduled_posts,
-    try_again,
-    why_not,
 )
 from apps.posts.content.post import Picture
 from apps.posts.models import ScheduledPost
@@ -59,7 +59,7 @@ def scheduled(request: AuthenticatedRequest) -> HttpResponse:
     shown = page.mapped([ScheduledRow.of(row) for row in page.items])
     failed = failed_posts(request.user) if cursor == Cursor() else []
     context = {"page": shown, "here": "scheduled", "feed_url": request.path}
-    context["failed"] = [(ScheduledRow.of(row), why_not(row)) for row in failed]
+    context["failed"] = [(ScheduledRow.of(row), failure_reason(row)) for row in failed]
     return render(request, "timeline/scheduled.html", context)
 
 
@@ -107,7 +107,7 @@ def _done(request: AuthenticatedRequest, said: str) -> HttpResponseBase:
 @login_required
 def retry(request: AuthenticatedRequest, number: int) -> HttpResponseBase:
     """Try to publish it once more."""
-    try_again(request.user, number)
+    retry_failed(request.user, number)
     return _done(request, _("It is tried again in a moment."))
 
 
@@ -115,7 +115,7 @@ def retry(request: AuthenticatedRequest, number: int) -> HttpResponseBase:
 @login_required
 def discard(request: AuthenticatedRequest, number: int) -> HttpResponseBase:
     """Give up a post that could not be published."""
-    give_up(request.user, number)
+    delete_failed(request.user, number)
     return _done(request, _("Deleted."))
 
 
