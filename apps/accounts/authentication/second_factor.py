@@ -112,8 +112,8 @@ def confirm_app(user: User, device_id: int, code: str) -> tuple[Any, list[str]]:
 
 
 def factor_added(user: User, what: str) -> list[str]:
-    """After a factor was added: the first one brings recovery codes, and ends what was let in by
-    the password alone.
+    """Recovery codes if this is the first factor, which also revokes tokens that the password alone
+    granted.
     """
     logger.info("second factor of user %d: %s added", user.pk, what)
     if StaticDevice.objects.filter(user=user).exists():
@@ -123,7 +123,7 @@ def factor_added(user: User, what: str) -> list[str]:
 
 
 def new_codes(user: User) -> list[str]:
-    """New recovery codes in the place of all there were; this is the only time they are seen."""
+    """Replace the recovery codes; the new ones cannot be shown again."""
     codes = [_new_code() for _number in range(RECOVERY_CODES)]
     with _locked(user):
         device, _is_new = StaticDevice.objects.get_or_create(user=user, name="recovery codes")

@@ -91,7 +91,7 @@ class Draft:
 
     @classmethod
     def restored(cls, data: dict[str, Any]) -> "Draft":
-        """From the JSON of a scheduled post; fields that a later release added have their defaults."""
+        """From the JSON of a scheduled post; fields of a later release have their defaults."""
         poll = data.get("poll")
         return cls(**{**data, "poll": PollDraft(**poll) if poll else None})
 
@@ -167,7 +167,7 @@ def check_picture(alt: str | None, focus: Focus | None) -> None:
 
 
 def check_poll(poll: PollDraft) -> None:
-    """Invalid for too few, too many, too long, empty or equal options, or a duration out of range."""
+    """Invalid for options too few, too many, too long, empty or equal, or a wrong duration."""
     options = [normalise(option) for option in poll.options]
     if not POLL_OPTIONS[0] <= len(options) <= POLL_OPTIONS[1]:
         raise invalid("poll", _("A poll has 2 to 4 options."), "options")

@@ -87,7 +87,7 @@ def publish_post(
 
 
 def repost(author: User, post_id: int) -> Post:
-    """Repost a public post, or the source of a repost; idempotent. NotFound, NotAllowed, TooMany."""
+    """Repost an open post, or the source of a repost; idempotent. NotFound, NotAllowed, TooMany."""
     source = _visible(author, post_id)
     if source.is_repost and source.source_id is not None:
         source = _visible(author, source.source_id)
@@ -158,7 +158,7 @@ def require_deleter(post_id: int, *, by: User) -> int:
 
 
 def delete_reposts_of(post_id: int, *, limit: int = 500) -> int:
-    """Delete up to `limit` reposts of a deleted post; returns how many. Readers skip them already."""
+    """Delete up to `limit` reposts of a deleted post, which readers skip; returns how many."""
     reposts = Post.objects.filter(source=post_id, kind=Kind.REPOST, deleted_at=None).select_related(
         "author"
     )[:limit]

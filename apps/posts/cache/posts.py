@@ -148,7 +148,7 @@ def deleted(post_id: int) -> None:
 
 
 def repair_published(post_id: int) -> None:
-    """The next reader loads a missing entry; only the author's list of reposts must be forgotten."""
+    """The next reader loads a missing entry; the author's list of reposts must be forgotten."""
     if Post.objects.filter(pk=post_id, kind=Kind.REPOST).exists():
         REPOSTED.forget([author_of(post_id)])
 
