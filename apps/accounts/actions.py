@@ -271,7 +271,7 @@ def _invalid(errors: dict[str, str]) -> Invalid:
     return Invalid(" ".join(errors.values()), errors=errors)
 
 
-def leave(user: User, *, password: str, origin: Origin | None = None) -> None:
+def close_account(user: User, *, password: str, origin: Origin | None = None) -> None:
     """Delete an account's personal data, and hide it and its posts from the next request on.
 
     The row stays, without a name: its number is in the id of every post. The handle stays taken, so

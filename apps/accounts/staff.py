@@ -1,4 +1,4 @@
-"""Permissions of staff, for pages, API and admin alike; and the log of their actions."""
+"""Permissions of staff, for pages, API and admin alike, and the log of their actions."""
 
 from django.contrib.admin.models import CHANGE, LogEntry
 from django.db.models import Model

@@ -35,7 +35,7 @@ FROM posts_poll p WHERE post_id = ANY(%(posts)s)
 
 @dataclass(frozen=True, slots=True)
 class Engaged:
-    """The posts that a viewer liked, bookmarked, and perhaps read (a false positive in a hundred)."""
+    """The posts that a viewer liked, bookmarked, and perhaps read (one in a hundred is wrong)."""
 
     liked: set[int] = field(default_factory=set)
     bookmarked: set[int] = field(default_factory=set)

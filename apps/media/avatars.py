@@ -26,7 +26,7 @@ class Cropped:
     box: Box = WHOLE
 
 
-def box_of(text: str) -> Box:
+def parse_box(text: str) -> Box:
     """Parse the four numbers of a crop form field; the whole picture for anything else."""
     try:
         left, upper, right, lower = (float(part) for part in text.split(","))

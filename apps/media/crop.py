@@ -18,11 +18,11 @@ Box = tuple[float, float, float, float]
 def main() -> int:
     width, height, *edges = sys.argv[1:]
     left, upper, right, lower = map(float, edges)
-    crop = partial(part_of, size=(int(width), int(height)), box=(left, upper, right, lower))
+    crop = partial(crop_picture, size=(int(width), int(height)), box=(left, upper, right, lower))
     return serve(crop, lambda: [crop(sample) for sample in samples()])
 
 
-def part_of(data: bytes, *, size: tuple[int, int], box: Box) -> bytes:
+def crop_picture(data: bytes, *, size: tuple[int, int], box: Box) -> bytes:
     """Crop to a box and scale to exactly this size, as WebP. Where the proportions differ, the
     middle is used.
     """

@@ -1,1 +1,1 @@
-"""What is said: posts, replies, reposts, quotes, mentions and their attachments."""
+"""Posts, replies, reposts, quotes, mentions, polls and attachments."""

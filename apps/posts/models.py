@@ -1,4 +1,4 @@
-"""Posts, their counts, mentions, revisions, polls and pictures; muted threads; scheduled posts."""
+"""Posts, their counts, mentions, revisions, polls and pictures; muted threads; schedules."""
 
 from typing import Any
 

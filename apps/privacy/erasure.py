@@ -12,7 +12,7 @@ from functools import partial
 from django.db import transaction
 from django.utils import timezone
 
-from apps.accounts.actions import leave
+from apps.accounts.actions import close_account
 from apps.accounts.models import User
 from apps.events import leases
 from apps.events.actions import enqueue
@@ -30,7 +30,7 @@ CHECKED_AGAIN_FOR = timedelta(hours=2)
 def delete_account(user: User, *, password: str, origin: Origin | None = None) -> Erasure:
     """For good. Invalid for a wrong password, TooMany, NotAllowed for staff."""
     with transaction.atomic():
-        leave(user, password=password, origin=origin)
+        close_account(user, password=password, origin=origin)
         row = Erasure.objects.create(user_id=user.pk)
         transaction.on_commit(partial(enqueue, TASK, row.pk))
     return row

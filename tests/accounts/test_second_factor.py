@@ -153,7 +153,7 @@ class TestSettingUp:
         browser.post(CODE, {"code": code_of(device)})
         page = browser.post(f"{SECURITY}/codes", {"password": PASSWORD})
         new = re.findall(r"<li>([a-z2-7-]{14})</li>", page.text)
-        assert second_factor.use_code(alice, codes[0]) is None
+        assert second_factor.verify_code(alice, codes[0]) is None
         assert second_factor.second_factor_of(alice).codes_left == 10
         assert len(set(new) | set(codes)) == 20
 
@@ -205,12 +205,12 @@ class TestLoggingIn:
 
     def test_the_code_that_turned_it_on_is_used(self, alice, clock):
         device, _codes = turn_on(alice)
-        assert second_factor.use_code(alice, code_of(device)) is None
+        assert second_factor.verify_code(alice, code_of(device)) is None
 
     def test_older_codes_are_worth_nothing(self, guarded, clock):
         alice, device, _codes = guarded
         clock.shift(300)
-        assert second_factor.use_code(alice, code_of(device, steps=-2)) is None
+        assert second_factor.verify_code(alice, code_of(device, steps=-2)) is None
 
     def test_a_recovery_code_is_good_once(self, guarded, clock):
         _alice, _device, codes = guarded
@@ -223,7 +223,7 @@ class TestLoggingIn:
     def test_a_recovery_code_of_somebody_else_is_none(self, guarded, carol, clock):
         _alice, _device, codes = guarded
         turn_on(carol)
-        assert second_factor.use_code(carol, codes[0]) is None
+        assert second_factor.verify_code(carol, codes[0]) is None
 
     def test_five_tries_then_from_the_beginning(self, guarded, clock):
         _alice, device, _codes = guarded
@@ -239,27 +239,27 @@ class TestLoggingIn:
     def test_guessing_slows_down_over_sessions_and_without_redis(self, guarded, clock, monkeypatch):
         """The wait is in the database: another session, or a Redis that is away, changes nothing."""
         alice, device, _codes = guarded
-        assert second_factor.use_code(alice, "000000") is None
+        assert second_factor.verify_code(alice, "000000") is None
         looked_at = 1
         for _second in range(600):
             clock.shift(1)
             try:
-                second_factor.use_code(alice, "000000")
+                second_factor.verify_code(alice, "000000")
             except TooMany:
                 continue
             looked_at += 1
         assert looked_at <= 11  # 1 + 2 + 4 + ... seconds
         with pytest.raises(TooMany):  # a right one waits too
-            second_factor.use_code(alice, code_of(device))
+            second_factor.verify_code(alice, code_of(device))
 
     def test_guessing_does_not_keep_the_owner_out_for_longer_than_half_an_hour(
         self, guarded, clock
     ):
         alice, device, _codes = guarded
         TOTPDevice.objects.update(throttling_failure_count=60)
-        second_factor.use_code(alice, "000000")
+        second_factor.verify_code(alice, "000000")
         clock.shift(2**12 + 30)
-        assert second_factor.use_code(alice, code_of(device)) == device
+        assert second_factor.verify_code(alice, code_of(device)) == device
 
     def test_what_waits_ends_after_five_minutes(self, guarded, clock):
         _alice, device, _codes = guarded

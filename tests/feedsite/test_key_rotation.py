@@ -5,7 +5,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from django.test import Client
 
-from apps.accounts.actions import leave, register
+from apps.accounts.actions import close_account, register
 from apps.accounts.authentication.sessions import end_session
 from apps.accounts.models import Login
 from apps.errors import DomainError
@@ -79,7 +79,7 @@ def test_the_handle_of_who_left_stays_taken(rotate):
     user = make_user("departed")
     user.set_password(PASSWORD)
     user.save()
-    leave(user, password=PASSWORD)
+    close_account(user, password=PASSWORD)
     rotate(OLD)
     with pytest.raises(DomainError):
         register(handle="departed", email="", password="a long password of mine")

@@ -37,9 +37,9 @@ while line := files.readline():
 OF_POSTS = "from apps.media.reencode import rehearse, rewritten"
 OF_PROFILES = """
 from functools import partial
-from apps.media.crop import part_of
+from apps.media.crop import crop_picture
 from apps.media.pixels import samples
-rewritten = partial(part_of, size=(400, 400), box=(0.1, 0.1, 0.9, 0.9))
+rewritten = partial(crop_picture, size=(400, 400), box=(0.1, 0.1, 0.9, 0.9))
 def rehearse():
     return [rewritten(one) for one in samples()]
 """

@@ -25,7 +25,7 @@ from webauthn.helpers.structs import (
     UserVerificationRequirement,
 )
 
-from apps.accounts.authentication.second_factor import MAX_PASSKEYS, added
+from apps.accounts.authentication.second_factor import MAX_PASSKEYS, factor_added
 from apps.accounts.models import User
 from apps.errors import Invalid
 
@@ -74,7 +74,7 @@ def work_here(request: HttpRequest) -> bool:
     return request.get_host() == urlsplit(origin()).netloc
 
 
-def begin_adding(request: HttpRequest, user: User) -> dict[str, Any]:
+def begin_registration(request: HttpRequest, user: User) -> dict[str, Any]:
     """The browser's options for a new passkey. Invalid when the account has enough."""
     if WebAuthnCredential.objects.filter(user=user).count() >= MAX_PASSKEYS:
         raise Invalid(_("At most %(count)d passkeys.") % {"count": MAX_PASSKEYS})
@@ -83,7 +83,7 @@ def begin_adding(request: HttpRequest, user: User) -> dict[str, Any]:
     return dict(options)
 
 
-def finish_adding(
+def finish_registration(
     request: HttpRequest, user: User, *, name: str, answer: str
 ) -> tuple[Any, list[str]]:
     """The new passkey, and recovery codes if it is the first factor. Invalid when the browser's
@@ -95,14 +95,14 @@ def finish_adding(
             passkey = Ceremony(request).register_complete(user, state, _read(answer))
             passkey.name = name
             passkey.save(update_fields=["name"])
-            return passkey, added(user, "passkey")
+            return passkey, factor_added(user, "passkey")
     except IntegrityError:  # another account has it
         raise _invalid() from None
     except _WRONG:
         raise _invalid() from None
 
 
-def begin_using(request: HttpRequest, user: User | None) -> dict[str, Any]:
+def begin_authentication(request: HttpRequest, user: User | None) -> dict[str, Any]:
     """The browser's options to verify a passkey of a user, or of anybody (None) for a login without
     a name.
     """
@@ -111,7 +111,7 @@ def begin_using(request: HttpRequest, user: User | None) -> dict[str, Any]:
     return dict(options)
 
 
-def finish_using(request: HttpRequest, user: User | None, *, answer: str) -> Any:
+def finish_authentication(request: HttpRequest, user: User | None, *, answer: str) -> Any:
     """The verified passkey. Invalid when the answer is wrong, or the account may not log in."""
     state = _challenge(request, USING, user)
     try:

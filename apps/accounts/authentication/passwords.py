@@ -8,7 +8,7 @@ from apps.throttling import Origin, begin_guess
 
 
 class LongEnough(MinimumLengthValidator):
-    """Django's rule with our message: Django's is not translated into every language of the site."""
+    """Django's rule with our own message, which is translated into every language of the site."""
 
     def get_error_message(self) -> str:
         return ngettext(

@@ -93,7 +93,7 @@ def begin_app(user: User) -> Any:
         return TOTPDevice.objects.create(user=user, name="app", confirmed=False)
 
 
-def begun_app(user: User, device_id: int) -> Any | None:
+def unconfirmed_app(user: User, device_id: int) -> Any | None:
     """The unconfirmed device of `begin_app`."""
     return TOTPDevice.objects.filter(pk=device_id, user=user, confirmed=False).first()
 
@@ -108,12 +108,12 @@ def confirm_app(user: User, device_id: int, code: str) -> tuple[Any, list[str]]:
         raise Invalid(message, errors={"code": message})
     with _locked(user):
         TOTPDevice.objects.filter(pk=device.pk).update(confirmed=True)
-        return device, added(user, "authenticator app")
+        return device, factor_added(user, "authenticator app")
 
 
-def added(user: User, what: str) -> list[str]:
-    """After a factor was added: the first one brings recovery codes, and ends what was let in by
-    the password alone.
+def factor_added(user: User, what: str) -> list[str]:
+    """Recovery codes if this is the first factor, which also revokes tokens that the password alone
+    granted.
     """
     logger.info("second factor of user %d: %s added", user.pk, what)
     if StaticDevice.objects.filter(user=user).exists():
@@ -123,7 +123,7 @@ def added(user: User, what: str) -> list[str]:
 
 
 def new_codes(user: User) -> list[str]:
-    """New recovery codes in the place of all there were; this is the only time they are seen."""
+    """Replace the recovery codes; the new ones cannot be shown again."""
     codes = [_new_code() for _number in range(RECOVERY_CODES)]
     with _locked(user):
         device, _is_new = StaticDevice.objects.get_or_create(user=user, name="recovery codes")
@@ -135,7 +135,7 @@ def new_codes(user: User) -> list[str]:
     return codes
 
 
-def use_code(user: User, code: str) -> Any | None:
+def verify_code(user: User, code: str) -> Any | None:
     """The device that a code of the app or a recovery code proves; None when it is wrong or was
     used before.
 

@@ -72,7 +72,7 @@ def sessions_of(user: User, *, current_key: str | None) -> list[LivingSession]:
 
 
 def end_session(user: User, login_id: int) -> None:
-    """End one of a user's own sessions, effective with its next request; ignores those of others."""
+    """End one of a user's own sessions with its next request; ignores those of others."""
     login = Login.objects.filter(pk=login_id, user=user).first()
     if login is not None:
         login.delete()

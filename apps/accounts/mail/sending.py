@@ -41,7 +41,7 @@ SWEEP_BATCH_SIZE = 20
 
 
 def enqueue_mail(kind: MailKind, *, user: User | None = None, address: str = "") -> None:
-    """Send a mail after the commit, in the request's language unless its recipient has chosen one."""
+    """Send a mail after the commit, in the request's language unless its recipient chose one."""
     row = Mail.objects.create(kind=kind, user=user, address=address, language=get_language() or "")
     transaction.on_commit(partial(enqueue, TASK, row.pk))
 

@@ -91,12 +91,12 @@ class Draft:
 
     @classmethod
     def restored(cls, data: dict[str, Any]) -> "Draft":
-        """From the JSON of a scheduled post; fields that a later release added have their defaults."""
+        """From the JSON of a scheduled post; fields of a later release have their defaults."""
         poll = data.get("poll")
         return cls(**{**data, "poll": PollDraft(**poll) if poll else None})
 
 
-def checked_body(text: str, *, required: bool) -> str:
+def clean_body(text: str, *, required: bool) -> str:
     """The text as it is stored; Invalid when it is too long, or empty though required."""
     if len(text) > RAW_MAX_CHARACTERS:
         raise invalid("status", _("The text is too long."), "too_long")
@@ -111,15 +111,15 @@ def checked_body(text: str, *, required: bool) -> str:
     return body
 
 
-def checked(draft: Draft) -> str:
+def clean_draft(draft: Draft) -> str:
     """The text of a draft as it is stored; Invalid for every rule that can be checked before the
     transaction.
     """
     pictures = len(draft.pictures) + len(draft.media_ids)
-    body = checked_body(draft.body, required=not pictures)
+    body = clean_body(draft.body, required=not pictures)
     check_labels(draft.visibility, draft.content_warning, pictures)
     check_quote_policy(draft.quote_policy)
-    check_once(draft.media_ids)
+    check_unique(draft.media_ids)
     if draft.poll is not None:
         if pictures:
             raise invalid("poll", _("A post has pictures or a poll, not both."), "not_allowed")
@@ -151,7 +151,7 @@ def check_mentions(draft: Draft, user_ids: Collection[int]) -> None:
             raise UnexpectedMentions(unexpected)
 
 
-def check_once(media_ids: Sequence[int]) -> None:
+def check_unique(media_ids: Sequence[int]) -> None:
     """Invalid for a duplicate."""
     if len(set(media_ids)) < len(media_ids):
         raise invalid("media_ids", _("A picture can be there once."), "duplicate")
@@ -167,7 +167,7 @@ def check_picture(alt: str | None, focus: Focus | None) -> None:
 
 
 def check_poll(poll: PollDraft) -> None:
-    """Invalid for too few, too many, too long, empty or equal options, or a duration out of range."""
+    """Invalid for options too few, too many, too long, empty or equal, or a wrong duration."""
     options = [normalise(option) for option in poll.options]
     if not POLL_OPTIONS[0] <= len(options) <= POLL_OPTIONS[1]:
         raise invalid("poll", _("A poll has 2 to 4 options."), "options")

@@ -22,11 +22,11 @@ from apps.posts.actions.drafts import (
     PictureChange,
     PollDraft,
     check_labels,
-    check_once,
     check_picture,
     check_poll,
     check_quote_policy,
-    checked_body,
+    check_unique,
+    clean_body,
     invalid,
 )
 from apps.posts.actions.polls import poll_of, replace_poll
@@ -74,11 +74,11 @@ def edit_post(author: User, post_id: int, *, body: str, **changes: Any) -> Post:
         counts = lock_author(author)
         post = _own(author, post_id)
         _store_revision(post, pictures_of(post))
-        check_once(edit.media_ids or ())
+        check_unique(edit.media_ids or ())
         for change in edit.pictures:
             check_picture(change.alt, change.focus)
         pictures = rearrange(post, edit.media_ids, edit.pictures)
-        post.body = checked_body(body, required=not pictures)
+        post.body = clean_body(body, required=not pictures)
         _relabel(post, edit, pictures)
         if edit.poll is not None:
             _replace_poll(post, edit.poll, pictures)

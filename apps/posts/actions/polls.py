@@ -26,7 +26,7 @@ def create_poll(post: Post, draft: PollDraft) -> Poll:
 
 
 def replace_poll(post: Post, draft: PollDraft) -> Poll:
-    """The poll of a post after an edit. Other options, or another way to choose, delete all votes."""
+    """The poll of an edited post. Other options, or another way to choose, delete all votes."""
     poll = Poll.objects.select_for_update().filter(post=post).first()
     options = [normalise(option) for option in draft.options]
     if poll is None or (poll.options, poll.multiple) != (options, draft.multiple):

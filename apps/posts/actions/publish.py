@@ -21,7 +21,7 @@ from apps.posts.actions import idempotency
 from apps.posts.actions.attachments import attach, attach_uploads, detach
 from apps.posts.actions.audience import audience
 from apps.posts.actions.author import lock_author, mentioned, next_revision
-from apps.posts.actions.drafts import Draft, check_mentions, checked, invalid
+from apps.posts.actions.drafts import Draft, check_mentions, clean_draft, invalid
 from apps.posts.actions.polls import clear_poll, create_poll
 from apps.posts.cache import updates
 from apps.posts.cache.entries import change_post_counts
@@ -55,7 +55,7 @@ def publish_post(
     The same idempotency key of the same author returns the first post (`idempotency`);
     `content_digest` then identifies the pictures. Invalid, NotFound, TooMany.
     """
-    body = checked(draft)
+    body = clean_draft(draft)
     request = idempotency.Request(author, idempotency_key, draft, pictures=content_digest)
     if (earlier := _existing_post(idempotency.existing_result(request))) is not None:
         return earlier
@@ -87,7 +87,7 @@ def publish_post(
 
 
 def repost(author: User, post_id: int) -> Post:
-    """Repost a public post, or the source of a repost; idempotent. NotFound, NotAllowed, TooMany."""
+    """Repost an open post, or the source of a repost; idempotent. NotFound, NotAllowed, TooMany."""
     source = _visible(author, post_id)
     if source.is_repost and source.source_id is not None:
         source = _visible(author, source.source_id)
@@ -158,7 +158,7 @@ def require_deleter(post_id: int, *, by: User) -> int:
 
 
 def delete_reposts_of(post_id: int, *, limit: int = 500) -> int:
-    """Delete up to `limit` reposts of a deleted post; returns how many. Readers skip them already."""
+    """Delete up to `limit` reposts of a deleted post, which readers skip; returns how many."""
     reposts = Post.objects.filter(source=post_id, kind=Kind.REPOST, deleted_at=None).select_related(
         "author"
     )[:limit]

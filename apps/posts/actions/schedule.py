@@ -24,7 +24,7 @@ from apps.posts.actions import idempotency
 from apps.posts.actions.attachments import reserve
 from apps.posts.actions.audience import audience
 from apps.posts.actions.author import mentioned
-from apps.posts.actions.drafts import Draft, check_mentions, checked, invalid
+from apps.posts.actions.drafts import Draft, check_mentions, clean_draft, invalid
 from apps.posts.models import Attachment, ScheduledPost
 
 EARLIEST = timedelta(minutes=5)
@@ -54,7 +54,7 @@ def schedule_post(
     _check_time(at)
     if draft.pictures:
         raise invalid("media_ids", _("Upload pictures first."), "not_allowed")
-    body = checked(draft)
+    body = clean_draft(draft)
     check_mentions(draft, set(mentioned(body).values()) - {author.pk})
     audience(author.pk, draft, None)
     with transaction.atomic():
@@ -117,7 +117,7 @@ def failed_post(author: User, number: int) -> ScheduledPost:
     return row
 
 
-def why_not(row: ScheduledPost) -> str:
+def failure_reason(row: ScheduledPost) -> str:
     """Why a post could not be published, in the reader's language."""
     kind, _colon, message = row.last_error.partition(": ")
     if kind in DOMAIN_ERRORS:
@@ -125,13 +125,13 @@ def why_not(row: ScheduledPost) -> str:
     return _("Something went wrong on our side. Nothing is lost: try it again.")
 
 
-def try_again(author: User, number: int) -> None:
+def retry_failed(author: User, number: int) -> None:
     """Give a failed post five more attempts, from now; NotFound."""
     if not leases.revive_dead(ScheduledPost, pk=number, author=author):
         raise _not_found()
 
 
-def give_up(author: User, number: int) -> None:
+def delete_failed(author: User, number: int) -> None:
     """Delete a failed post; NotFound."""
     deleted, _by_model = _failed(author).filter(pk=number).delete()
     if not deleted:
@@ -143,7 +143,7 @@ def release_failed(author: User, number: int) -> None:
     Attachment.objects.filter(scheduled=failed_post(author, number)).update(
         scheduled=None, created_at=timezone.now()
     )
-    give_up(author, number)
+    delete_failed(author, number)
 
 
 def retry_dead(numbers: Sequence[int]) -> int:

@@ -148,7 +148,7 @@ def deleted(post_id: int) -> None:
 
 
 def repair_published(post_id: int) -> None:
-    """The next reader loads a missing entry; only the author's list of reposts must be forgotten."""
+    """The next reader loads a missing entry; the author's list of reposts must be forgotten."""
     if Post.objects.filter(pk=post_id, kind=Kind.REPOST).exists():
         REPOSTED.forget([author_of(post_id)])
 
@@ -191,6 +191,6 @@ def _reposted(user_id: int) -> NewestIds:
     return NewestIds(frozenset(ids), ids[-1] if len(ids) == MAX_REPOSTED else 0)
 
 
-def is_another_day(counts: UserCounts, post_id: int) -> bool:
+def is_first_of_day(counts: UserCounts, post_id: int) -> bool:
     """Whether an open post is its author's first of a day: cards show the day of the last one."""
     return second_of(counts.last_open_post_id) // 86_400 != second_of(post_id) // 86_400

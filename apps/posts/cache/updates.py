@@ -30,7 +30,7 @@ logger = logging.getLogger(__name__)
 def published(counts: UserCounts, content: PostContent, source: PostContent | None) -> None:
     """`source` is the post that it reposts or quotes, if any."""
     if content.is_open:
-        if posts.is_another_day(counts, content.id):
+        if posts.is_first_of_day(counts, content.id):
             transaction.on_commit(lambda: forget_cards([counts.pk]), robust=True)
         add_entry = posts.prepare_entry(content.id)
         entry = posts.cached_post_of(content, source if source and source.is_open else None)

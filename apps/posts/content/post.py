@@ -192,7 +192,7 @@ class PostContent:
 
     @cached_property
     def derived(self) -> dict[Any, Any]:
-        """Values that other modules compute from this content alone; they live as long as it does."""
+        """Values that other modules compute from this content; they live as long as it does."""
         return {}
 
     @cached_property
@@ -210,7 +210,7 @@ class PostContent:
 
     @cached_property
     def statuses(self) -> dict[Hashable, Fragment]:
-        """Encoded JSON of the post, by everything else that it depends on; shared between requests."""
+        """Encoded JSON of the post, by all else that it depends on; shared between requests."""
         return {}
 
 

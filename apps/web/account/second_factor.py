@@ -61,7 +61,7 @@ def code(request: SiteRequest) -> HttpResponseBase:
     form = CodeForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
         try:
-            device = factors.use_code(pending.user, form.cleaned_data["code"])
+            device = factors.verify_code(pending.user, form.cleaned_data["code"])
         except TooMany as error:
             form.add_error("code", error.message)
         else:
@@ -80,7 +80,7 @@ def passkey_options(request: SiteRequest) -> HttpResponseBase:
     """What the browser asks for: passkeys of the pending login's user, else of anybody."""
     check_rate_limit("passkey", client_address(request))
     pending = pending_login(request)
-    return _json(passkeys.begin_using(request, pending.user if pending else None))
+    return _json(passkeys.begin_authentication(request, pending.user if pending else None))
 
 
 @require_POST
@@ -91,7 +91,9 @@ def passkey_login(request: SiteRequest) -> HttpResponseBase:
         return SeeOther(next_url(request))
     user = pending.user if pending else None
     try:
-        passkey = passkeys.finish_using(request, user, answer=request.POST.get("answer", ""))
+        passkey = passkeys.finish_authentication(
+            request, user, answer=request.POST.get("answer", "")
+        )
     except Invalid as error:
         messages.error(request, error.message)
         return SeeOther("/login/code" if pending else "/login")
@@ -141,7 +143,7 @@ def app_add(request: AuthenticatedRequest) -> HttpResponseBase:
 @second_factor_required
 def app_code(request: AuthenticatedRequest) -> HttpResponseBase:
     """Shows the secret of the app that was added in this session; one of its codes confirms it."""
-    device = factors.begun_app(request.user, request.session.get(NEW_APP, 0))
+    device = factors.unconfirmed_app(request.user, request.session.get(NEW_APP, 0))
     if device is None:
         return redirect("settings_security")
     form = AppCodeForm(request.POST or None)
@@ -217,7 +219,9 @@ def passkey_add(request: AuthenticatedRequest) -> HttpResponseBase:
     if request.method == "POST" and form.is_valid():
         name, answer = form.cleaned_data["name"], form.cleaned_data["answer"]
         try:
-            passkey, codes = passkeys.finish_adding(request, request.user, name=name, answer=answer)
+            passkey, codes = passkeys.finish_registration(
+                request, request.user, name=name, answer=answer
+            )
         except Invalid as error:
             form.add_error(None, error.message)
         else:
@@ -235,7 +239,7 @@ def passkey_add_options(request: AuthenticatedRequest) -> HttpResponseBase:
         factors.require_password(
             request.user, request.POST.get("password", ""), session_origin(request)
         )
-        return _json(passkeys.begin_adding(request, request.user))
+        return _json(passkeys.begin_registration(request, request.user))
     except Invalid as error:
         return JsonResponse({"error": error.message}, status=error.status)
 

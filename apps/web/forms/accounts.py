@@ -24,7 +24,7 @@ from apps.accounts.models import (
     Theme,
 )
 from apps.errors import DomainError
-from apps.media.avatars import Cropped, box_of
+from apps.media.avatars import Cropped, parse_box
 from apps.scopes import ALL
 from apps.throttling import Origin, check_rate_limit
 
@@ -202,7 +202,7 @@ class ProfileForm(forms.Form):
         data = {**self.cleaned_data}
         for name in ("avatar", "header"):
             if data.get(name):
-                data[name] = Cropped(data[name], box_of(data.get(f"{name}_box", "")))
+                data[name] = Cropped(data[name], parse_box(data.get(f"{name}_box", "")))
         return data
 
     def clean_lines(self) -> list[tuple[str, str]]:

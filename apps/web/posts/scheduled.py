@@ -17,13 +17,13 @@ from apps.posts.actions.schedule import (
     cancel as cancel_post,
 )
 from apps.posts.actions.schedule import (
+    delete_failed,
     failed_post,
     failed_posts,
-    give_up,
+    failure_reason,
     reschedule,
+    retry_failed,
     scheduled_posts,
-    try_again,
-    why_not,
 )
 from apps.posts.content.post import Picture
 from apps.posts.models import ScheduledPost
@@ -58,7 +58,7 @@ def scheduled(request: AuthenticatedRequest) -> HttpResponse:
     rows = [ScheduledRow.of(row) for row in page.items]
     failed = failed_posts(request.user) if cursor == Cursor() else []
     context = {"page": page.mapped(rows), "here": "scheduled", "feed_url": request.path}
-    context["failed"] = [(ScheduledRow.of(row), why_not(row)) for row in failed]
+    context["failed"] = [(ScheduledRow.of(row), failure_reason(row)) for row in failed]
     return render(request, "timeline/scheduled.html", context)
 
 
@@ -105,14 +105,14 @@ def _done(request: AuthenticatedRequest, message: str) -> HttpResponseBase:
 @require_POST
 @login_required
 def retry(request: AuthenticatedRequest, number: int) -> HttpResponseBase:
-    try_again(request.user, number)
+    retry_failed(request.user, number)
     return _done(request, _("It is tried again in a moment."))
 
 
 @require_POST
 @login_required
 def discard(request: AuthenticatedRequest, number: int) -> HttpResponseBase:
-    give_up(request.user, number)
+    delete_failed(request.user, number)
     return _done(request, _("Deleted."))
 
 
