@@ -181,7 +181,7 @@ KEYS_LOOKED_AT = 500
 def some_readers(maximum: int) -> list[int]:
     """The next few readers with a home window, so that everybody's turn comes; none in a cluster."""
     after = int(timelines().get(KEY) or 0)
-    go_on, readers = HOME.some_owners(after, KEYS_LOOKED_AT)
+    go_on, readers = HOME.scan_owners(after, KEYS_LOOKED_AT)
     timelines().set(KEY, go_on, ex=3600)
     return readers[:maximum]
 

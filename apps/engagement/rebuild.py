@@ -85,7 +85,7 @@ def rebuild(marks: Marks, *, seconds: float, anew: bool = False) -> Outcome:
 
     RedisError is the caller's. What is believed now is believed until the new filter takes its place.
     """
-    builder = generations.take(marks.name)
+    builder = generations.acquire(marks.name)
     if builder is None:
         return Outcome.BUSY
     try:

@@ -14,7 +14,7 @@ from apps.posts.cache.entries import MUTED_THREADS, REPOSTED
 from apps.posts.cache.posts import load_reposted
 from apps.posts.content.post import NewestIds
 from feedcache.batch import Batch
-from feedcache.revision_check import ask_revisions
+from feedcache.revision_check import queue_revision_check
 
 
 @dataclass(slots=True)
@@ -33,7 +33,7 @@ def viewer_context_of(viewer_id: int | None) -> Iterator[ViewerContext]:
     """A context that is asked for now and known afterwards: what is read inside is read at the same time."""
     context, trip = ViewerContext(viewer_id), Batch()
     viewers = [] if viewer_id is None else [viewer_id]
-    is_fresh = ask_revisions(trip)
+    is_fresh = queue_revision_check(trip)
 
     def revisions_of(user_ids: list[int]) -> dict[int, int]:  # of no use where nothing is believed
         return load_graph_revisions(user_ids) if is_fresh() else {}
@@ -44,9 +44,9 @@ def viewer_context_of(viewer_id: int | None) -> Iterator[ViewerContext]:
     def mutes_of(user_ids: list[int]) -> dict[int, NewestIds]:
         return load_muted_threads(user_ids) if is_fresh() else {}
 
-    revisions = trip.entries(GRAPH_REVISION, viewers, revisions_of)
-    reposted = trip.entries(REPOSTED, viewers, reposts_of)
-    muted = trip.entries(MUTED_THREADS, viewers, mutes_of)
+    revisions = trip.get_many(GRAPH_REVISION, viewers, revisions_of)
+    reposted = trip.get_many(REPOSTED, viewers, reposts_of)
+    muted = trip.get_many(MUTED_THREADS, viewers, mutes_of)
     trip.send()
     try:
         yield context

@@ -16,7 +16,7 @@ from apps.posts.cache.posts import load_cached_posts
 from apps.posts.content.post import CachedPost, PostContent, State
 from apps.posts.queries import MAX_IDS, Counts, Preloaded, visible_posts
 from apps.posts.viewer_context import ViewerContext
-from feedcache.batch import Batch, Later
+from feedcache.batch import Batch, Future
 from feedcache.ids import author_of
 
 MAX_PAGE_IDS = 2 * MAX_IDS  # of a page of reposts of quotes: what they share, and what that quotes
@@ -57,7 +57,7 @@ def ask_posts(
     *,
     parents: Collection[int] = (),
     preloaded: Preloaded | None = None,
-) -> Later[PostsSeen]:
+) -> Future[PostsSeen]:
     """The posts among up to 400 ids that a viewer may see now, without their sources; and which of the posts that they
     answer (`parents`, up to 400 more).
 
@@ -73,9 +73,9 @@ def ask_posts(
         pk: CachedPost(State.OPEN, post) for pk, post in (preloaded or {}).items() if pk in all_ids
     }
     authors = {author_of(post_id) for post_id in all_ids}
-    heads = trip.entries(CACHED_POSTS, all_ids - here.keys(), load_cached_posts, stage="content")
+    heads = trip.get_many(CACHED_POSTS, all_ids - here.keys(), load_cached_posts, stage="content")
     users = ask_users(trip, authors)
-    counts = POST_COUNTS.ask(trip, ids, stage="counts")
+    counts = POST_COUNTS.queue(trip, ids, stage="counts")
     related = ask_relations(trip, context.viewer_id, authors, context.revision)
 
     def seen() -> PostsSeen:

@@ -31,15 +31,14 @@ from apps.timeline.sources import merge, older, pulled_authors, sql
 from apps.timeline.sources.home_cache import HOME, INBOX
 from apps.timeline.sources.rebuild import rebuild_home, rebuild_inbox
 from feedcache.ids import MAX_ID
-from feedcache.structures.arrivals import late_arrivals
-from feedcache.structures.home_window import WindowRange
+from feedcache.structures.home_window import WindowRange, late_arrivals
 from feedcache.structures.merge import (
-    Batch,
     Merged,
-    merge_windows,
-    merge_windows_up,
-    merged_down,
-    merged_up,
+    WindowReads,
+    merge_down,
+    merge_up,
+    read_windows,
+    read_windows_up,
 )
 
 MORE_LOOKS = 2  # when there is news of the policies, and again
@@ -115,7 +114,7 @@ def _look(
     """
     found, now = _read(reader_id, cursor, count)
     for _again in range(MORE_LOOKS):
-        if not found.answered or now.is_current(found.beside):
+        if not found.answered or now.is_current(found.extra):
             break
         policy.load()  # and look again: the windows must be at least as new as the set
         found, now = _read(reader_id, cursor, count)
@@ -124,11 +123,11 @@ def _look(
     return found.parts, now
 
 
-def _read(reader_id: int, cursor: Cursor, count: int) -> tuple[Batch, policy.PoliciesInForce]:
+def _read(reader_id: int, cursor: Cursor, count: int) -> tuple[WindowReads, policy.PoliciesInForce]:
     now = policy.known()
-    read = merge_windows_up if cursor.ascending else merge_windows
+    read = read_windows_up if cursor.ascending else read_windows
     windows, oldest, newest = (HOME.of(now.generation), INBOX), cursor.floor, cursor.max_id
-    return read(windows, reader_id, oldest=oldest, newest=newest, count=count, beside=policy.VERSION_KEY), now  # fmt: skip
+    return read(windows, reader_id, oldest=oldest, newest=newest, count=count, extra_key=policy.VERSION_KEY), now  # fmt: skip
 
 
 def _rebuild_missing(reader_id: int, parts: list[WindowRange | None]) -> bool:
@@ -144,8 +143,8 @@ def _merged(parts: list[WindowRange | None], cursor: Cursor, count: int) -> Merg
     if len(there) < len(parts):
         return None
     if cursor.ascending:
-        return merged_up(there, count=count)
-    return merged_down(there, newest=cursor.max_id, count=count)
+        return merge_up(there, count=count)
+    return merge_down(there, newest=cursor.max_id, count=count)
 
 
 def rule_of(viewer: User) -> Rule:

@@ -41,7 +41,7 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture(autouse=True)
 def _nothing_known():
-    filters._known.clear()
+    filters._states.clear()
 
 
 @pytest.fixture
@@ -89,7 +89,7 @@ def chunk_keys():
 
 def builder_of(marks) -> str:
     """The name of the only builder."""
-    builder = generations.take(marks.name)
+    builder = generations.acquire(marks.name)
     assert builder is not None
     return builder
 

@@ -15,7 +15,7 @@ from django.conf import settings
 from apps.accounts.models import User
 from apps.posts.cache.entries import RECENT
 from apps.posts.content.post import PostContent
-from feedcache.local_cache import LocalCache, Rate
+from feedcache.local_cache import HotKeys, LocalCache
 from feedcache.memcached.topology_listener import current, listener
 
 POSTS_KEPT = 60  # of an author: some pages
@@ -41,7 +41,7 @@ class HotAuthors:
         self._heads: LocalCache[int, Head] = LocalCache(
             maximum=settings.HOT_AUTHORS_KEPT, ttl_seconds=settings.HOT_AUTHOR_TTL_SECONDS
         )
-        self._reads: Rate[int] = Rate(threshold=settings.HOT_AUTHOR_READS_PER_SECOND)
+        self._reads: HotKeys[int] = HotKeys(threshold=settings.HOT_AUTHOR_READS_PER_SECOND)
 
     def counts_as_hot(self, author: User) -> bool:
         """Count a read of an author; whether the author is hot."""
@@ -52,7 +52,7 @@ class HotAuthors:
         """The head of a hot author, no older than the revision that is known; loaded when it is not here."""
         current()  # from here on this process listens
         known = author.counts.outbox_revision
-        return self._heads.get(author.pk, load, fits=lambda head: head.revision >= known)
+        return self._heads.get(author.pk, load, accept=lambda head: head.revision >= known)
 
     def forget(self, author_id: int) -> None:
         """An author changed something."""
@@ -69,7 +69,7 @@ class HotAuthors:
 @cache
 def hot_authors() -> HotAuthors:
     """Those of this process. A forked child begins anew: a lock may be held there by a thread it does not have."""
-    listener().hear(RECENT.channel, _heard)
+    listener().subscribe_channel(RECENT.channel, _heard)
     return HotAuthors()
 
 

@@ -120,7 +120,7 @@ def _read_caches(parts: _Parts, context: ViewerContext, preloaded: Preloaded | N
         trip = Batch()
         seen = ask_posts(trip, context, posts, parents=parents, preloaded=preloaded)
         filters = ask_filters(trip, context.viewer_id, posts)
-        trip.go()
+        trip.execute()
         parts.asked |= posts
         parts.seen |= seen()
         parts.filters.append(filters())

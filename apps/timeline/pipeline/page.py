@@ -6,7 +6,7 @@ The stages are those of every timeline here: skeleton (ids) -> hydrate -> rules 
 from collections.abc import Callable, Sequence
 
 from apps.graph.queries import Relations
-from apps.paging import Cursor, Page, cut
+from apps.paging import Cursor, Page, to_page
 from apps.posts.queries import Preloaded
 from apps.posts.viewer_context import viewer_context_of
 from apps.timeline.pipeline.hydrate import hydrated
@@ -47,7 +47,7 @@ def fill_page(
             break
         walk = cursor.beyond(ids[-1])
         ids = source(walk, cursor.limit + 1)
-    page = cut(shown, cursor, id_of=lambda item: item.id)
+    page = to_page(shown, cursor, id_of=lambda item: item.id)
     if more and len(shown) <= cursor.limit:
         return _unfinished(page, cursor, walk)
     return page
