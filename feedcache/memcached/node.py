@@ -199,7 +199,7 @@ class MemcachedNode:
             logger.warning("memcached %s does not answer and is skipped: %s", self.url, error)
         self.discard_idle()
 
-    # -- trial -----------------------------------------------------------------------------------
+    # -- probe -----------------------------------------------------------------------------------
 
     def _probe(self) -> None:
         """Read the stamp; write a higher one when the memory may be too old. `_probing` is held."""
