@@ -1,4 +1,4 @@
-"""Addresses of this site with scheme and host, for whoever reads them elsewhere."""
+"""URLs of this site with scheme and host, for readers elsewhere."""
 
 from functools import cache
 
@@ -7,11 +7,10 @@ from django.templatetags.static import static
 
 
 def absolute(path: str) -> str:
-    """An address of this site with scheme and host."""
     return path if path.startswith(("http://", "https://")) else f"{settings.SITE_URL}{path}"
 
 
 @cache
 def picture_address(name: str) -> str:
-    """A picture of the site's own; its address does not change while a process lives."""
+    """A static file; cached, since its URL does not change while a process lives."""
     return absolute(static(name))

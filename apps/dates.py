@@ -1,4 +1,4 @@
-"""Moments in words, in the reader's language and zone."""
+"""Times as text, in the reader's language and zone."""
 
 from datetime import datetime
 from functools import cache
@@ -18,7 +18,7 @@ def full_time(moment: datetime) -> str:
 
 
 def age(moment: datetime, *, now: datetime, language: str | None) -> str:
-    """now, 4m, 1h, yesterday, 18 Nov, 18 Nov 2025, in the language that is active."""
+    """now, 4m, 1h, yesterday, 18 Nov, 18 Nov 2025, in the active language (`language` keys the cache)."""
     seconds = max(int((now - moment).total_seconds()), 0)
     if seconds < 2 * DAY:
         unit = MINUTE if seconds < HOUR else HOUR if seconds < DAY else DAY
@@ -33,7 +33,6 @@ def age(moment: datetime, *, now: datetime, language: str | None) -> str:
 
 @cache
 def _recent(seconds: int, _language: str | None) -> str:
-    """The age of what is younger than two days, in whole minutes, hours or days."""
     if seconds < MINUTE:
         return pgettext("age of a post", "now")
     if seconds < HOUR:

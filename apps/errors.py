@@ -1,4 +1,4 @@
-"""What an action or a query may refuse, and why: each refusal has a stable code and an HTTP status.
+"""Errors that actions and queries raise for people: each has a stable code and an HTTP status.
 
 Raised anywhere below the views; rendered as a page or as JSON in one place, `apps.http.errors`.
 """
@@ -8,7 +8,7 @@ from typing import Any
 
 
 class DomainError(Exception):
-    """A request that cannot be granted; `message` is shown to people, `errors` maps fields to messages."""
+    """A request that cannot be fulfilled; `message` is shown to people, `errors` maps fields to messages."""
 
     code = "refused"
     status = 400
@@ -24,13 +24,13 @@ class DomainError(Exception):
 
 
 class BadRequest(DomainError):
-    """The request itself is malformed: a cursor that is no cursor, a NUL byte."""
+    """The request itself is malformed: an invalid cursor, a NUL byte."""
 
     code, status = "bad_request", 400
 
 
 class NotAllowed(DomainError):
-    """The viewer may see the thing but not do this to it."""
+    """The viewer may see the object but not do this to it."""
 
     code, status = "not_allowed", 403
 
@@ -54,7 +54,7 @@ class Invalid(DomainError):
 
 
 class TooMany(DomainError):
-    """A limit is used up; `retry_after` says in how many seconds to come back."""
+    """A limit is used up; retry after `retry_after` seconds."""
 
     code, status = "too_many_requests", 429
 
@@ -64,7 +64,7 @@ class TooMany(DomainError):
 
 
 class Unavailable(DomainError):
-    """It cannot be served now: a dependency is down, or there are too many requests; `retry_after` is in seconds."""
+    """A dependency is down, or there are too many requests; retry after `retry_after` seconds."""
 
     code, status = "unavailable", 503
 

@@ -1,4 +1,4 @@
-"""Languages that posts are written in, and the language of a text by its script, as far as the script tells."""
+"""Languages of posts, and the language of a text by its script."""
 
 import regex
 
@@ -16,10 +16,10 @@ _SCRIPTS = (
 
 
 def language_by_script(text: str) -> str:
-    """`ja`, `ko` or `zh`; empty when the script does not tell."""
+    """`ja`, `ko` or `zh`; empty for other scripts."""
     return next((language for language, script in _SCRIPTS if script.search(text)), "")
 
 
 def html_language(language: str) -> str:
-    """A language as HTML wants it: Han glyphs differ by region, so zh says which."""
+    """The `lang` of HTML: Han glyphs differ by region, so zh becomes zh-Hans."""
     return "zh-Hans" if language == "zh" else language

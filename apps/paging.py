@@ -1,7 +1,7 @@
-"""Cursors and pages: keyset paging by id, the same for HTML and JSON. Offsets exist nowhere.
+"""Cursors and pages: keyset paging by id, the same for HTML and JSON. There are no offsets.
 
-`max_id` is exclusive and reads down from it, `since_id` is exclusive and reads down from the newest,
-`min_id` is exclusive and reads the page immediately above it. Answers are always newest first.
+`max_id` is exclusive and reads down from it, `since_id` is exclusive and reads down from the newest, `min_id` is
+exclusive and reads the page immediately above it. Pages are always newest first.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -22,7 +22,7 @@ _DIGITS = frozenset("0123456789")
 
 @dataclass(frozen=True, slots=True)
 class Cursor:
-    """Where a page lies. All bounds are exclusive; `limit` is the most items the page may have."""
+    """The position of a page. All bounds are exclusive; `limit` is the maximum number of items."""
 
     max_id: int | None = None
     since_id: int | None = None
@@ -33,7 +33,7 @@ class Cursor:
     def from_query(
         cls, query: Mapping[str, str], *, default: int = DEFAULT_LIMIT, maximum: int = MAX_LIMIT
     ) -> "Cursor":
-        """Read a cursor from request parameters; the limit is clamped to 1..`most`.
+        """From request parameters; the limit is clamped to 1..`maximum`.
 
         BadRequest when a bound is not an id or the limit not a number.
         """
@@ -46,7 +46,7 @@ class Cursor:
 
     @property
     def ascending(self) -> bool:
-        """True when the page is read upwards, from `min_id`."""
+        """Whether the page is read upwards, from `min_id`."""
         return self.min_id is not None
 
     @property
@@ -55,7 +55,7 @@ class Cursor:
         return max(self.min_id or 0, self.since_id or 0)
 
     def beyond(self, item_id: int) -> "Cursor":
-        """The same walk, continued after an item, in reading order."""
+        """Continue after an item, in reading order."""
         return replace(self, min_id=item_id) if self.ascending else replace(self, max_id=item_id)
 
     def admits(self, item_id: int) -> bool:
@@ -72,21 +72,21 @@ class Page(Generic[T]):
     newer: int | None = None
 
     def mapped(self, items: list[U]) -> "Page[U]":
-        """The same place in the list with other items, e.g. hydrated ones."""
+        """The same page with other items, e.g. hydrated ones."""
         return Page(items, self.older, self.newer)
 
 
 def page_of_rows(queryset: Any, cursor: Cursor, *, key: str = "pk") -> Page[Any]:
-    """One page of a QuerySet whose `key` column is the cursor: a range read of `limit + 1` rows."""
+    """A page of a QuerySet whose `key` column is the cursor: a range read of `limit + 1` rows."""
     rows = queryset.filter(**{f"{key}__gt": cursor.floor}) if cursor.floor else queryset
     if cursor.max_id is not None:
         rows = rows.filter(**{f"{key}__lt": cursor.max_id})
     rows = list(rows.order_by(key if cursor.ascending else f"-{key}")[: cursor.limit + 1])
-    return cut(rows, cursor, id_of=lambda row: getattr(row, key))
+    return to_page(rows, cursor, id_of=lambda row: getattr(row, key))
 
 
-def cut(rows: Sequence[T], cursor: Cursor, *, id_of: Callable[[T], int]) -> Page[T]:
-    """Turn up to `limit + 1` items, in reading order, into a page; the surplus one says there is more."""
+def to_page(rows: Sequence[T], cursor: Cursor, *, id_of: Callable[[T], int]) -> Page[T]:
+    """Up to `limit + 1` items, in reading order, as a page; the surplus one means that there are more."""
     more, items = len(rows) > cursor.limit, list(rows[: cursor.limit])
     if cursor.ascending:
         items.reverse()
@@ -97,11 +97,11 @@ def cut(rows: Sequence[T], cursor: Cursor, *, id_of: Callable[[T], int]) -> Page
 
 
 def link_header(url: str, query: Mapping[str, str], page: Page[Any]) -> str:
-    """The `Link` header (RFC 8288), `next` first, keeping the other parameters. Empty when there is no page."""
-    kept = {
+    """The `Link` header (RFC 8288), `next` first, with the other parameters of the query. Empty without items."""
+    others = {
         name: value for name, value in query.items() if name not in {"max_id", "since_id", "min_id"}
     }
-    begin = f"{url}?{urlencode(kept)}&" if kept else f"{url}?"
+    begin = f"{url}?{urlencode(others)}&" if others else f"{url}?"
     links = []
     if page.older is not None:
         links.append(f'<{begin}max_id={page.older}>; rel="next"')
@@ -114,7 +114,7 @@ def _bound(query: Mapping[str, str], name: str) -> int | None:
     text = query.get(name)
     if text is None or text == "":
         return None
-    if text == "0":  # `min_id=0` is the usual way to ask for the oldest page
+    if text == "0":  # `min_id=0` usually asks for the oldest page
         return 0
     try:
         return parse_id(text)

@@ -1,7 +1,7 @@
-"""What a bearer token may do: the scopes of the API, and the one that each endpoint asks for.
+"""OAuth scopes: what a bearer token may do, and what each endpoint needs.
 
-The names, and what each covers, are Mastodon's: its clients ask for what they know. An endpoint says what it needs with
-`@scopes`; one that says nothing takes no token at all.
+The names, and what each covers, are Mastodon's. An endpoint declares its scopes with `@scopes`; without it, it accepts no
+token at all.
 """
 
 from collections.abc import Callable, Iterable
@@ -9,40 +9,37 @@ from typing import Any, TypeVar
 
 View = TypeVar("View", bound=Callable[..., Any])
 
-_READ = (
-    "accounts", "blocks", "bookmarks", "favourites", "filters", "follows", "lists", "mutes", "notifications", "search",
-    "statuses",
-)  # fmt: skip
-_WRITE = (
-    "accounts", "blocks", "bookmarks", "conversations", "favourites", "filters", "follows", "lists", "media", "mutes",
-    "notifications", "reports", "statuses",
-)  # fmt: skip
+_BOTH = ["accounts", "blocks", "bookmarks", "favourites", "filters", "follows", "lists", "mutes"]
+_READ = [*_BOTH, "notifications", "search", "statuses"]
+_WRITE = [*_BOTH, "conversations", "media", "notifications", "reports", "statuses"]
 
 # A wide scope and the narrower ones that it covers.
 COVERED = {
-    "read": frozenset(f"read:{what}" for what in _READ),
-    "write": frozenset(f"write:{what}" for what in _WRITE),
+    "read": frozenset(f"read:{name}" for name in _READ),
+    "write": frozenset(f"write:{name}" for name in _WRITE),
     "follow": frozenset(
-        f"{how}:{what}" for how in ("read", "write") for what in ("blocks", "follows", "mutes")
+        f"{access}:{name}"
+        for access in ("read", "write")
+        for name in ("blocks", "follows", "mutes")
     ),
     "push": frozenset[str](),
-    "profile": frozenset[str](),  # only who the account is
+    "profile": frozenset[str](),  # only the account's identity
 }
 NAMES = frozenset(COVERED).union(*COVERED.values())
-ALL = " ".join(COVERED)  # what a personal token may do unless its owner says less
-ANY_TOKEN: tuple[str, ...] = ()  # for endpoints that take every token, whatever it may do
+ALL = " ".join(COVERED)  # a personal token's, unless its owner chooses fewer
+ANY_TOKEN: tuple[str, ...] = ()  # for endpoints that accept every token
 
 
 def covered_by(granted: Iterable[str]) -> frozenset[str]:
-    """Scopes with all that they cover; names that are not known cover themselves."""
+    """Scopes with all that they cover; unknown names cover themselves."""
     names = frozenset(granted)
     return names.union(*(COVERED.get(name, ()) for name in names))
 
 
 def scopes(**needed: str | tuple[str, ...]) -> Callable[[View], View]:
-    """Say for each method of an endpoint which scope a token needs; of several, one is enough.
+    """Declare for each method of an endpoint which scope a token needs; of several, one suffices.
 
-    It stands above `api_view`. ValueError for a scope that does not exist.
+    Goes above `api_view`. ValueError for an unknown scope.
     """
     table = {
         method: (names,) if isinstance(names, str) else names for method, names in needed.items()
@@ -59,6 +56,6 @@ def scopes(**needed: str | tuple[str, ...]) -> Callable[[View], View]:
 
 
 def needed_scopes(view: object, method: str) -> tuple[str, ...] | None:
-    """The scopes of which one is needed for a method of an endpoint; None where none is declared."""
+    """The scopes of which a method of an endpoint needs one; None where none is declared."""
     table: dict[str, tuple[str, ...]] = getattr(view, "needed_scopes", {})
     return table.get("GET" if method == "HEAD" else method)

@@ -1,6 +1,6 @@
-"""Throttling: the limits of `settings.RATE_LIMITS`, checked where the thing is done, so that pages and programs share one count.
+"""Throttling: the limits of `settings.RATE_LIMITS`, checked in the actions, so that pages and the API share one count.
 
-`feedcache.rate_limit` counts; `feedsite.middleware.rate_limits` limits the requests of programs and tells them what is left.
+`feedcache.rate_limit` counts; `feedsite.middleware.rate_limits` limits API requests and adds the rate limit headers.
 """
 
 from collections.abc import Sequence
@@ -22,12 +22,12 @@ def rate_limit(name: str, subject: str) -> Limit:
 
 
 def check_rate_limit(name: str, subject: str, *, cost: int = 1) -> None:
-    """Count against one of `RATE_LIMITS` for a subject; TooMany when it is used up. Cost 0 only looks."""
+    """Count against one of `RATE_LIMITS`; TooMany when it is used up. Cost 0 only looks."""
     require_allowed(count_each([rate_limit(name, subject)], cost=cost))
 
 
 def check_sign_up(address: str) -> None:
-    """Count a new account, for the address it is asked from and for the site; TooMany."""
+    """Count a new account, for the client's address and for the site; TooMany."""
     check_rate_limit("sign_up", address)
     check_rate_limit("sign_up_site", SITE)
 
@@ -41,7 +41,7 @@ def require_allowed(results: Sequence[RateLimitResult]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """From where a secret is guessed: the client's address, and the device or session if the site knows it for the account's own."""
+    """The source of a guess: the client's address, and the device or session if the account has used it before."""
 
     address: str
     device: str = ""
@@ -49,21 +49,21 @@ class Origin:
 
 @dataclass(frozen=True, slots=True)
 class GuessLimit:
-    """A guess that was counted, and let through."""
+    """A guess that was counted and allowed."""
 
     counted: Sequence[Limit]
 
     def give_back(self) -> None:
-        """It was right: only failures use up the limits."""
+        """The guess was right: only failures use up the limits."""
         count_each(self.counted, cost=-1)
 
 
 def begin_guess(subject: str, origin: Origin) -> GuessLimit:
     """Count a guess of a secret of `subject` before anything costly is done for it; TooMany when a limit is used up.
 
-    `subject` is the name as it was typed, not the account that it is found to be: else the limit of a handle would tell
-    its e-mail address. From a device that the account is known to use only the device's own limit refuses: nobody else can
-    use that one up, so nobody can be locked out. What fails there counts for the address and for the site all the same.
+    `subject` is the name as it was typed, not the account that it belongs to: else the limit of a handle would reveal
+    its e-mail address. On a device that the account has used before only the device's own limit refuses: nobody else can
+    use that one up, so nobody can be locked out. Failures there count for the address and for the site all the same.
     """
     everywhere = [rate_limit("guess_address", origin.address), rate_limit("guess_site", SITE)]
     if origin.device:
@@ -75,6 +75,6 @@ def begin_guess(subject: str, origin: Origin) -> GuessLimit:
     results = count_each(counted)[: len(own)]
     guess = GuessLimit(counted)
     if not all(result.allowed for result in results):
-        guess.give_back()  # what is refused is no guess: it must not use up the other limits
+        guess.give_back()  # a refused guess must not use up the other limits
     require_allowed(results)
     return guess

@@ -1,7 +1,7 @@
-"""Reads of several classes at the same time: one multi-get of Memcached, and one pipeline for each server of Redis.
+"""Reads of several classes of data at the same time: one multi-get of Memcached, and one pipeline for each Redis server.
 
-Everything is sent before the first answer is read. So a page waits for the slowest of its servers and not for one after
-the other (source 000: concurrent fetch and assembly), without a thread: what is fetched needs no work of ours meanwhile.
+Everything is sent before the first answer is read. So a page waits for the slowest of its servers instead of for one
+after the other (source 000: concurrent fetch and assembly), and needs no threads for it.
 """
 
 from collections.abc import Callable, Collection, Hashable, Sequence
@@ -12,7 +12,12 @@ from typing import Any, TypeVar
 from feedcache.memcached.reads import Read
 from feedcache.memcached.tiers import TieredCache, tiers
 from feedcache.read_through import ReadThrough, ReadThroughCall
-from feedcache.redis_servers.clients import Command, PendingCommands, server_of, unless_refused
+from feedcache.redis_servers.clients import (
+    Command,
+    PendingCommands,
+    raise_first_error,
+    server_of,
+)
 from feedcache.redis_servers.connections import Redis, RedisError
 from feedcache.timing import spend
 
@@ -20,51 +25,50 @@ K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
 T = TypeVar("T")
 
-Later = Callable[[], T]  # to be called after `go`
+Future = Callable[[], T]  # call it after `execute`
 
 
 @dataclass(slots=True)
 class _Entries:
-    """What is asked of one kind of entry."""
+    """Queued reads of one kind of value in Memcached."""
 
     kind: ReadThrough[Any, Any]
     names: dict[str, Any]
     load: Callable[[list[Any]], dict[Any, Any]]
     accept: Callable[[Any, Any], bool] | None
     stage: str
-    found: dict[Any, Any] = field(default_factory=dict)
+    values: dict[Any, Any] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
 class _Commands:
-    """What is asked of one class of data in Redis."""
+    """Queued commands of one class of data in Redis."""
 
     commands: Sequence[Command]
     stage: str
-    refusals: bool
+    return_errors: bool
     answers: list[Any] = field(default_factory=list)
     error: RedisError | None = None
 
-    def take(self) -> list[Any]:
-        """The answers, RedisError when there are none."""
+    def result(self) -> list[Any]:
         if self.error is not None:
             raise self.error
-        return self.answers if self.refusals else unless_refused(self.answers)
+        return self.answers if self.return_errors else raise_first_error(self.answers)
 
 
 class Batch:
-    """One round trip. Ask for everything, then `go`, then call what asking returned."""
+    """One round trip. Queue reads, call `execute`, then call the futures."""
 
     def __init__(self) -> None:
         self.cache: TieredCache = tiers()
         self.read: Read | None = None
         self._entries: list[_Entries] = []
         self._servers: dict[str, tuple[Redis, list[_Commands]]] = {}
-        self._departures: list[tuple[PendingCommands, list[_Commands]]] = []
-        self._landing: Callable[[], Read]
+        self._pending: list[tuple[PendingCommands, list[_Commands]]] = []
+        self._collect_read: Callable[[], Read]
         self._began = 0.0
 
-    def entries(
+    def get_many(
         self,
         kind: ReadThrough[K, V],
         keys: Collection[K],
@@ -72,64 +76,77 @@ class Batch:
         *,
         accept: Callable[[K, V], bool] | None = None,
         stage: str = "",
-    ) -> Later[dict[K, V]]:
-        """The entries of one kind, as by its `get_many`; what is missing is loaded by `go`."""
-        asked = _Entries(kind, kind.names(keys, self.cache), load, accept, stage)
-        self._entries.append(asked)
-        return lambda: asked.found
+    ) -> Future[dict[K, V]]:
+        """Queue `kind.get_many`; missing values are loaded by `execute`."""
+        entries = _Entries(kind, kind.names(keys, self.cache), load, accept, stage)
+        self._entries.append(entries)
+        return lambda: entries.values
 
-    def answers(
-        self, client: Redis, commands: Sequence[Command], *, stage: str = "", refusals: bool = False
-    ) -> Later[list[Any]]:
-        """The answers of a server of Redis; RedisError when it gives none, or refuses one of the commands.
+    def commands(
+        self,
+        client: Redis,
+        commands: Sequence[Command],
+        *,
+        stage: str = "",
+        return_errors: bool = False,
+    ) -> Future[list[Any]]:
+        """Queue commands for a Redis; RedisError when the server does not answer, or refuses a command.
 
-        With `refusals` these are errors among the answers.
+        With `return_errors` refused commands have their errors among the results instead.
         """
-        asked = _Commands(commands, stage, refusals=refusals)
-        self._servers.setdefault(server_of(client), (client, []))[1].append(asked)
-        return asked.take
+        queued = _Commands(commands, stage, return_errors=return_errors)
+        self._servers.setdefault(server_of(client), (client, []))[1].append(queued)
+        return queued.result
 
-    def go(self) -> None:
-        """Send everything, wait for all answers, and load what Memcached did not have."""
+    def execute(self) -> None:
+        """Send everything, wait for all answers, and load values that Memcached did not have."""
         self.send()
         self.collect()
 
     def send(self) -> None:
-        """Send everything. `land` must follow."""
+        """Send everything; call `collect` afterwards."""
         self._began = perf_counter()
-        self._departures = [
-            (PendingCommands(client, [command for one in asked for command in one.commands]), asked)
-            for client, asked in self._servers.values()
+        self._pending = [
+            (
+                PendingCommands(client, [command for part in queued for command in part.commands]),
+                queued,
+            )
+            for client, queued in self._servers.values()
         ]
-        self._landing = self.cache.ask([name for one in self._entries for name in one.names])
+        self._collect_read = self.cache.ask(
+            [name for entries in self._entries for name in entries.names]
+        )
 
     def collect(self) -> None:
-        """Wait for all answers, and load what Memcached did not have."""
+        """Wait for all answers, and load values that Memcached did not have."""
         try:
-            read = self.read = self._landing()
-            for one in self._entries:
-                spend(one.stage, perf_counter() - self._began)
-            for departure, asked in self._departures:
-                self._take(departure, asked)
+            read = self.read = self._collect_read()
+            for entries in self._entries:
+                spend(entries.stage, perf_counter() - self._began)
+            for pending, queued in self._pending:
+                self._assign(pending, queued)
         finally:
-            for departure, _asked in self._departures:
-                departure.discard()
-        for one in self._entries:
-            filling = ReadThroughCall(one.kind, self.cache, read, one.names, one.load, one.accept)
-            one.found = filling.run(refill=one is self._entries[-1])
+            for pending, _queued in self._pending:
+                pending.discard()
+        for entries in self._entries:
+            call = ReadThroughCall(
+                entries.kind, self.cache, read, entries.names, entries.load, entries.accept
+            )
+            entries.values = call.run(refill=entries is self._entries[-1])
 
-    def _take(self, departure: PendingCommands, asked: Sequence[_Commands]) -> None:
+    def _assign(self, pending: PendingCommands, queued: Sequence[_Commands]) -> None:
         try:
-            answers = departure.collect()
+            answers = pending.collect()
         except RedisError as error:
-            for one in asked:
-                one.error = error
+            for part in queued:
+                part.error = error
             return
-        for one in asked:
-            one.answers, answers = answers[: len(one.commands)], answers[len(one.commands) :]
-            spend(one.stage, perf_counter() - self._began)
+        for part in queued:
+            count = len(part.commands)
+            part.answers, answers = answers[:count], answers[count:]
+            spend(part.stage, perf_counter() - self._began)
 
     @property
     def is_current(self) -> bool:
-        """Whether what Memcached answered may be believed by what this process knows of its nodes by now."""
+        """Whether the Memcached nodes still have the generations under which they answered, as far as this process knows."""
         return self.read is None or self.cache.is_current(self.read)

@@ -1,4 +1,4 @@
-"""How the servers are: a real round trip through a Memcached node, its figures, and those of the Redis servers."""
+"""Health of the cache servers: a real round trip through a Memcached node, its figures, and those of the Redis servers."""
 
 import secrets
 import time
@@ -20,15 +20,15 @@ from feedcache.redis_servers.connections import (
 )
 
 PROBE_TTL_SECONDS = 10
-MAX_PARALLEL = 16  # nodes asked in parallel: a page waits for the slowest, not for the sum
+MAX_PARALLEL = 16  # nodes: a page waits for the slowest instead of for their sum
 
-# What is lost when it is evicted, and must be rebuilt at a cost: these servers have to refuse writes instead.
+# Expensive to rebuild: their servers must refuse writes instead of evicting keys.
 PERSISTENT_CLASSES = ("counters", "existence")
 
 
 @dataclass(frozen=True, slots=True)
-class NodeHealth:
-    """One Memcached: whether set, get and delete worked, and what it says of itself. `error` is "" when all is well."""
+class MemcachedStatus:
+    """Whether set, get and delete worked, and the node's own figures. `error` is "" when they did."""
 
     error: str
     milliseconds: float = 0.0
@@ -42,18 +42,17 @@ class NodeHealth:
 
     @property
     def is_well(self) -> bool:
-        """Whether the probe worked."""
         return not self.error
 
     @property
     def hit_rate(self) -> float | None:
-        """Hits of all gets since the node started; None when there were none."""
+        """Since the node started; None without reads."""
         return share(self.hits, self.misses)
 
 
 @dataclass(frozen=True, slots=True)
-class RedisHealth:
-    """One Redis server, as the one that holds a class of data."""
+class RedisStatus:
+    """The Redis server of one class of data."""
 
     name: str
     address: str
@@ -65,19 +64,19 @@ class RedisHealth:
 
     @property
     def may_lose(self) -> bool:
-        """Whether it may evict data that has to be kept."""
+        """Whether it may evict data that must not be evicted."""
         return (
             self.name in PERSISTENT_CLASSES and self.max_bytes > 0 and self.policy != "noeviction"
         )
 
 
 def share(hits: int, misses: int) -> float | None:
-    """Hits of all; None of none."""
+    """Hits of all reads; None without reads."""
     return hits / (hits + misses) if hits + misses else None
 
 
 def probe(url: str) -> str:
-    """What went wrong when a value was set, read and deleted at a node; "" when nothing did."""
+    """Set, read and delete a value on a node; the error, or ""."""
     key, value = f"probe:{secrets.token_hex(8)}", secrets.token_bytes(16)
     try:
         with memcached_at(url) as node:
@@ -85,25 +84,24 @@ def probe(url: str) -> str:
                 return "set was refused"
             if node.get(key) != value:
                 return "get did not return what was set"
-            if not node.delete(key):  # a get that finds nothing would count as a miss of the site's
+            if not node.delete(key):  # a get instead would count as a miss of the site
                 return "delete had no effect"
     except MEMCACHED_ERRORS as error:
-        return _words(error)
+        return _message(error)
     return ""
 
 
-def node_health(url: str) -> NodeHealth:
-    """Probe a node and read its figures."""
+def memcached_status(url: str) -> MemcachedStatus:
     began = time.perf_counter()
     if error := probe(url):
-        return NodeHealth(error)
+        return MemcachedStatus(error)
     milliseconds = (time.perf_counter() - began) * 1000
     try:
         with memcached_at(url) as node:
             figures: Mapping[bytes, Any] = node.stats()
-    except MEMCACHED_ERRORS as error_of_stats:
-        return NodeHealth(_words(error_of_stats))
-    return NodeHealth(
+    except MEMCACHED_ERRORS as stats_error:
+        return MemcachedStatus(_message(stats_error))
+    return MemcachedStatus(
         error="",
         milliseconds=milliseconds,
         hits=_figure(figures, b"get_hits"),
@@ -116,13 +114,13 @@ def node_health(url: str) -> NodeHealth:
     )
 
 
-def health_of(urls: Iterable[str]) -> dict[str, NodeHealth]:
-    """Many nodes at once."""
-    wanted = list(dict.fromkeys(urls))
-    if not wanted:
+def memcached_statuses(urls: Iterable[str]) -> dict[str, MemcachedStatus]:
+    """Of many nodes at once, by address."""
+    addresses = list(dict.fromkeys(urls))
+    if not addresses:
         return {}
-    with ThreadPoolExecutor(min(MAX_PARALLEL, len(wanted))) as pool:
-        return dict(zip(wanted, pool.map(node_health, wanted), strict=True))
+    with ThreadPoolExecutor(min(MAX_PARALLEL, len(addresses))) as pool:
+        return dict(zip(addresses, pool.map(memcached_status, addresses), strict=True))
 
 
 SERVERS: dict[str, Callable[[], Redis]] = {
@@ -134,19 +132,19 @@ SERVERS: dict[str, Callable[[], Redis]] = {
 }
 
 
-def redis_health() -> list[RedisHealth]:
+def redis_statuses() -> list[RedisStatus]:
     """The servers of all classes of data; several classes may share one."""
     return [_redis_health(name, client()) for name, client in SERVERS.items()]
 
 
-def _redis_health(name: str, client: Redis) -> RedisHealth:
+def _redis_health(name: str, client: Redis) -> RedisStatus:
     settings = client.connection_pool.connection_kwargs
     address = _address_of(settings)
     try:
         answer: Any = client.info("everything")
     except RedisError as error:
-        return RedisHealth(name, address, error=_words(error))
-    return RedisHealth(
+        return RedisStatus(name, address, error=_message(error))
+    return RedisStatus(
         name,
         address,
         bytes_used=int(answer.get("used_memory", 0)),
@@ -157,9 +155,9 @@ def _redis_health(name: str, client: Redis) -> RedisHealth:
 
 
 def _address_of(settings: Mapping[str, Any]) -> str:
-    """Where a server is, without the password."""
-    place = settings.get("path") or f"{settings.get('host')}:{settings.get('port', 6379)}"
-    return f"{place} db {settings.get('db') or 0}"
+    """Without the password."""
+    server = settings.get("path") or f"{settings.get('host')}:{settings.get('port', 6379)}"
+    return f"{server} db {settings.get('db') or 0}"
 
 
 def _figure(figures: Mapping[bytes, Any], name: bytes) -> int:
@@ -167,5 +165,5 @@ def _figure(figures: Mapping[bytes, Any], name: bytes) -> int:
     return int(value) if isinstance(value, int | bytes | str) else 0
 
 
-def _words(error: BaseException) -> str:
+def _message(error: BaseException) -> str:
     return (str(error) or type(error).__name__)[:200]

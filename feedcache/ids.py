@@ -2,10 +2,10 @@
 
     | 31 bits: seconds since 2015-01-01 UTC | 28 bits: author id | 4 bits: sequence |
 
-The number sorts by time, then author, then sequence, and from 2022-05-19 until the range ends in 2083 its decimal
-text has 19 digits, so text sorts like the number in Redis, JSON and URLs. Author and second are read off
-the id without a lookup. The parts are those of the article on partitioned feed storage (source 004: author, time,
-sequence), packed into 8 bytes instead of 14 base-36 characters; see docs/decisions/0002.
+The number sorts by time, then author, then sequence. From 2022-05-19 until the range ends in 2083 its decimal text has 19
+digits, so text sorts like the number in Redis, JSON and URLs. Author and second are read from the id without a lookup.
+The parts are those of the article on partitioned feed storage (source 004: author, time, sequence), packed into 8 bytes
+instead of 14 base-36 characters; see docs/decisions/0002.
 
 Ids are public and guessable: never a secret, never a form field.
 """
@@ -15,9 +15,7 @@ import re
 EPOCH = 1_420_070_400  # 2015-01-01T00:00:00Z as a Unix time
 SECOND_BITS, AUTHOR_BITS, SEQUENCE_BITS = 31, 28, 4
 MAX_AUTHOR_ID = (1 << AUTHOR_BITS) - 1  # 268,435,455 accounts
-MAX_SEQUENCE = (
-    1 << SEQUENCE_BITS
-) - 1  # 16 posts per author and second; the 17th borrows the next second
+MAX_SEQUENCE = (1 << SEQUENCE_BITS) - 1  # 16 posts per author and second
 MAX_ID = (1 << 63) - 1
 FIRST_SECOND = EPOCH + (10**18 >> (AUTHOR_BITS + SEQUENCE_BITS)) + 1  # from here on 19 digits
 LAST_SECOND = EPOCH + (1 << SECOND_BITS) - 1
@@ -27,7 +25,7 @@ _BASE36 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
 def compose(second: int, author_id: int, sequence: int) -> int:
-    """The id of the `sequence`-th post of an author in a Unix second; ValueError when a part is out of range."""
+    """The id of an author's `sequence`-th post in a Unix second; ValueError when a part is out of range."""
     if not FIRST_SECOND <= second <= LAST_SECOND:
         raise ValueError(f"second {second} is outside {FIRST_SECOND}..{LAST_SECOND}")
     if not 1 <= author_id <= MAX_AUTHOR_ID:
@@ -38,22 +36,19 @@ def compose(second: int, author_id: int, sequence: int) -> int:
 
 
 def second_of(post_id: int) -> int:
-    """The Unix second in which the post was published."""
     return (post_id >> (AUTHOR_BITS + SEQUENCE_BITS)) + EPOCH
 
 
 def author_of(post_id: int) -> int:
-    """The author's user id."""
     return post_id >> SEQUENCE_BITS & MAX_AUTHOR_ID
 
 
 def answers_another(reply_to_id: int | None, author_id: int) -> bool:
-    """Whether a post answers somebody else: who goes on with a thread of their own does not reply to anybody."""
+    """Whether a post replies to another author; the next post of one's own thread is not a reply."""
     return reply_to_id is not None and author_of(reply_to_id) != author_id
 
 
 def sequence_of(post_id: int) -> int:
-    """The position among the author's posts of that second, from 0."""
     return post_id & MAX_SEQUENCE
 
 
@@ -66,14 +61,13 @@ _FIRST_ID = first_id_at(FIRST_SECOND)
 
 
 def is_possible(post_id: int) -> bool:
-    """Whether a number can be the id of a post."""
     return _FIRST_ID <= post_id <= MAX_ID
 
 
 def next_post_id(author_id: int, *, last_id: int, now: int) -> int:
     """The author's next id, strictly greater than `last_id` (0 for none) even when the clock went back.
 
-    A tie counts the sequence up; the 17th post of one second borrows the next second.
+    In a second that has a post already the sequence grows; the 17th post borrows the next second.
     """
     if last_id == 0 or now > second_of(last_id):
         return compose(now, author_id, 0)
@@ -84,7 +78,7 @@ def next_post_id(author_id: int, *, last_id: int, now: int) -> int:
 
 
 def parse_id(text: str) -> int:
-    """Read an id from its canonical decimal text; ValueError for anything else, from `+5` to Arabic digits."""
+    """Canonical decimal text only; ValueError for anything else, from `+5` to Arabic digits."""
     if not _DECIMAL.fullmatch(text):
         raise ValueError("not an id")
     number = int(text)
@@ -94,13 +88,13 @@ def parse_id(text: str) -> int:
 
 
 def to_base36(post_id: int) -> str:
-    """The article's textual form: 6 characters of time, 6 of author, 2 of sequence; sorts like the number."""
+    """The article's form: 6 characters of time, 6 of author, 2 of sequence; sorts like the number."""
     parts = (second_of(post_id) - EPOCH, 6), (author_of(post_id), 6), (sequence_of(post_id), 2)
     return "".join(_base36(number, width) for number, width in parts)
 
 
 def from_base36(text: str) -> int:
-    """The inverse of `to_base36`; ValueError when it is not such a text."""
+    """The inverse of `to_base36`; ValueError for any other text."""
     if len(text) != 14 or any(character not in _BASE36 for character in text):
         raise ValueError("not a base-36 id")
     return compose(int(text[:6], 36) + EPOCH, int(text[6:12], 36), int(text[12:], 36))

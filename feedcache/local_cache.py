@@ -1,7 +1,7 @@
-"""A small cache inside the process, for what everybody asks for at once: bounded, for seconds, one loader a key.
+"""A small cache inside the process, for values that many readers need at once: bounded, for seconds, one loader per key.
 
-A value is as old as the moment its loading began, plus at most the time to live. What is forgotten while it is being
-loaded is given to those who asked before, and not kept.
+A value is at most as old as its time to live, counted from the moment its loading began. A key that is forgotten while
+it is being loaded is not cached: its value goes only to the callers that asked before.
 """
 
 import threading
@@ -14,142 +14,137 @@ from typing import Generic, TypeVar
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
 
-WAIT_SECONDS = 1.0  # for another thread's loading; then one loads for oneself
+WAIT_SECONDS = 1.0  # for another thread's load; then the caller loads for itself
 MAX_COUNTED = 4096  # keys whose calls are counted at a time
 
 
 @dataclass
 class _PendingLoad(Generic[V]):
-    """A loading under way."""
-
     done: threading.Event = field(default_factory=threading.Event)
     value: V | None = None
 
 
 class LocalCache(Generic[K, V]):
-    """The most recently used values of a process; safe for threads. Values are shared: nobody may change one."""
+    """The most recently used values; thread-safe. Values are shared: treat them as immutable."""
 
     def __init__(
         self, *, maximum: int, ttl_seconds: float, clock: Callable[[], float] = time.monotonic
     ) -> None:
-        self._most, self._ttl, self._clock = maximum, ttl_seconds, clock
+        self._maximum, self._ttl, self._clock = maximum, ttl_seconds, clock
         self._lock = threading.Lock()
         self._entries: OrderedDict[K, tuple[float, V]] = OrderedDict()
-        self._flights: dict[K, _PendingLoad[V]] = {}
+        self._loads: dict[K, _PendingLoad[V]] = {}
 
     def get(
         self,
         key: K,
         load: Callable[[], V | None],
         *,
-        fits: Callable[[V], bool] = lambda _value: True,
+        accept: Callable[[V], bool] = lambda _value: True,
     ) -> V | None:
-        """The value kept, if it fits; else what `load` gives, which is kept unless it is None."""
+        """The cached value, if accepted; else the result of `load`, which is cached unless it is None."""
         with self._lock:
-            found = self._entries.get(key)
-            if found is not None and found[0] > self._clock() and fits(found[1]):
+            entry = self._entries.get(key)
+            if entry is not None and entry[0] > self._clock() and accept(entry[1]):
                 self._entries.move_to_end(key)
-                return found[1]
+                return entry[1]
             own: _PendingLoad[V] = _PendingLoad()
-            flight = self._flights.setdefault(key, own)
-        if flight is own:
-            return self._fly(key, own, load)
-        if flight.done.wait(WAIT_SECONDS) and flight.value is not None and fits(flight.value):
-            return flight.value
+            pending = self._loads.setdefault(key, own)
+        if pending is own:
+            return self._load(key, own, load)
+        if pending.done.wait(WAIT_SECONDS) and pending.value is not None and accept(pending.value):
+            return pending.value
         return load()
 
     def forget(self, key: K) -> None:
-        """Let go of a value, and of what is being loaded for it."""
+        """Drop a value, and do not cache the one that is being loaded."""
         with self._lock:
             self._entries.pop(key, None)
-            self._flights.pop(key, None)
+            self._loads.pop(key, None)
 
     def clear(self) -> None:
-        """Let go of everything."""
         with self._lock:
             self._entries.clear()
-            self._flights.clear()
+            self._loads.clear()
 
     def __len__(self) -> int:
         return len(self._entries)
 
-    def _fly(self, key: K, own: _PendingLoad[V], load: Callable[[], V | None]) -> V | None:
-        until = self._clock() + self._ttl
+    def _load(self, key: K, own: _PendingLoad[V], load: Callable[[], V | None]) -> V | None:
+        expires = self._clock() + self._ttl
         try:
             own.value = load()
         finally:
             with self._lock:
-                if self._flights.get(key) is own:
-                    del self._flights[key]
-                    self._keep(key, until, own.value)
+                if self._loads.get(key) is own:
+                    del self._loads[key]
+                    self._store(key, expires, own.value)
             own.done.set()
         return own.value
 
-    def _keep(self, key: K, until: float, value: V | None) -> None:
+    def _store(self, key: K, expires: float, value: V | None) -> None:
         self._entries.pop(key, None)
         if value is None:
             return
-        self._entries[key] = until, value
-        if len(self._entries) > self._most:
+        self._entries[key] = expires, value
+        if len(self._entries) > self._maximum:
             self._entries.popitem(last=False)
 
 
-class Rate(Generic[K]):
-    """Which keys are asked for often: at least `threshold` times within the second, or in the one before it."""
+class HotKeys(Generic[K]):
+    """Keys with at least `threshold` calls within the current second, or the one before it."""
 
     def __init__(self, *, threshold: int, clock: Callable[[], float] = time.monotonic) -> None:
         self._threshold, self._clock = threshold, clock
         self._lock = threading.Lock()
         self._second = 0
         self._counts: dict[K, int] = {}
-        self._often: frozenset[K] = frozenset()
+        self._previous: frozenset[K] = frozenset()
 
     def count(self, key: K) -> bool:
-        """Count a call; whether there are many."""
+        """Count a call; whether the key is hot."""
         with self._lock:
             second = int(self._clock())
             if second != self._second:
-                often = [one for one, calls in self._counts.items() if calls >= self._threshold]
-                self._often = frozenset(often if second == self._second + 1 else ())
+                hot = [key for key, calls in self._counts.items() if calls >= self._threshold]
+                self._previous = frozenset(hot if second == self._second + 1 else ())
                 self._second, self._counts = second, {}
             if key in self._counts or len(self._counts) < MAX_COUNTED:
                 self._counts[key] = self._counts.get(key, 0) + 1
-            return key in self._often or self._counts.get(key, 0) >= self._threshold
+            return key in self._previous or self._counts.get(key, 0) >= self._threshold
 
 
-class Decoded(Generic[V]):
-    """A decoder that remembers between `most` and twice as many of its newest results, of bytes up to `longest`.
+class CachedDecoder(Generic[V]):
+    """A decoder that caches its most recently used results, of input up to `max_bytes`.
 
-    Safe for threads: two that meet decode twice. Values are shared by everybody: nobody may change one. Errors are the
-    decoder's, and are not kept.
+    Two generations of up to `maximum` results each: when the young one is full, the old one goes. Thread-safe: two
+    threads may decode the same bytes at once. Results are shared: treat them as immutable. Errors are not cached.
     """
 
-    def __init__(self, decode: Callable[[bytes], V], *, maximum: int, longest: int = 4096) -> None:
-        self._decode, self._most, self._longest = decode, maximum, longest
+    def __init__(
+        self, decode: Callable[[bytes], V], *, maximum: int, max_bytes: int = 4096
+    ) -> None:
+        self._decode, self._maximum, self._max_bytes = decode, maximum, max_bytes
         self._young: dict[bytes, V] = {}
         self._old: dict[bytes, V] = {}
 
     def __call__(self, data: bytes) -> V:
-        """What the bytes mean."""
-        found = self._young.get(data)
-        if found is not None:
-            return found
-        found = self._old.get(data)
-        if found is None:
-            found = self._decode(data)
-        if len(data) <= self._longest:
-            self._keep(data, found)
-        return found
+        value = self._young.get(data)
+        if value is not None:
+            return value
+        value = self._old.get(data)
+        if value is None:
+            value = self._decode(data)
+        if len(data) <= self._max_bytes:
+            self._store(data, value)
+        return value
 
-    def _keep(self, data: bytes, value: V) -> None:
-        if (
-            len(self._young) >= self._most
-        ):  # a generation has passed: what nobody asked for since goes
+    def _store(self, data: bytes, value: V) -> None:
+        if len(self._young) >= self._maximum:
             self._young, self._old = {}, self._young
         self._young[data] = value
 
     def clear(self) -> None:
-        """Forget everything."""
         self._young, self._old = {}, {}
 
     def __len__(self) -> int:

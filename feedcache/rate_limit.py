@@ -1,7 +1,7 @@
-"""Exact rate limits: a fixed window counted by one script in Redis, so that processes cannot race past it.
+"""Exact rate limits: fixed windows counted by one script in Redis, so that processes cannot race past them.
 
-While Redis is away (dead, frozen, read-only, full) every process counts by itself with the same numbers, from what it last
-heard of Redis on: closed, not open. The site then allows at most the limit times its processes.
+While Redis is away (dead, frozen, read-only, full) every process counts by itself with the same limits, starting from
+the last counts of Redis. The site then allows at most the limit times the number of its processes.
 """
 
 import hashlib
@@ -12,11 +12,11 @@ from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from feedcache.redis_servers.clients import call, trip
+from feedcache.redis_servers.clients import evalsha, execute
 from feedcache.redis_servers.connections import RedisError, limits
 
-LOCAL_SUBJECTS_MAX = 20_000  # of one limit, remembered by a process
-# What is given back goes no lower than nothing: else a window would begin with more room than it has.
+MAX_LOCAL_SUBJECTS = 20_000  # of one limit, in one process
+# A window never falls below zero: else it would allow more than its limit.
 _COUNT = """
 local cost = tonumber(ARGV[1])
 if cost < 0 then cost = math.max(cost, -tonumber(redis.call('GET', KEYS[1]) or 0)) end
@@ -36,7 +36,7 @@ class RateLimitResult:
 
     @property
     def retry_after(self) -> int:
-        """In how many whole seconds to try again; meaningful when it was not allowed."""
+        """In whole seconds; meaningful when not allowed."""
         return max(math.ceil(self.resets_in), 1)
 
 
@@ -51,13 +51,13 @@ class Limit:
 
     @property
     def key(self) -> str:
-        """The key in Redis; holds nothing that can be read of the subject."""
+        """Does not reveal the subject."""
         digest = hashlib.blake2b(self.subject.encode(), digest_size=12).hexdigest()
         return f"limit:{self.name}:{digest}"
 
 
 class LocalWindows:
-    """Windows counted inside this process. Thread-safe; of each limit only the latest subjects are remembered."""
+    """Windows counted inside this process. Thread-safe; of each limit the latest subjects only."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -65,12 +65,12 @@ class LocalWindows:
         self._ends: dict[str, OrderedDict[str, tuple[int, float]]] = {}
 
     def note(self, limit: Limit, used: int, resets_in: float) -> None:
-        """Remember what Redis said last."""
+        """Remember the last count of Redis."""
         with self._lock:
             self._put(limit, used, self._clock() + resets_in)
 
     def count(self, limit: Limit, cost: int) -> tuple[int, float]:
-        """Count `cost`: how much of the window is used, and in how many seconds it ends."""
+        """Count `cost`; the used part of the window, and in how many seconds it ends."""
         with self._lock:
             now = self._clock()
             windows = self._ends.get(limit.name)
@@ -82,7 +82,6 @@ class LocalWindows:
             return used, end - now
 
     def clear(self) -> None:
-        """Forget everything."""
         with self._lock:
             self._ends.clear()
 
@@ -90,7 +89,7 @@ class LocalWindows:
         windows = self._ends.setdefault(limit.name, OrderedDict())
         windows[limit.key] = (used, end)
         windows.move_to_end(limit.key)
-        if len(windows) > LOCAL_SUBJECTS_MAX:
+        if len(windows) > MAX_LOCAL_SUBJECTS:
             windows.popitem(last=False)
 
 
@@ -100,11 +99,11 @@ local = LocalWindows()
 def count_each(rate_limits: Sequence[Limit], *, cost: int = 1) -> list[RateLimitResult]:
     """Count `cost` against several limits, each by itself, in one round trip; a result for each.
 
-    Cost 0 only looks; a negative one gives back.
+    Cost 0 only looks; a negative cost gives back.
     """
     try:
-        replies = trip(
-            limits(), [call(_COUNT, [limit.key], [cost, limit.seconds]) for limit in rate_limits]
+        replies = execute(
+            limits(), [evalsha(_COUNT, [limit.key], [cost, limit.seconds]) for limit in rate_limits]
         )
     except RedisError:
         counted = [local.count(limit, cost) for limit in rate_limits]

@@ -1,11 +1,11 @@
 """The cache topology as a value: which Memcached nodes are L1, Main and Backup, and in which epoch each class of data is.
 
-Pure: no clients, no settings. A value never changes; a change is a new value with a higher version, and every process
-swaps the whole value at once. Slots are fixed: a key belongs to a slot of a pool, and no failure moves it to another.
+Pure: no clients, no settings. A change is a new value with a higher version, and every process swaps the whole value at
+once. Slots are fixed: a key belongs to a slot of a pool, and no failure moves it to another.
 
-`generation` (of a node) and `epoch` (of a class) belong into every key. Both are versions of the topology, the one in
-which the node was placed or the class flushed, so that they only ever grow: memory of an earlier time is unreachable,
-even that of a node which comes back.
+`generation` (of a node) and `epoch` (of a class) are parts of every key. Both are versions of the topology, the one in
+which the node was placed or the class flushed, so they only grow: memory of an earlier time is unreachable, even that
+of a node which comes back.
 """
 
 import json
@@ -31,7 +31,7 @@ _ADDRESS = re.compile(
 
 
 class TopologyError(ValueError):
-    """Text that is no topology."""
+    """The text is not a topology."""
 
 
 class Pool(StrEnum):
@@ -43,16 +43,16 @@ class Pool(StrEnum):
 
 
 class State(StrEnum):
-    """What may be done with a node."""
+    """Which requests a node receives."""
 
     ACTIVE = "active"
-    JOINING = "joining"  # written by everybody, read by nobody
-    DRAINING = "draining"  # the same, on the way out
+    JOINING = "joining"  # written, not read
+    DRAINING = "draining"  # the same, before it is removed
 
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """One Memcached. `name` is what staff call it, wherever it stands."""
+    """One Memcached. `name` is for staff, and stays with the node in any place."""
 
     name: str
     url: str
@@ -71,7 +71,7 @@ Group = tuple[Node, ...]
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a node stands; `group` is 0 but in L1."""
+    """A slot of a pool; `group` is 0 except in L1."""
 
     pool: Pool
     slot: int
@@ -79,12 +79,13 @@ class Place:
 
     def __str__(self) -> str:
         """As in "main 1" or "l1 2/0"."""
-        return f"{self.pool} {self.group}/{self.slot}" if self.pool is Pool.L1 else f"{self.pool} {self.slot}"  # fmt: skip
+        slot = f"{self.group}/{self.slot}" if self.pool is Pool.L1 else str(self.slot)
+        return f"{self.pool} {slot}"
 
 
 @dataclass(frozen=True, slots=True)
 class Topology:
-    """All nodes by pool and slot, and the epochs of the classes. Version 0 is what the settings say."""
+    """All nodes by pool and slot, and the epochs of the classes. Version 0 is that of the settings."""
 
     version: int = 0
     main: Group = ()
@@ -93,22 +94,20 @@ class Topology:
     epochs: Mapping[str, int] = field(default_factory=dict)
 
     def epoch_of(self, name: str) -> int:
-        """The epoch of a class of data."""
         return self.epochs.get(name, 0)
 
     def places(self) -> Iterator[tuple[Place, Node]]:
-        """Every node and where it stands: Main, Backup, then L1 by group."""
+        """Every node and its place: Main, Backup, then L1 by group."""
         yield from ((Place(Pool.MAIN, slot), node) for slot, node in enumerate(self.main))
         yield from ((Place(Pool.BACKUP, slot), node) for slot, node in enumerate(self.backup))
         for number, group in enumerate(self.l1):
             yield from ((Place(Pool.L1, slot, number), node) for slot, node in enumerate(group))
 
     def node_at(self, place: Place) -> Node | None:
-        """The node of a place, None where there is none."""
         return dict(self.places()).get(place)
 
     def with_node(self, place: Place, node: Node) -> "Topology":
-        """The same with another node at a place that exists."""
+        """Another node at an existing place."""
         if place.pool is Pool.MAIN:
             return replace(self, main=_put(self.main, place.slot, node))
         if place.pool is Pool.BACKUP:
@@ -118,19 +117,19 @@ class Topology:
         return replace(self, l1=tuple(groups))
 
     def to_json(self) -> str:
-        """As text: the same value is the same text."""
+        """Equal values are equal texts."""
         document = {
             "version": self.version,
-            "main": _plain(self.main),
-            "backup": _plain(self.backup),
-            "l1": [_plain(group) for group in self.l1],
+            "main": _lists(self.main),
+            "backup": _lists(self.backup),
+            "l1": [_lists(group) for group in self.l1],
             "epochs": dict(self.epochs),
         }
         return json.dumps(document, sort_keys=True, separators=(",", ":"))
 
     @classmethod
     def from_json(cls, text: str | bytes) -> "Topology":
-        """From text. Raises TopologyError for anything that `to_json` cannot have written."""
+        """TopologyError for any text that `to_json` cannot have written."""
         try:
             document = json.loads(text)
             return cls(
@@ -158,7 +157,7 @@ class Sizes:
 def configured(
     main: Sequence[str], backup: Sequence[str], l1: Sequence[Sequence[str]], *, sizes: Sizes
 ) -> Topology:
-    """What the settings say, as version 0. No node of Main means no tiers at all."""
+    """The topology of the settings, as version 0. Without a node of Main there are no tiers."""
     if not main:
         return Topology()
     return Topology(
@@ -173,7 +172,7 @@ def configured(
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """Something wrong (then the topology is refused) or unusual (then staff are told). `code` names it for translation."""
+    """A problem (the topology is refused) or a warning (staff see it). `code` names it for translation."""
 
     code: str
     values: Mapping[str, object] = field(default_factory=dict)
@@ -181,19 +180,21 @@ class Finding:
 
 def problems(topology: Topology) -> list[Finding]:
     """Why a topology cannot be used; [] when it can."""
-    found = []
+    findings = []
     if not topology.main:
-        found.append(Finding("no_main"))
-    found += [Finding("empty_group", {"group": n}) for n, group in enumerate(topology.l1) if not group]  # fmt: skip
+        findings.append(Finding("no_main"))
+    for number, group in enumerate(topology.l1):
+        if not group:
+            findings.append(Finding("empty_group", {"group": number}))
     places = list(topology.places())
     if len(places) > MAX_NODES:
-        found.append(Finding("too_many", {"count": len(places), "most": MAX_NODES}))
+        findings.append(Finding("too_many", {"count": len(places), "most": MAX_NODES}))
     for place, node in places:
-        found += _problems_of(place, node)
-    found += _twice(places)
+        findings += _problems_of(place, node)
+    findings += _duplicates(places)
     if topology.main and not any(node.is_read for node in topology.main):
-        found.append(Finding("main_unread"))
-    return found
+        findings.append(Finding("main_unread"))
+    return findings
 
 
 def _problems_of(place: Place, node: Node) -> Iterator[Finding]:
@@ -205,32 +206,35 @@ def _problems_of(place: Place, node: Node) -> Iterator[Finding]:
         yield Finding("bad_name", {"place": place})
 
 
-def _twice(places: Sequence[tuple[Place, Node]]) -> Iterator[Finding]:
-    seen: dict[str, Place] = {}
+def _duplicates(places: Sequence[tuple[Place, Node]]) -> Iterator[Finding]:
+    first: dict[str, Place] = {}
     for place, node in places:
         # an address and a name may be the same text, and then mean the same node
         for text in {node.url, node.name}:
-            if text in seen:
-                yield Finding("twice", {"url": text, "place": place, "other": seen[text]})
-            seen[text] = place
+            if text in first:
+                yield Finding("twice", {"url": text, "place": place, "other": first[text]})
+            first[text] = place
 
 
 def warnings(topology: Topology) -> list[Finding]:
-    """What departs from the sizes the sources found good; a burst may be a reason to."""
+    """Departures from the sizes that the sources recommend; a burst may be a reason for them."""
     main = megabytes(topology.main)
     backup = megabytes(topology.backup)
     groups = len(topology.l1)
-    found = []
+    findings = []
     if groups and not L1_GROUPS[0] <= groups <= L1_GROUPS[1]:
-        found.append(Finding("l1_groups", {"count": groups, "least": L1_GROUPS[0], "most": L1_GROUPS[1]}))  # fmt: skip
+        minimum, maximum = L1_GROUPS
+        values = {"count": groups, "least": minimum, "most": maximum}
+        findings.append(Finding("l1_groups", values))
     for number, group in enumerate(topology.l1):
         size = megabytes(group)
         if not main <= size * L1_SHARES[1] <= main * L1_SHARES[1] / L1_SHARES[0]:
             minimum, maximum = -(-main // L1_SHARES[1]), main // L1_SHARES[0]
-            found.append(Finding("l1_size", {"group": number, "megabytes": size, "least": minimum, "most": maximum}))  # fmt: skip
+            sizes = {"group": number, "megabytes": size, "least": minimum, "most": maximum}
+            findings.append(Finding("l1_size", sizes))
     if backup * BACKUP_SHARE > main:
-        found.append(Finding("backup_size", {"megabytes": backup, "most": main // BACKUP_SHARE}))
-    return found
+        findings.append(Finding("backup_size", {"megabytes": backup, "most": main // BACKUP_SHARE}))
+    return findings
 
 
 def is_address(url: str) -> bool:
@@ -240,7 +244,6 @@ def is_address(url: str) -> bool:
 
 
 def megabytes(group: Group) -> int:
-    """The memory of a group."""
     return sum(node.megabytes for node in group)
 
 
@@ -248,7 +251,7 @@ def _put(group: Group, slot: int, node: Node) -> Group:
     return (*group[:slot], node, *group[slot + 1 :])
 
 
-def _plain(group: Group) -> list[list[object]]:
+def _lists(group: Group) -> list[list[object]]:
     return [
         [node.name, node.url, node.megabytes, node.generation, node.state.value] for node in group
     ]
@@ -264,17 +267,17 @@ def _node(name: Any, url: Any, megabytes: Any, generation: Any, state: Any) -> N
 
 def _number(value: Any) -> int:
     if type(value) is not int or value < 0:
-        raise TopologyError(f"{value!r} is no number")
+        raise TopologyError(f"{value!r} is not a number")
     return value
 
 
 def _text(value: Any) -> str:
     if not isinstance(value, str):
-        raise TopologyError(f"{value!r} is no text")
+        raise TopologyError(f"{value!r} is not a text")
     return value
 
 
 def _list(value: Any) -> list[Any]:
     if not isinstance(value, list):
-        raise TopologyError(f"{value!r} is no list")
+        raise TopologyError(f"{value!r} is not a list")
     return value

@@ -1,6 +1,6 @@
-"""What the caches of all processes answered within the last hour, summed in Redis.
+"""Hits and misses of all processes within the last hour, summed in Redis.
 
-Each process adds what it counted about once a second, into a hash of the current ten minutes; hashes run out by themselves.
+Each process adds its counts about once a second, into a hash per ten minutes; the hashes expire.
 """
 
 import time
@@ -18,7 +18,7 @@ Counts = Mapping[tuple[str, str], int]  # (subject, outcome) -> how often
 
 
 def add(counts: Counts, *, by: Redis | None = None) -> None:
-    """Add what a process counted. RedisError is the caller's, and what was not added is lost."""
+    """Raises RedisError: then the counts are lost."""
     if not counts:
         return
     key = KEY.format(_span())
@@ -30,18 +30,18 @@ def add(counts: Counts, *, by: Redis | None = None) -> None:
 
 
 def total() -> Counter[tuple[str, str]]:
-    """The sums of the last hour, of all processes. RedisError is the caller's."""
+    """The sums of the last hour, of all processes. Raises RedisError."""
     newest = _span()
     with timelines().pipeline(transaction=False) as pipeline:
         for span in range(newest - SPANS + 1, newest + 1):
             pipeline.hgetall(KEY.format(span))
         spans: list[dict[bytes, Any]] = pipeline.execute()
-    found: Counter[tuple[str, str]] = Counter()
+    sums: Counter[tuple[str, str]] = Counter()
     for counts in spans:
         for name, number in counts.items():
             subject, _bar, outcome = name.decode(errors="replace").rpartition("|")
-            found[subject, outcome] += int(number)
-    return found
+            sums[subject, outcome] += int(number)
+    return sums
 
 
 def _span() -> int:

@@ -16,7 +16,7 @@ from apps.tags.queries import TALK
 from apps.timeline import policy
 from feedcache import rate_limit
 from feedcache.memcached.topology_listener import listener
-from feedcache.redis_servers.connections import counters, graph, limits, mark_ready_again, timelines
+from feedcache.redis_servers.connections import counters, graph, limits, reset_breakers, timelines
 from feedcache.structures.counters.building import begin_build, end_build
 from feedsite import health
 from tests import clusters
@@ -79,7 +79,7 @@ def replicated(pair, settings):
 
 @pytest.fixture(autouse=True)
 def _empty_redis():
-    mark_ready_again()  # whatever the test before did to them
+    reset_breakers()  # whatever the test before did to them
     timelines().flushdb()
     limits().flushdb()
     counters().flushdb()
@@ -118,7 +118,7 @@ def _whole_counters(_empty_redis, request):
         for service in (POST_COUNTS, USER_COUNTS):
             turn = begin_build(service.store, service.floor_now)
             assert turn is not None
-            end_build(service.store, turn, whole=True)
+            end_build(service.store, turn, complete=True)
 
 
 @pytest.fixture(autouse=True)

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from feedcache.redis_servers.connections import mark_ready_again
+from feedcache.redis_servers.connections import reset_breakers
 from runner.services.service import Service
 from tests.memory import forget
 from tests.services import running
@@ -23,7 +23,7 @@ def dead_redis() -> Iterator[None]:
         yield
     finally:
         server.start()
-        mark_ready_again()
+        reset_breakers()
 
 
 @contextmanager
@@ -53,7 +53,7 @@ def frozen(server: Service | None) -> Iterator[None]:
         yield
     finally:
         server.child.popen.send_signal(signal.SIGCONT)
-        mark_ready_again()
+        reset_breakers()
 
 
 @contextmanager
@@ -64,4 +64,4 @@ def stopped(server: Service) -> Iterator[None]:
         yield
     finally:
         server.start()
-        mark_ready_again()
+        reset_breakers()

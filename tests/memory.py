@@ -62,10 +62,10 @@ def flush():
 
 def forget(topology=None):
     """As in a process that has just begun: new clients, which know nothing."""
-    if module._used.cache is not None:
-        for node in module._used.cache.nodes():
+    if module._current.cache is not None:
+        for node in module._current.cache.nodes():
             node.retire()
-        module._used.cache = None
+        module._current.cache = None
     use_topology(topology or listener().topology)
     return tiers()
 

@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from apps.errors import BadRequest
-from apps.paging import Cursor, Page, cut, link_header
+from apps.paging import Cursor, Page, link_header, to_page
 
 
 def test_an_empty_query_asks_for_the_newest_twenty():
@@ -37,7 +37,7 @@ ids = st.sets(st.integers(1, 500), max_size=80)
 def test_walking_down_gives_everything_once_newest_first(stored, limit):
     seen, cursor = [], Cursor(limit=limit)
     while True:
-        page = cut(read(stored, cursor), cursor, id_of=int)
+        page = to_page(read(stored, cursor), cursor, id_of=int)
         seen += page.items
         if page.older is None:
             break
@@ -51,7 +51,7 @@ def test_walking_up_from_zero_gives_everything_once(stored, limit):
     newest: int | None = 0
     while True:
         cursor = Cursor(min_id=newest, limit=limit)
-        page = cut(read(stored, cursor), cursor, id_of=int)
+        page = to_page(read(stored, cursor), cursor, id_of=int)
         if not page.items:
             break
         assert page.items == sorted(page.items, reverse=True)
@@ -66,7 +66,7 @@ def test_a_walk_is_undisturbed_by_posts_that_come_and_go(stored, later, limit):
     stored, later = set(stored), {one + 500 for one in later}
     seen, cursor, store = [], Cursor(limit=limit), set(stored)
     while True:
-        page = cut(read(store, cursor), cursor, id_of=int)
+        page = to_page(read(store, cursor), cursor, id_of=int)
         seen += page.items
         if page.older is None:
             break

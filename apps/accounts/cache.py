@@ -16,8 +16,8 @@ from django.db import DEFAULT_DB_ALIAS, transaction
 from apps.accounts.counts_store import CountsTable, put_after_commit
 from apps.accounts.models import User, UserCounts
 from apps.events.actions import record
-from feedcache.batch import Batch, Later
-from feedcache.local_cache import Decoded
+from feedcache.batch import Batch, Future
+from feedcache.local_cache import CachedDecoder
 from feedcache.memcached.envelope import pack, unpack
 from feedcache.read_through import ReadThrough
 from feedcache.structures.counters.layout import IdBuckets
@@ -132,7 +132,7 @@ CARDS: ReadThrough[int, Card] = ReadThrough(
     ttl_seconds=24 * 3600,
     key_of=str,
     encode=_encode,
-    decode=Decoded(_decode, maximum=MAX_DECODED),
+    decode=CachedDecoder(_decode, maximum=MAX_DECODED),
     family="content",
     negative_ttl_seconds=0,  # ids of accounts come from ids of posts: they exist
 )
@@ -144,10 +144,10 @@ def load_cards(user_ids: Collection[int]) -> dict[int, Card]:
     return {user.pk: _card_of(user) for user in users}
 
 
-def ask_users(batch: Batch, user_ids: Collection[int]) -> Later[dict[int, User]]:
+def ask_users(batch: Batch, user_ids: Collection[int]) -> Future[dict[int, User]]:
     """Request the accounts that are not suspended, with their counts."""
-    cards = batch.entries(CARDS, user_ids, load_cards, stage="people")
-    counted = USER_COUNTS.ask(batch, user_ids, stage="counts")
+    cards = batch.get_many(CARDS, user_ids, load_cards, stage="people")
+    counted = USER_COUNTS.queue(batch, user_ids, stage="counts")
 
     def users() -> dict[int, User]:
         counts = counted()

@@ -179,7 +179,7 @@ KEYS_PER_SCAN = 500
 def next_readers(maximum: int) -> list[int]:
     """The next readers with a home window, round-robin; none in a cluster."""
     after = int(timelines().get(KEY) or 0)
-    position, readers = HOME.some_owners(after, KEYS_PER_SCAN)
+    position, readers = HOME.scan_owners(after, KEYS_PER_SCAN)
     timelines().set(KEY, position, ex=3600)
     return readers[:maximum]
 

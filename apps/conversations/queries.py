@@ -9,7 +9,7 @@ from apps.accounts.models import User
 from apps.accounts.queries import users_by_id
 from apps.conversations.models import Conversation
 from apps.errors import NotFound
-from apps.paging import Cursor, Page, cut
+from apps.paging import Cursor, Page, to_page
 from apps.timeline.pipeline.hydrate import hydrate
 from apps.timeline.pipeline.items import FeedItem
 
@@ -37,7 +37,7 @@ def conversations_page(viewer: User, cursor: Cursor) -> Page[ConversationItem]:
             break
         walk = cursor.beyond(rows[-1].last_post_id)
     # of what is shown: a cursor must not name a post that the viewer may not see
-    return cut(found, cursor, id_of=lambda talk: talk.item.id)
+    return to_page(found, cursor, id_of=lambda talk: talk.item.id)
 
 
 def one_conversation(viewer: User, number: int) -> ConversationItem:

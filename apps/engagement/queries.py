@@ -12,8 +12,8 @@ from apps.engagement.cache import BOOKMARKS, LIKES, READS
 from apps.engagement.models import Bookmark, Like
 from apps.paging import Cursor, Page, page_of_rows
 from apps.sql import rows_of
-from feedcache.batch import Batch, Later
-from feedcache.structures.bloom.existence import Answer, ask_many, check_many
+from feedcache.batch import Batch, Future
+from feedcache.structures.bloom.existence import Answer, check_many, queue_many
 from feedcache.structures.bloom.segments import Marks
 
 PAGE_KINDS = (LIKES, BOOKMARKS, READS)
@@ -49,11 +49,11 @@ def engaged(viewer_id: int | None, post_ids: Collection[int]) -> Engaged:
     return confirmed(viewer_id, [check_many(viewer_id, dict.fromkeys(PAGE_KINDS, post_ids))])
 
 
-def ask_filters(batch: Batch, viewer_id: int | None, post_ids: Collection[int]) -> Later[Filters]:
+def ask_filters(batch: Batch, viewer_id: int | None, post_ids: Collection[int]) -> Future[Filters]:
     """Request what the filters know of a viewer and posts; `confirmed` turns it into facts."""
     if viewer_id is None or not post_ids:
         return dict
-    return ask_many(batch, viewer_id, dict.fromkeys(PAGE_KINDS, post_ids), stage="flags")
+    return queue_many(batch, viewer_id, dict.fromkeys(PAGE_KINDS, post_ids), stage="flags")
 
 
 def confirmed(viewer_id: int | None, answers: Sequence[Filters]) -> Engaged:

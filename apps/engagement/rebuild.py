@@ -84,7 +84,7 @@ def rebuild(marks: Marks, *, seconds: float, restart: bool = False) -> Outcome:
 
     The live filter answers until the new one replaces it.
     """
-    builder = generations.take(marks.name)
+    builder = generations.acquire(marks.name)
     if builder is None:
         return Outcome.BUSY
     try:

@@ -87,10 +87,10 @@ def reconcile_next(*, days: float, seconds: float) -> Report:
     report = Report()
     for subject in SUBJECTS:
         store, deadline = subject.service.store, time.monotonic() + seconds
-        reached: int | None = max(building.walked(store), start_id(subject, days))
+        reached: int | None = max(building.compared_until(store), start_id(subject, days))
         while reached is not None and time.monotonic() < deadline:
             reached = reconcile_batch(subject, reached, report, fix=True)
-            building.note_walked(store, -1 if reached is None else reached)
+            building.note_compared_until(store, -1 if reached is None else reached)
     for (name, where, counted), tally in report.tallies.items():
         logger.warning("%d counts of %s.%s in %s had drifted", tally.number, name, counted, where)
     return report

@@ -11,10 +11,10 @@ from typing import Any
 import orjson
 from django.db import transaction
 
-from feedcache.redis_servers.broadcast import hear, tell
+from feedcache.redis_servers.broadcast import publish, subscribe
 from feedcache.redis_servers.connections import RedisError
 
-__all__ = ["announce", "hear", "read"]
+__all__ = ["announce", "read", "subscribe"]
 
 logger = logging.getLogger(__name__)
 
@@ -32,6 +32,6 @@ def read(message: bytes) -> tuple[str, Mapping[str, Any]]:
 
 def _tell(name: str, ids: Mapping[str, int]) -> None:
     try:
-        tell(orjson.dumps([name, ids]))
+        publish(orjson.dumps([name, ids]))
     except RedisError as error:
         logger.warning("%s is not told to those who listen: %s", name, error)

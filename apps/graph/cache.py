@@ -19,7 +19,7 @@ from apps.accounts.models import UserCounts
 from feedcache.memcached.envelope import pack, unpack
 from feedcache.read_through import ReadThrough
 from feedcache.redis_servers.connections import RedisError
-from feedcache.structures.list_prefix import Entry, Head, ListHeads
+from feedcache.structures.list_prefix import Entry, ListPrefix, ListPrefixes
 from feedcache.structures.longset import Change, LongSets
 
 logger = logging.getLogger(__name__)
@@ -41,10 +41,10 @@ FOLLOWERS = LongSets(
     ttl_seconds=settings.GRAPH_TTL_SECONDS,
     maximum=settings.GRAPH_MAX_FOLLOWERS,
 )
-FOLLOWING_LIST = ListHeads(
+FOLLOWING_LIST = ListPrefixes(
     PREFIX, "following_list", settings.GRAPH_LIST_LENGTH, settings.GRAPH_TTL_SECONDS
 )
-FOLLOWERS_LIST = ListHeads(
+FOLLOWERS_LIST = ListPrefixes(
     PREFIX, "followers_list", settings.GRAPH_LIST_LENGTH, settings.GRAPH_TTL_SECONDS
 )
 
@@ -142,13 +142,13 @@ def load_sets(sets: LongSets, owner_id: int) -> dict[str, list[int]]:
     return found
 
 
-def load_list(heads: ListHeads, owner_id: int) -> Head:
+def load_list(heads: ListPrefixes, owner_id: int) -> ListPrefix:
     """The newest entries of a list from PostgreSQL, which Redis keeps from now on."""
     with connection.cursor() as sql:
         sql.execute(_LOAD_LISTS[heads.name], {"owner": owner_id, "enough": heads.length + 1})
         rows = sql.fetchall()
     entries = [Entry(place, other_id) for _revision, place, other_id in rows if place is not None]
-    head = Head(entries, complete=len(entries) <= heads.length)
+    head = ListPrefix(entries, complete=len(entries) <= heads.length)
     if rows:
         _keep(partial(heads.store, owner_id, rows[0][0], head))
     return head
@@ -180,7 +180,7 @@ def bring_on(counts: Mapping[int, UserCounts], moved: Collection[Moved]) -> None
         logger.warning("relations in Redis not brought on, they are loaded again: %s", error)
 
 
-def _bring_on(sets: LongSets, heads: ListHeads, revision: int, moved: Collection[Moved]) -> None:
+def _bring_on(sets: LongSets, heads: ListPrefixes, revision: int, moved: Collection[Moved]) -> None:
     here = {each.name: each for each in moved if each.name in sets.names}
     if not here:
         return

@@ -16,7 +16,7 @@ from apps.accounts.queries import users_by_id
 from apps.graph.cache import FOLLOWED, FOLLOWERS, FOLLOWING, RELATIONS, load_sets
 from apps.graph.queries import relations
 from feedcache.redis_servers.connections import RedisError
-from feedcache.structures.longset import common
+from feedcache.structures.longset import intersect
 
 PROBES = 5_000  # of whom the viewer follows, PostgreSQL looks up at most so many
 
@@ -100,11 +100,12 @@ def _intersect(
     viewer: User, others: Sequence[User], limit: int
 ) -> dict[int, list[int] | int] | None:
     """None when the viewer's own set is missing; without those of the others that are."""
-    mine = RELATIONS.fenced(viewer.pk, viewer.counts.graph_revision, FOLLOWING)
+    mine = RELATIONS.at_revision(viewer.pk, viewer.counts.graph_revision, FOLLOWING)
     theirs = [
-        FOLLOWERS.fenced(other.pk, other.counts.followers_revision, FOLLOWED) for other in others
+        FOLLOWERS.at_revision(other.pk, other.counts.followers_revision, FOLLOWED)
+        for other in others
     ]
-    shared = common(mine, theirs, limit=limit)
+    shared = intersect(mine, theirs, limit=limit)
     if shared is None:
         return None
     return {other.pk: one for other, one in zip(others, shared, strict=True) if one is not None}

@@ -12,11 +12,11 @@ from apps.accounts.models import User, UserCounts
 from apps.accounts.queries import ACCOUNT, account_of, users_by_id
 from apps.graph.cache import FOLLOWERS_LIST, FOLLOWING_LIST, RELATIONS, load_list, load_sets
 from apps.graph.models import Followee, Follower
-from apps.paging import Cursor, Page, cut, page_of_rows
+from apps.paging import Cursor, Page, page_of_rows, to_page
 from apps.sql import rows_of
-from feedcache.batch import Batch, Later
+from feedcache.batch import Batch, Future
 from feedcache.redis_servers.connections import RedisError
-from feedcache.structures.list_prefix import Entry, ListHeads
+from feedcache.structures.list_prefix import Entry, ListPrefixes
 
 MAX_OTHERS = 1000
 Contained = dict[str, set[int] | None]
@@ -130,7 +130,7 @@ def relations(
     return _related(viewer_id, others, partial(RELATIONS.contained, viewer_id, revision, others))
 
 
-def _related(viewer_id: int, others: set[int], read: Later[Contained | None]) -> Relations:
+def _related(viewer_id: int, others: set[int], read: Future[Contained | None]) -> Relations:
     try:
         found = read()
     except RedisError:
@@ -149,12 +149,12 @@ def _related(viewer_id: int, others: set[int], read: Later[Contained | None]) ->
 
 def ask_relations(
     trip: Batch, viewer_id: int | None, other_ids: Collection[int], revision: int
-) -> Later[Relations]:
+) -> Future[Relations]:
     """`relations` as a part of a trip; the revision is known."""
     others = _others(viewer_id, other_ids)
     if viewer_id is None or not others:
         return Relations
-    found = RELATIONS.ask(trip, viewer_id, revision, others, stage="relations")
+    found = RELATIONS.queue(trip, viewer_id, revision, others, stage="relations")
     return lambda: _related(viewer_id, others, found)
 
 
@@ -226,7 +226,7 @@ def following_page(owner: User, viewer_id: int | None, cursor: Cursor) -> Page[U
     return people_of(owner.pk, page, viewer_id)
 
 
-def _head(heads: ListHeads, owner_id: int, revision: int, cursor: Cursor) -> Page[Entry] | None:
+def _head(heads: ListPrefixes, owner_id: int, revision: int, cursor: Cursor) -> Page[Entry] | None:
     """A page of a long list from Redis; None below its head, when read upwards, and without Redis."""
     if cursor.ascending:
         return None
@@ -239,7 +239,7 @@ def _head(heads: ListHeads, owner_id: int, revision: int, cursor: Cursor) -> Pag
     if cursor.max_id is None and not (found and found.complete):
         found = load_list(heads, owner_id).above(floor, count=count)
     return (
-        cut(found.entries, cursor, id_of=lambda entry: entry.place)
+        to_page(found.entries, cursor, id_of=lambda entry: entry.place)
         if found and found.complete
         else None
     )

@@ -24,7 +24,7 @@ from apps.operations.wording import messages
 from feedcache.health import probe
 from feedcache.memcached import topology_listener
 from feedcache.redis_servers.connections import RedisError
-from feedcache.redis_servers.flush import forget
+from feedcache.redis_servers.flush import delete_keys
 from feedcache.topology import Place, Topology, is_address, problems
 
 logger = logging.getLogger(__name__)
@@ -96,7 +96,7 @@ def flush_class(name: str, *, by: Author) -> TopologyVersion:
         by=by,
     )
     try:
-        forget(name)
+        delete_keys(name)
     except RedisError as error:
         logger.warning("%s is flushed in Memcached only: %s", name, error)
     return row

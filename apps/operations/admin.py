@@ -19,7 +19,7 @@ from apps.operations.actions import Author
 from apps.operations.forms import FORMS, ChangeForm
 from apps.operations.models import CacheNode, TopologyVersion
 from apps.operations.queries import fleet, node_statuses, rates, topology_in_force
-from feedcache.health import redis_health
+from feedcache.health import redis_statuses
 from feedcache.topology import problems, warnings
 
 
@@ -54,7 +54,7 @@ class CacheNodeAdmin(StaffList):
             "fleet": fleet(topology),
             "classes": classes,
             "tiers": tiers,
-            "servers": redis_health(),
+            "servers": redis_statuses(),
             "changes": [(name, form.title) for name, form in FORMS.items()],
             "may_change": self.has_intervene_permission(request),
             "history": TopologyVersion.objects.all()[:5],

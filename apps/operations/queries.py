@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from apps.operations.models import TopologyVersion
 from apps.operations.wording import place_name
 from feedcache import totals
-from feedcache.health import NodeHealth, health_of
+from feedcache.health import MemcachedStatus, memcached_statuses
 from feedcache.memcached import topology_listener
 from feedcache.memcached.topology_listener import Report
 from feedcache.redis_servers.connections import RedisError, configured_topology
@@ -20,7 +20,7 @@ HITS = ("hit", "negative")  # a cached absence is a hit too
 class NodeStatus:
     place: Place
     node: Node
-    health: NodeHealth
+    health: MemcachedStatus
 
     @property
     def title(self) -> str:
@@ -78,7 +78,7 @@ def topology_of(version: int) -> Topology | None:
 
 def node_statuses(topology: Topology) -> list[NodeStatus]:
     """All nodes, each probed now."""
-    health = health_of(node.url for _place, node in topology.places())
+    health = memcached_statuses(node.url for _place, node in topology.places())
     return [NodeStatus(place, node, health[node.url]) for place, node in topology.places()]
 
 

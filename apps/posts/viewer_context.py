@@ -15,7 +15,7 @@ from apps.posts.cache.entries import MUTED_THREADS, REPOSTED
 from apps.posts.cache.posts import load_reposted
 from apps.posts.content.post import NewestIds
 from feedcache.batch import Batch
-from feedcache.revision_check import ask_revisions
+from feedcache.revision_check import queue_revision_check
 
 
 @dataclass(slots=True)
@@ -36,7 +36,7 @@ def viewer_context_of(viewer_id: int | None) -> Iterator[ViewerContext]:
     """
     context, batch = ViewerContext(viewer_id), Batch()
     viewers = [] if viewer_id is None else [viewer_id]
-    is_fresh = ask_revisions(batch)
+    is_fresh = queue_revision_check(batch)
 
     def revisions_of(user_ids: list[int]) -> dict[int, int]:  # useless unless entries are fresh
         return load_graph_revisions(user_ids) if is_fresh() else {}
@@ -47,9 +47,9 @@ def viewer_context_of(viewer_id: int | None) -> Iterator[ViewerContext]:
     def mutes_of(user_ids: list[int]) -> dict[int, NewestIds]:
         return load_muted_threads(user_ids) if is_fresh() else {}
 
-    revisions = batch.entries(GRAPH_REVISION, viewers, revisions_of)
-    reposted = batch.entries(REPOSTED, viewers, reposts_of)
-    muted = batch.entries(MUTED_THREADS, viewers, mutes_of)
+    revisions = batch.get_many(GRAPH_REVISION, viewers, revisions_of)
+    reposted = batch.get_many(REPOSTED, viewers, reposts_of)
+    muted = batch.get_many(MUTED_THREADS, viewers, mutes_of)
     batch.send()
     try:
         yield context

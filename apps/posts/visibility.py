@@ -17,7 +17,7 @@ from apps.posts.cache.posts import load_cached_posts
 from apps.posts.content.post import CachedPost, PostContent, State
 from apps.posts.queries import MAX_IDS, Counts, Preloaded, visible_posts
 from apps.posts.viewer_context import ViewerContext
-from feedcache.batch import Batch, Later
+from feedcache.batch import Batch, Future
 from feedcache.ids import author_of
 
 MAX_PAGE_IDS = 2 * MAX_IDS  # a page of reposts of quotes: the shared posts and what they quote
@@ -59,7 +59,7 @@ def ask_posts(
     *,
     parents: Collection[int] = (),
     preloaded: Preloaded | None = None,
-) -> Later[HydratedPosts]:
+) -> Future[HydratedPosts]:
     """Request the posts among up to 400 ids that a viewer may see now, without their sources.
 
     `parents` are up to 400 more ids, of posts that others answer, which are only checked for
@@ -76,11 +76,11 @@ def ask_posts(
         pk: CachedPost(State.OPEN, post) for pk, post in (preloaded or {}).items() if pk in all_ids
     }
     authors = {author_of(post_id) for post_id in all_ids}
-    entries = batch.entries(
+    entries = batch.get_many(
         CACHED_POSTS, all_ids - loaded.keys(), load_cached_posts, stage="content"
     )
     users = ask_users(batch, authors)
-    counts = POST_COUNTS.ask(batch, ids, stage="counts")
+    counts = POST_COUNTS.queue(batch, ids, stage="counts")
     related = ask_relations(batch, context.viewer_id, authors, context.revision)
 
     def visible() -> HydratedPosts:

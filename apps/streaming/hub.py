@@ -18,7 +18,7 @@ from django.db import close_old_connections
 
 from apps.accounts.models import User
 from apps.errors import TooMany, Unavailable
-from apps.events.live import hear, read
+from apps.events.live import read, subscribe
 from apps.streaming import queries
 from apps.streaming.connections import Connection
 from apps.streaming.queries import News
@@ -119,7 +119,7 @@ class Hub:
     async def _hear(self) -> None:
         while True:
             try:
-                async for message in hear():
+                async for message in subscribe():
                     if message is None:
                         self._is_hearing.set()
                     else:

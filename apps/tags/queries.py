@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 
 from apps.accounts.models import User
 from apps.errors import NotFound
-from apps.paging import Cursor, Page, cut
+from apps.paging import Cursor, Page, to_page
 from apps.tags.models import Tag, TagDay, TagFollow, TagUse
 from apps.tags.names import normal
 from feedcache.ids import MAX_AUTHOR_ID, SEQUENCE_BITS
@@ -123,7 +123,7 @@ def followed_page(user: User, cursor: Cursor) -> Page[Tag]:
     if cursor.max_id is not None:
         rows = rows.filter(pk__lt=cursor.max_id)
     found = list(rows.order_by("pk" if cursor.ascending else "-pk")[: cursor.limit + 1])
-    page = cut(found, cursor, id_of=lambda row: row.pk)
+    page = to_page(found, cursor, id_of=lambda row: row.pk)
     return page.mapped([row.tag for row in page.items])
 
 
@@ -148,7 +148,7 @@ def talked_about() -> list[TagUsage]:
 
     Up to a minute old, for it stands beside every page; but a tag that is gone is gone at once (`forget_talk`).
     """
-    listener().hear(TALK_CHANNEL, _heard)
+    listener().subscribe_channel(TALK_CHANNEL, _heard)
     current()  # from here on this process listens
     return TALK.get("", lambda: known(trending(maximum=TALKED_ABOUT), None, are_in_use=True)) or []
 

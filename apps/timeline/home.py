@@ -31,15 +31,14 @@ from apps.timeline.sources import merge, older, pulled_authors, sql
 from apps.timeline.sources.home_cache import HOME, INBOX
 from apps.timeline.sources.rebuild import rebuild_home, rebuild_inbox
 from feedcache.ids import MAX_ID
-from feedcache.structures.arrivals import late_arrivals
-from feedcache.structures.home_window import WindowRange
+from feedcache.structures.home_window import WindowRange, late_arrivals
 from feedcache.structures.merge import (
-    Batch,
     Merged,
-    merge_windows,
-    merge_windows_up,
-    merged_down,
-    merged_up,
+    WindowReads,
+    merge_down,
+    merge_up,
+    read_windows,
+    read_windows_up,
 )
 
 MAX_POLICY_RELOADS = 2
@@ -116,7 +115,7 @@ def _cached_ranges(
     """
     batch, policies = _read(reader_id, cursor, count)
     for _reload in range(MAX_POLICY_RELOADS):
-        if not batch.answered or policies.is_current(batch.beside):
+        if not batch.answered or policies.is_current(batch.extra):
             break
         policy.load()  # and read again: the windows must be at least as new as the policies
         batch, policies = _read(reader_id, cursor, count)
@@ -125,16 +124,16 @@ def _cached_ranges(
     return batch.parts, policies
 
 
-def _read(reader_id: int, cursor: Cursor, count: int) -> tuple[Batch, policy.PoliciesInForce]:
+def _read(reader_id: int, cursor: Cursor, count: int) -> tuple[WindowReads, policy.PoliciesInForce]:
     policies = policy.cached()
-    read = merge_windows_up if cursor.ascending else merge_windows
+    read = read_windows_up if cursor.ascending else read_windows
     batch = read(
         (HOME.of(policies.generation), INBOX),
         reader_id,
         oldest=cursor.floor,
         newest=cursor.max_id,
         count=count,
-        beside=policy.VERSION_KEY,
+        extra_key=policy.VERSION_KEY,
     )
     return batch, policies
 
@@ -152,8 +151,8 @@ def _merge(ranges: list[WindowRange | None], cursor: Cursor, count: int) -> Merg
     if len(present) < len(ranges):
         return None
     if cursor.ascending:
-        return merged_up(present, count=count)
-    return merged_down(present, newest=cursor.max_id, count=count)
+        return merge_up(present, count=count)
+    return merge_down(present, newest=cursor.max_id, count=count)
 
 
 def home_rule(viewer: User) -> Rule:

@@ -15,7 +15,7 @@ from django.db import connection
 
 from apps.posts.models import OPEN
 from apps.timeline.models import Mode
-from feedcache.redis_servers.clients import call, trip
+from feedcache.redis_servers.clients import evalsha, execute
 from feedcache.redis_servers.connections import RedisError, timelines
 
 logger = logging.getLogger(__name__)
@@ -102,7 +102,7 @@ def refresh() -> PoliciesInForce:
 
 def announce(version: int) -> None:
     """Tell all processes of a new version. Raises RedisError: a switch must not go on without its announcement."""
-    trip(timelines(), [call(_ANNOUNCE, [VERSION_KEY], [version])])
+    execute(timelines(), [evalsha(_ANNOUNCE, [VERSION_KEY], [version])])
 
 
 def mode_for(author_id: int, visibility: str) -> Mode:

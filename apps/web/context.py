@@ -10,7 +10,7 @@ from apps.accounts.models import Theme
 from apps.deadline import missing
 from apps.http.requests import viewer_of
 from apps.notifications.queries import unread_count
-from feedcache.redis_servers.connections import are_left_alone
+from feedcache.redis_servers.connections import has_open_breaker
 
 
 def site(request: HttpRequest) -> dict[str, Any]:
@@ -25,7 +25,7 @@ def site(request: HttpRequest) -> dict[str, Any]:
         "site_url": settings.SITE_URL,
         "viewer": viewer,
         "is_partial": bool(missing()),
-        "is_slow": are_left_alone(),
+        "is_slow": has_open_breaker(),
         "return_url": request.get_full_path() if request.method in {"GET", "HEAD"} else "/",
         "theme": viewer.theme if viewer else _theme_of(request),
     }

@@ -1,4 +1,4 @@
-"""The tiers of Memcached: L1, Main and Backup, from the bytes on the wire (`wire`) up to reads and writes of many keys (`tiers`).
+"""The tiers of Memcached: L1, Main and Backup, from the bytes on the wire (`protocol`) up to many keys at once (`tiers`).
 
-Whoever wants a value asks `feedcache.read_through`, which loads and stores what is missing here.
+Apps use `feedcache.read_through`, which loads and stores missing values.
 """

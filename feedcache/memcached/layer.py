@@ -1,4 +1,4 @@
-"""One layer of the tiers: nodes at fixed slots. A key belongs to a slot for ever; no failure moves it to another.
+"""One layer of the tiers: nodes at fixed slots. A key belongs to one slot for ever, whatever fails.
 
 A request that concerns several nodes is sent to all of them before the first answer is read.
 """
@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from feedcache import stats
-from feedcache.memcached.node import Build, MemcachedNode, PendingRequest, Place
+from feedcache.memcached.node import MemcachedNode, NodeKey, PendingRequest, RequestBuilder
 from feedcache.memcached.protocol import (
     MAX_TTL_SECONDS,
     Answer,
@@ -27,28 +27,27 @@ from feedcache.topology import Group
 Items = Mapping[bytes, Item]
 
 VALUE, LEASE = b":", b"~"  # what follows the generation in a key
-LEASE_SECONDS = 2  # Memcached counts whole seconds: it lives one to two
-UNKNOWN_TTL_SECONDS = 60  # of a copy of something that does not say when it ends
+LEASE_SECONDS = 2  # Memcached counts whole seconds: a lease lives one to two
+UNKNOWN_TTL_SECONDS = 60  # of a copy of an item without an expiry
 
 
 @dataclass(slots=True)
 class Reading:
-    """What a layer answered, and under which generation each of its nodes did: a later refill must be under the same."""
+    """The items of a layer, and the generation of each node that answered: a refill must be under the same."""
 
     items: dict[bytes, Item] = field(default_factory=dict)
     nodes: dict[MemcachedNode, int] = field(default_factory=dict)
 
-    def take(self, flight: PendingRequest, answer: Answer) -> None:
-        """Add what one node answered."""
-        self.nodes[flight.node] = flight.generation
-        cut = len(flight.node.head(flight.generation)) + 1
+    def take(self, request: PendingRequest, answer: Answer) -> None:
+        self.nodes[request.node] = request.generation
+        cut = len(request.node.head(request.generation)) + 1
         for key, item in answer.items.items():
             self.items[key[cut:]] = item
 
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """A place and the node that stands there."""
+    """A slot and its node."""
 
     node: MemcachedNode
     is_read: bool = True
@@ -62,11 +61,10 @@ class Layer:
         self.slots = tuple(slots)
 
     def slot_of(self, key: bytes) -> Slot:
-        """The place of a key, by a hash that is the same in every process and for ever."""
+        """By a hash that is the same in every process and version."""
         return self.slots[zlib.crc32(key) % len(self.slots)]
 
     def by_slot(self, keys: Collection[bytes]) -> list[tuple[Slot, list[bytes]]]:
-        """Keys by the places they belong to."""
         slots, number = self.slots, len(self.slots)
         if not slots:
             return []
@@ -78,47 +76,47 @@ class Layer:
         return [(slot, part) for slot, part in zip(slots, parts, strict=True) if part]
 
     def read(self, keys: Collection[bytes]) -> Reading:
-        """What the layer has, with the tokens to replace it."""
+        """The items with their cas tokens."""
         return self.ask(keys)()
 
     def ask(self, keys: Collection[bytes]) -> Callable[[], Reading]:
-        """The same, sent now; what is returned waits for the answers, and must be called."""
-        flights, errors = [], 0
+        """Send the request of a read now; the result waits for the answers, and must be called."""
+        requests, errors = [], 0
         for slot, part in self.by_slot(keys):
-            build = _ask(slot.node, part)
-            flight = slot.node.send(build) if slot.is_read else None
-            if flight is None:
+            build = _get(slot.node, part)
+            request = slot.node.send(build) if slot.is_read else None
+            if request is None:
                 errors += len(part)
             else:
-                flights.append((flight, part))
-        return partial(self._land, flights, len(keys), errors)
+                requests.append((request, part))
+        return partial(self._receive, requests, len(keys), errors)
 
-    def _land(
-        self, flights: Sequence[tuple[PendingRequest, list[bytes]]], asked: int, errors: int
+    def _receive(
+        self, requests: Sequence[tuple[PendingRequest, list[bytes]]], requested: int, errors: int
     ) -> Reading:
         reading = Reading()
-        for flight, part, answer in _landed(flights):
+        for request, part, answer in _collect(requests):
             if answer is None:
                 errors += len(part)
             else:
-                reading.take(flight, answer)
-        self._count(asked, len(reading.items), errors)
+                reading.take(request, answer)
+        self._count(requested, len(reading.items), errors)
         return reading
 
     def write(self, verb: bytes, items: Items, *, ttl_seconds: int) -> set[bytes]:
-        """Store and wait for the answers; the keys that were stored. Nodes that failed are suspect from now on."""
+        """Store and wait for the answers; the stored keys. A node that failed has missed a write."""
         stored: set[bytes] = set()
-        flights = []
+        requests = []
         for slot, part in self.by_slot(items):
             build = _stores(slot.node, verb, [(key, items[key]) for key in part], ttl_seconds)
-            flight = slot.node.send(build, lines=len(part), is_repeatable=verb != b"cas")
-            if flight is None:
+            request = slot.node.send(build, lines=len(part), is_repeatable=verb != b"cas")
+            if request is None:
                 slot.node.miss_write()
             else:
-                flights.append((flight, part))
-        for flight, part, answer in _landed(flights):
+                requests.append((request, part))
+        for request, part, answer in _collect(requests):
             if answer is None:
-                flight.node.miss_write()
+                request.node.miss_write()
                 continue
             pairs = zip(part, answer.lines, strict=True)
             stored.update(key for key, line in pairs if line == b"STORED")
@@ -131,159 +129,157 @@ class Layer:
         *,
         release: Collection[bytes] = (),
     ) -> None:
-        """Add without waiting what another layer or the source had, where nothing newer came meanwhile. It may get lost.
+        """Add items of another layer or of the source without waiting, unless something newer came meanwhile. May get lost.
 
         Only under the generation that the layer had when it was read: a write may have been missed in between. An item
-        with a token takes the place of exactly that which was read with that token. Leases to `release` go in the same
-        request, so that nobody finds neither lease nor value.
+        with a token replaces exactly the one that was read with it. Leases to `release` are deleted in the same request,
+        so that no reader finds neither lease nor value.
         """
         for slot, part in self.by_slot(items.keys() | set(release)):
             generation = nodes.get(slot.node)
             if generation is None or slot.node.current() != generation:
                 continue
             stored = [(key, items[key]) for key in part if key in items]
-            request = _refill(stored, [key for key in part if key in release])
-            slot.node.tell(request, generation)
+            build = _refill(stored, [key for key in part if key in release])
+            slot.node.send_noreply(build, generation)
 
     def lease(self, keys: Collection[bytes]) -> "Leases":
-        """Ask to be the one who loads, key by key, and see in the same trip what has come meanwhile."""
-        leases, flights = Leases(), []
+        """Try to become the loader of each key, and read in the same round trip what has been stored meanwhile."""
+        leases, requests = Leases(), []
         for slot, part in self.by_slot(keys):
             build = _lease(slot.node, part)
-            flight = slot.node.send(build, lines=len(part)) if slot.is_read else None
-            if flight is not None:
-                flights.append((flight, part))
-        for flight, part, answer in _landed(flights):
+            request = slot.node.send(build, lines=len(part)) if slot.is_read else None
+            if request is not None:
+                requests.append((request, part))
+        for request, part, answer in _collect(requests):
             if answer is not None:
-                leases.take(flight, part, answer)
+                leases.take(request, part, answer)
         return leases
 
-    def _count(self, asked: int, found: int, errors: int) -> None:
+    def _count(self, requested: int, found: int, errors: int) -> None:
         tier = f"tier:{self.name}"
         stats.count(tier, stats.HIT, found)
         stats.count(tier, stats.ERROR, errors)
-        stats.count(tier, stats.MISS, asked - found - errors)
+        stats.count(tier, stats.MISS, requested - found - errors)
 
 
 def set_everywhere(what: Sequence[tuple[Layer, Items, int]]) -> None:
-    """Set items with a time to live in several layers, without an answer for each, and wait until they are there.
+    """Set items in several layers, each with a time to live, without a reply for each, and wait until they are there.
 
-    One question to every node closes its request; all nodes work at the same time. So whoever reads after a write finds
-    it in every layer, in whatever process. What does not arrive makes its node suspect.
+    A read of the stamp closes the request to every node; all nodes work at the same time. So a reader in any process finds
+    the new item in every layer afterwards. A node that does not answer has missed a write.
     """
-    flights = []
+    requests = []
     for layer, items, ttl_seconds in what:
         for slot, part in layer.by_slot(items):
             build = _sets(slot.node, [(key, items[key]) for key in part], ttl_seconds)
-            flight = slot.node.send(build)
-            if flight is None:
+            request = slot.node.send(build)
+            if request is None:
                 slot.node.miss_write()
             else:
-                flights.append((flight, part))
-    for flight, _part, answer in _landed(flights):
+                requests.append((request, part))
+    for request, _part, answer in _collect(requests):
         if answer is None:
-            flight.node.miss_write()
+            request.node.miss_write()
 
 
 @dataclass(slots=True)
 class Leases:
-    """Which keys are ours to load, which are somebody else's, and what was there after all."""
+    """Keys to load here, keys that another caller loads, and items stored meanwhile."""
 
     won: set[bytes] = field(default_factory=set)
     lost: set[bytes] = field(default_factory=set)
     reading: Reading = field(default_factory=Reading)
 
-    def take(self, flight: PendingRequest, keys: Sequence[bytes], answer: Answer) -> None:
-        """Add what one node answered."""
+    def take(self, request: PendingRequest, keys: Sequence[bytes], answer: Answer) -> None:
         for key, line in zip(keys, answer.lines, strict=True):
             (self.won if line == b"STORED" else self.lost).add(key)
-        self.reading.take(flight, answer)
+        self.reading.take(request, answer)
 
 
-def layer_of(name: str, group: Group, known: Mapping[Place, MemcachedNode]) -> Layer:
-    """A layer as the topology has it, with the clients that are known already."""
+def layer_of(name: str, group: Group, clients: Mapping[NodeKey, MemcachedNode]) -> Layer:
+    """A layer of the topology; nodes that have a client already keep it."""
     slots = []
-    for one in group:
-        place = (one.url, one.generation)
-        node = known.get(place) or MemcachedNode(*place)
-        slots.append(Slot(node, is_read=one.is_read))
+    for node in group:
+        key = (node.url, node.generation)
+        slots.append(Slot(clients.get(key) or MemcachedNode(*key), is_read=node.is_read))
     return Layer(name, slots)
 
 
 def make(kind: Kind, data: bytes, ttl_seconds: int) -> Item:
-    """An item that ends after so many seconds."""
+    """An item that expires after so many seconds."""
     return Item(data, flags_of(kind, int(time.time()) + ttl_seconds))
 
 
 def bounded(ttl_seconds: int) -> int:
-    """A time to live that Memcached takes as one."""
+    """A time to live that Memcached does not read as a date."""
     return max(1, min(ttl_seconds, MAX_TTL_SECONDS))
 
 
-def _landed(
-    flights: Sequence[tuple[PendingRequest, list[bytes]]],
+def _collect(
+    requests: Sequence[tuple[PendingRequest, list[bytes]]],
 ) -> Iterator[tuple[PendingRequest, list[bytes], Answer | None]]:
     """The answers to requests that are all under way; together they cost one time-out at most."""
-    left, deadline = list(flights), time.monotonic() + memcached_timeout()
+    pending, deadline = list(requests), time.monotonic() + memcached_timeout()
     try:
-        while left:
-            flight, part = left.pop(0)
-            yield flight, part, flight.collect(deadline)
-    finally:  # something went wrong in between: what nobody will read must not be read by the next user
-        for flight, _part in left:
-            flight.node.discard(flight.connection)
+        while pending:
+            request, part = pending.pop(0)
+            yield request, part, request.collect(deadline)
+    finally:  # after an error, unread answers must not reach the next user of a connection
+        for request, _part in pending:
+            request.node.discard(request.connection)
 
 
-def _ask(node: MemcachedNode, keys: Sequence[bytes]) -> Build:
-    def build(head: bytes) -> bytes:
-        begin = head + VALUE
-        wanted = [begin + (b" " + begin).join(keys), node.stamp_key]
-        return get_request(wanted)
+def _get(node: MemcachedNode, keys: Sequence[bytes]) -> RequestBuilder:
+    def build(prefix: bytes) -> bytes:
+        return get_request([*(prefix + VALUE + key for key in keys), node.stamp_key])
 
     return build
 
 
 def _stores(
     node: MemcachedNode, verb: bytes, items: Sequence[tuple[bytes, Item]], ttl_seconds: int
-) -> Build:
-    def build(head: bytes) -> bytes:
-        named = [(head + VALUE + key, item) for key, item in items]
+) -> RequestBuilder:
+    def build(prefix: bytes) -> bytes:
+        named = [(prefix + VALUE + key, item) for key, item in items]
         stores = store_request(verb, named, ttl_seconds=ttl_seconds, noreply=False)
         return stores + get_request([node.stamp_key])
 
     return build
 
 
-def _sets(node: MemcachedNode, items: Sequence[tuple[bytes, Item]], ttl_seconds: int) -> Build:
-    def build(head: bytes) -> bytes:
-        named = [(head + VALUE + key, item) for key, item in items]
+def _sets(
+    node: MemcachedNode, items: Sequence[tuple[bytes, Item]], ttl_seconds: int
+) -> RequestBuilder:
+    def build(prefix: bytes) -> bytes:
+        named = [(prefix + VALUE + key, item) for key, item in items]
         stores = store_request(b"set", named, ttl_seconds=ttl_seconds, noreply=True)
         return stores + get_request([node.stamp_key])
 
     return build
 
 
-def _refill(items: Sequence[tuple[bytes, Item]], leased: Sequence[bytes]) -> Build:
-    def build(head: bytes) -> bytes:
+def _refill(items: Sequence[tuple[bytes, Item]], leased: Sequence[bytes]) -> RequestBuilder:
+    def build(prefix: bytes) -> bytes:
         now = int(time.time())
         stores = [
             store_request(
                 b"cas" if item.token else b"add",
-                [(head + VALUE + key, item)],
+                [(prefix + VALUE + key, item)],
                 ttl_seconds=bounded(item.ends - now) if item.ends else UNKNOWN_TTL_SECONDS,
                 noreply=True,
             )
             for key, item in items
         ]
-        return b"".join(stores) + delete_request(head + LEASE + key for key in leased)
+        return b"".join(stores) + delete_request(prefix + LEASE + key for key in leased)
 
     return build
 
 
-def _lease(node: MemcachedNode, keys: Sequence[bytes]) -> Build:
-    def build(head: bytes) -> bytes:
-        leases = [(head + LEASE + key, Item(b"")) for key in keys]
-        asked = store_request(b"add", leases, ttl_seconds=LEASE_SECONDS, noreply=False)
-        return asked + _ask(node, keys)(head)
+def _lease(node: MemcachedNode, keys: Sequence[bytes]) -> RequestBuilder:
+    def build(prefix: bytes) -> bytes:
+        leases = [(prefix + LEASE + key, Item(b"")) for key in keys]
+        requested = store_request(b"add", leases, ttl_seconds=LEASE_SECONDS, noreply=False)
+        return requested + _get(node, keys)(prefix)
 
     return build

@@ -1,14 +1,14 @@
-"""One Memcached node: its connections, its breaker, and which of its memory may be read.
+"""One Memcached node: its connections, its breaker, and which generation of its memory may be read.
 
-**Generation.** The keys of a node carry a number, and the node itself keeps the current one under a key of its own, the
-*stamp*, which is asked for in the same request as everything else. An answer under another stamp does not count: a read
-is repeated under the new number, a write too. So all processes that use a node agree at once on what is in it.
+**Generation.** The keys of a node contain a number. The node itself stores the current one under a key of its own, the
+*stamp*, which every request reads along. An answer under another stamp does not count: reads and writes are repeated
+under the new number. So all processes that use a node agree at once on what is in it.
 
-**Suspicion.** A node that missed a write of this process (it failed, was not acknowledged, or was skipped because the
-node was being left alone) may hold something older than the other layers. It is not read until its generation is higher
-than it was; that is announced through Redis at once, for the processes that saw no failure (`generations`), and written
-on the node when it answers again, by whoever comes first. Without Redis only the node is told: who reads it then and saw
-no failure reads the old generation until that moment.
+**Missed writes.** A node that missed a write of this process (it failed, did not acknowledge, or was skipped because
+its breaker was open) may hold something older than the other layers. It is not read until its generation has grown.
+The new generation is announced through Redis at once, for the processes that saw no failure (`generations`), and
+written to the node by the first process that reaches it repeated. Without Redis only the node learns of it: until it is
+written there, a process that saw no failure reads the old generation.
 
 **Breaker.** A node that does not answer costs one time-out, then it is skipped.
 """
@@ -20,6 +20,7 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 
 from feedcache.memcached import generations
+from feedcache.memcached.connection import Connection, ConnectionPool
 from feedcache.memcached.node_health import NodeHealth
 from feedcache.memcached.protocol import (
     Answer,
@@ -32,34 +33,29 @@ from feedcache.memcached.protocol import (
 )
 from feedcache.redis_servers.breaker import Breaker
 from feedcache.redis_servers.connections import (
-    Connection,
     Redis,
     RedisError,
     key_prefix,
-    memcached_connections,
     memcached_timeout,
 )
 
 logger = logging.getLogger(__name__)
 
+NodeKey = tuple[str, int]  # address, and the generation of its place in the topology
 
-Place = tuple[str, int]  # address, and the generation its place has in the topology
+MIN_SECONDS = 0.002  # time for an answer that arrived while another node used up the time-out
+MAX_TRIES = 3
 
-MIN_SECONDS = (
-    0.002  # what a node may still take after its time is over, having waited for another one
-)
-TRIES = 3
-
-# The bytes of a request, from what its keys begin with. A request that is answered ends with the question for the stamp.
-Build = Callable[[bytes], bytes]
+# Makes the bytes of a request from the prefix of its keys. A request with an answer ends with a read of the stamp.
+RequestBuilder = Callable[[bytes], bytes]
 
 
 @dataclass(slots=True)
 class PendingRequest:
-    """A request on its way to a node. `lines`: how many stores it has, each of which is answered by a line."""
+    """A request sent to a node. `lines`: how many stores it has, each answered by a line."""
 
     node: "MemcachedNode"
-    build: Build
+    build: RequestBuilder
     lines: int
     generation: int
     connection: Connection
@@ -68,14 +64,14 @@ class PendingRequest:
     def collect(self, deadline: float) -> Answer | None:
         """The answer; None when the node failed or may not be used. Repeated when the generation was another."""
         answer = self.receive(deadline)
-        for _ in range(TRIES):
+        for _ in range(MAX_TRIES):
             if answer is None or self.node.is_current(answer, self.generation):
                 return answer
             answer = self._repeat()
         return None
 
     def receive(self, deadline: float) -> Answer | None:
-        """The answer, under whatever generation; None when the node failed."""
+        """The answer, whatever its generation; None when the node failed."""
         try:
             answer = self._read(deadline)
         except (OSError, ProtocolError) as error:
@@ -85,7 +81,7 @@ class PendingRequest:
                 and self.connection.is_proved
                 and isinstance(error, ConnectionError)
             ):
-                self.node.discard_idle()  # pooled connections may be older than the node: once more, on a new one
+                self.node.discard_idle()  # they may be older than the node: repeat on a new one
                 self.is_repeatable = False
                 return self._repeat()
             self.node.fail(error)
@@ -97,24 +93,24 @@ class PendingRequest:
         return answer
 
     def _repeat(self) -> Answer | None:
-        again = self.node.send(self.build, lines=self.lines, is_repeatable=self.is_repeatable)
-        if again is None:
+        repeated = self.node.send(self.build, lines=self.lines, is_repeatable=self.is_repeatable)
+        if repeated is None:
             return None
-        self.generation, self.connection = again.generation, again.connection
+        self.generation, self.connection = repeated.generation, repeated.connection
         return self.receive(time.monotonic() + memcached_timeout())
 
     def _read(self, deadline: float) -> Answer:
-        data = bytearray()  # grows in place: a thousand vectors come in many pieces
+        data = bytearray()  # grows in place: a thousand vectors arrive in many reads
         while True:
-            left = max(deadline - time.monotonic(), MIN_SECONDS)
-            data += self.connection.receive(seconds=left)
+            seconds = max(deadline - time.monotonic(), MIN_SECONDS)
+            data += self.connection.receive(seconds=seconds)
             if data.endswith(b"\r\n"):
                 try:
-                    return self._parsed(bytes(data))
+                    return self._parse(bytes(data))
                 except Incomplete:
                     continue
 
-    def _parsed(self, data: bytes) -> Answer:
+    def _parse(self, data: bytes) -> Answer:
         answer, at = read_answer(data, 0, self.lines)
         if at != len(data):
             raise ProtocolError(data[at : at + 100])
@@ -123,126 +119,126 @@ class PendingRequest:
 
 
 class MemcachedNode:
-    """A node at its fixed place. The generation of the place in the topology is one more part of every key."""
+    """A node at a fixed place. The generation of the place in the topology is one more part of every key."""
 
     def __init__(self, url: str, placed: int = 0) -> None:
         self.url = url
-        self.place: Place = (url, placed)
+        self.key: NodeKey = (url, placed)
         self.name = f"{url} {placed}"
         self.stamp_key = b"%s%d.stamp" % (key_prefix(), placed)
-        self.suspicion = NodeHealth(self.name)
+        self.health = NodeHealth(self.name)
         self._head = b"%s%d." % (key_prefix(), placed)
-        self._connections = memcached_connections(url)
+        self._pool = ConnectionPool(url)
         self._breaker = Breaker()
-        self._trial = threading.Lock()  # held while the node is tried
+        self._probing = threading.Lock()  # held during a probe
         self._is_retired = False
 
     @property
     def is_answering(self) -> bool:
-        """Whether it has not failed since it last answered."""
         return self._breaker.is_closed
 
     def head(self, generation: int) -> bytes:
-        """What the keys of a generation begin with; the next byte tells the kind of key."""
+        """The prefix of all keys of a generation."""
         return b"%s%d" % (self._head, generation)
 
     def current(self) -> int | None:
-        """The generation to use now; None while the node may not be used. Tries the node when that is due."""
-        generation = self.suspicion.current()
-        if generation is not None or self.suspicion.is_held:
+        """The generation to use now; None while the node may not be used. Probes the node when that is due."""
+        generation = self.health.current()
+        if generation is not None or self.health.is_held:
             return generation
-        if not self._trial.acquire(timeout=memcached_timeout() if self._breaker.is_closed else 0):
+        if not self._probing.acquire(timeout=memcached_timeout() if self._breaker.is_closed else 0):
             return None
         try:
-            if self.suspicion.current() is None and self._breaker.allows():
-                self._try()
-            return self.suspicion.current()
+            if self.health.current() is None and self._breaker.allows():
+                self._probe()
+            return self.health.current()
         finally:
-            self._trial.release()
+            self._probing.release()
 
     # -- requests --------------------------------------------------------------------------------
 
     def send(
-        self, build: Build, *, lines: int = 0, is_repeatable: bool = True
+        self, build: RequestBuilder, *, lines: int = 0, is_repeatable: bool = True
     ) -> PendingRequest | None:
-        """Send a request under the current generation; None when the node may not be used."""
+        """None when the node may not be used."""
         generation = self.current()
         if generation is None:
             return None
         return self._send(build, generation, lines=lines, is_repeatable=is_repeatable)
 
-    def tell(self, build: Build, generation: int) -> None:
-        """Send what has no answer and may get lost."""
+    def send_noreply(self, build: RequestBuilder, generation: int) -> None:
+        """Send a request without an answer; it may get lost."""
         connection = self._connected(build(self.head(generation)))
         if connection is not None:
             self.release(connection)
 
     def ping(self) -> bool:
-        """Whether it answers now."""
-        flight = self.send(self._just_ask)
+        pending = self.send(self._stamp_request)
         return (
-            flight is not None
-            and flight.collect(time.monotonic() + memcached_timeout()) is not None
+            pending is not None
+            and pending.collect(time.monotonic() + memcached_timeout()) is not None
         )
 
     def is_current(self, answer: Answer, generation: int) -> bool:
-        """Whether an answer was given under the generation it was asked for; learns from it when not."""
-        return self.suspicion.confirms(generation, self.stamp_in(answer))
+        """Whether the node answered under `generation`; learns the node's generation when not."""
+        return self.health.confirms(generation, self.take_stamp(answer))
 
-    def stamp_in(self, answer: Answer) -> int | None:
-        """The generation the node itself tells; taken out of the answer."""
+    def take_stamp(self, answer: Answer) -> int | None:
+        """The node's generation; removed from the answer."""
         item = answer.items.pop(self.stamp_key, None)
         return int(item.data) if item and item.data.isdigit() else None
 
     def miss_write(self) -> None:
-        """A write did not reach the node, or may not have: nothing older in it is to be read by anybody."""
-        self.suspicion.miss_write()
+        """A write did not reach the node, or may not have: nothing older in it may be read by any process."""
+        self.health.miss_write()
 
     def fail(self, error: Exception) -> None:
-        """The node did not answer: leave it alone for a while."""
-        self.suspicion.forget()
+        """The node did not answer: open the breaker."""
+        self.health.invalidate()
         if self._breaker.fail():
-            logger.warning("memcached %s does not answer and is left alone: %s", self.url, error)
+            logger.warning("memcached %s does not answer and is skipped: %s", self.url, error)
         self.discard_idle()
 
-    # -- trial -----------------------------------------------------------------------------------
+    # -- probe -----------------------------------------------------------------------------------
 
-    def _try(self) -> None:
-        """Ask for the stamp; write a higher one when the memory may be too old. The trial's lock is held."""
-        self.suspicion.announce(at_once=True)
-        for _ in range(TRIES):
-            answer = self._exchange(self._just_ask)
+    def _probe(self) -> None:
+        """Read the stamp; write a higher one when the memory may be too old. `_probing` is held."""
+        self.health.announce(at_once=True)
+        for _ in range(MAX_TRIES):
+            answer = self._exchange(self._stamp_request)
             if answer is None:
                 return
             item = answer.items.get(self.stamp_key)
-            stamp = self.stamp_in(answer)
-            wanted, missed = self.suspicion.wanted(stamp)
-            if stamp == wanted or self._write_stamp(item, wanted):
+            stamp = self.take_stamp(answer)
+            required, missed = self.health.required_generation(stamp)
+            if stamp == required or self._write_stamp(item, required):
                 if not self._breaker.is_closed:
-                    logger.warning("memcached %s answers again, generation %s", self.url, wanted)
+                    logger.warning("memcached %s answers again, generation %s", self.url, required)
                 self._breaker.succeed()
-                self.suspicion.trust(wanted, missed)
+                self.health.set_generation(required, missed)
                 return
 
     def _write_stamp(self, item: Item | None, generation: int) -> bool:
-        """Whether the node took it: not when another process was faster."""
+        """False when another process was faster."""
         new = (self.stamp_key, Item(b"%d" % generation, 0, item.token if item else 0))
         verb = b"cas" if item else b"add"
-        request = store_request(verb, [new], ttl_seconds=0, noreply=False) + self._just_ask(b"")
+        request = store_request(verb, [new], ttl_seconds=0, noreply=False) + self._stamp_request(
+            b""
+        )
         answer = self._exchange(lambda _head: request, lines=1)
         return answer is not None and answer.lines == [b"STORED"]
 
-    def _just_ask(self, _head: bytes) -> bytes:
+    def _stamp_request(self, _head: bytes) -> bytes:
         return get_request([self.stamp_key])
 
     # -- connections -----------------------------------------------------------------------------
 
-    def _exchange(self, build: Build, *, lines: int = 0) -> Answer | None:
-        flight = self._send(build, 0, lines=lines, is_repeatable=False)
-        return flight.receive(time.monotonic() + memcached_timeout()) if flight else None
+    def _exchange(self, build: RequestBuilder, *, lines: int = 0) -> Answer | None:
+        pending = self._send(build, 0, lines=lines, is_repeatable=False)
+        return pending.receive(time.monotonic() + memcached_timeout()) if pending else None
 
     def _send(
-        self, build: Build, generation: int, *, lines: int, is_repeatable: bool
+        self, build: RequestBuilder, generation: int, *, lines: int, is_repeatable: bool
     ) -> PendingRequest | None:
         connection = self._connected(build(self.head(generation)))
         if connection is None:
@@ -252,9 +248,9 @@ class MemcachedNode:
         )
 
     def _connected(self, request: bytes) -> Connection | None:
-        """A connection on which a request was sent; tried again while only a pooled one is broken."""
+        """A connection on which the request was sent; repeated while only idle connections are broken."""
         while True:
-            connection: Connection = self._connections.get()
+            connection = self._pool.get()
             try:
                 connection.send(request)
             except OSError as error:
@@ -270,21 +266,17 @@ class MemcachedNode:
                 return connection
 
     def release(self, connection: Connection) -> None:
-        """Give a connection back."""
         if self._is_retired:
             self.discard(connection)
         else:
-            self._connections.release(connection)
+            self._pool.release(connection)
 
     def discard(self, connection: Connection) -> None:
-        """Close a connection on which something may still come."""
-        self._connections.destroy(connection)
+        """Close a connection on which an answer may still arrive."""
         connection.close()
 
     def discard_idle(self) -> None:
-        """Close what nobody uses."""
-        for connection in self._connections.take_idle():
-            self.discard(connection)
+        self._pool.close_idle()
 
     def retire(self) -> None:
         """The node left the topology."""
@@ -292,13 +284,13 @@ class MemcachedNode:
         self.discard_idle()
 
 
-def look_after(nodes: Collection[MemcachedNode], *, by: Redis) -> None:
-    """Tell of writes that were missed, and learn what other processes told."""
+def sync_generations(nodes: Collection[MemcachedNode], *, by: Redis) -> None:
+    """Announce missed writes, and learn of those that other processes announced."""
     for node in nodes:
-        node.suspicion.announce(by=by)
+        node.health.announce(by=by)
     try:
         lowest = generations.lowest(by=by)
     except RedisError:
-        return  # the nodes themselves tell what is current
+        return  # the stamps of the nodes still hold
     for node in nodes:
-        node.suspicion.learn(lowest.get(node.name, 0))
+        node.health.learn(lowest.get(node.name, 0))

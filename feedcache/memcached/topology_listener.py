@@ -1,9 +1,9 @@
-"""The topology this process uses, and the thread that keeps it up to date.
+"""The topology that this process uses, and the thread that keeps it up to date.
 
-One daemon thread per process, started when the topology is first asked for (or by `start`, in processes that may never
-ask) and started again in a forked child. It subscribes to a channel in the Redis of REDIS_URL and looks at the key
-there every second besides, so that a missed message costs a second. While Redis does not answer, the process keeps the
-topology it has. A key that is missing or older than what this process uses was lost: it is written again from here.
+One daemon thread per process, started by the first `current` (or by `start`, in processes that may never call it) and
+started again in a forked child. It subscribes to a channel in the Redis of REDIS_URL and also reads the key there every
+second, so a lost message costs a second. While Redis does not answer, the process keeps its topology. A key that is
+missing or older than this process's topology was lost: it is written again from here.
 """
 
 import atexit
@@ -18,28 +18,28 @@ from dataclasses import dataclass, field
 from typing import Any, cast
 
 from feedcache import stats, totals
-from feedcache.redis_servers.clients import trip
+from feedcache.redis_servers.clients import execute
 from feedcache.redis_servers.connections import (
     Redis,
     RedisError,
     configured_topology,
+    dedicated_timelines,
     listens,
     script,
     timelines,
-    timelines_apart,
 )
 from feedcache.topology import Topology, TopologyError, problems
 
 logger = logging.getLogger(__name__)
 
 KEY = CHANNEL = "topology"
-PROCESSES = "topology:processes"  # the names of the reports below; those that ran out are pruned by who reads
+PROCESSES = "topology:processes"  # the names of the reports below; readers remove expired ones
 REPORT = "topology:process:{}"
 REPORT_TTL_SECONDS = 10
 LOOK_SECONDS = 1.0
-SLICE_SECONDS = 0.2  # how long a wait may hold up the end of the process
+SLICE_SECONDS = 0.2  # how long a wait may delay the end of the process
 
-# KEYS: the topology. ARGV: version, text, channel. Never back to an older version, whoever comes late.
+# KEYS: the topology. ARGV: version, text, channel. An older version never replaces a newer one.
 _PUBLISH = """
 local have = redis.call('GET', KEYS[1])
 if have then
@@ -55,7 +55,7 @@ return 1
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What a process says of itself."""
+    """A running process, as it reports itself."""
 
     name: str
     role: str
@@ -63,13 +63,13 @@ class Report:
 
 
 def publish(topology: Topology, *, by: Redis | None = None) -> bool:
-    """Make a topology known to all processes unless a newer one is; whether it was written. RedisError is the caller's."""
+    """Publish a topology unless a newer one is; whether it was written. Raises RedisError."""
     arguments: list[int | str] = [topology.version, topology.to_json(), CHANNEL]
     return bool(script(by or timelines(), _PUBLISH)(keys=[KEY], args=arguments))
 
 
 def published(*, by: Redis | None = None) -> Topology | None:
-    """What Redis holds; None for nothing or garbage. RedisError is the caller's."""
+    """The topology in Redis; None when missing or malformed. Raises RedisError."""
     text: Any = (by or timelines()).get(KEY)
     try:
         return Topology.from_json(text) if text else None
@@ -78,14 +78,14 @@ def published(*, by: Redis | None = None) -> Topology | None:
 
 
 def processes() -> list[Report]:
-    """The processes that reported within the last seconds, by name. RedisError is the caller's."""
+    """The processes that reported within the last seconds, by name. Raises RedisError."""
     client = timelines()
     members: Any = client.smembers(PROCESSES)
     names = sorted(name.decode() for name in members)
-    texts = trip(client, [("GET", REPORT.format(name)) for name in names])
-    gone = [name for name, text in zip(names, texts, strict=True) if text is None]
-    if gone:
-        client.srem(PROCESSES, *gone)
+    texts = execute(client, [("GET", REPORT.format(name)) for name in names])
+    expired = [name for name, text in zip(names, texts, strict=True) if text is None]
+    if expired:
+        client.srem(PROCESSES, *expired)
     return [
         Report(name, **json.loads(text))
         for name, text in zip(names, texts, strict=True)
@@ -101,7 +101,7 @@ class Listener:
     role: str = "process"
     _subscribers: list[Callable[[Topology], None]] = field(default_factory=list)
     _each_second: list[Callable[[], None]] = field(default_factory=list)
-    _heard: dict[str, Callable[[bytes | None], None]] = field(default_factory=dict)
+    _channels: dict[str, Callable[[bytes | None], None]] = field(default_factory=dict)
     _thread: threading.Thread | None = None
     _stopping: threading.Event = field(default_factory=threading.Event)
     _lock: threading.Lock = field(default_factory=threading.Lock)
@@ -110,11 +110,10 @@ class Listener:
 
     @property
     def is_running(self) -> bool:
-        """Whether the thread lives, in this process."""
+        """Whether the thread runs, in this process."""
         return self._thread is not None and self._thread.is_alive()
 
     def start(self) -> None:
-        """Start the thread unless it runs."""
         with self._lock:
             if self.is_running:
                 return
@@ -123,7 +122,7 @@ class Listener:
             self._thread.start()
 
     def stop(self) -> None:
-        """End the thread and take the report back."""
+        """End the thread and delete the report."""
         with self._lock:
             thread, self._thread = self._thread, None
         if thread is None:
@@ -141,17 +140,17 @@ class Listener:
         """Call back about once a second while the thread runs and Redis answers."""
         self._each_second.append(callback)
 
-    def hear(self, channel: str, callback: Callable[[bytes | None], None]) -> None:
+    def subscribe_channel(self, channel: str, callback: Callable[[bytes | None], None]) -> None:
         """Call back, from the thread, with every message of a channel; with None when messages may have been missed."""
-        self._heard[channel] = callback
+        self._channels[channel] = callback
 
     def use(self, topology: Topology) -> bool:
-        """Swap to a topology if it is newer than the one in use, and valid; whether it was."""
+        """Swap to a topology that is valid and newer than the one in use; whether it was."""
         if topology.version <= self.topology.version:
             return False
-        if found := problems(topology):
+        if findings := problems(topology):
             if topology.version != self._refused_version:
-                codes = ", ".join(finding.code for finding in found)
+                codes = ", ".join(finding.code for finding in findings)
                 logger.error("topology %s refused: %s", topology.version, codes)
             self._refused_version = topology.version
             return False
@@ -162,11 +161,11 @@ class Listener:
         return True
 
     def look(self, by: Redis) -> None:
-        """Take over what Redis holds, restore what it lost, and report. RedisError is the caller's."""
-        found = published(by=by)
-        if found is not None:
-            self.use(found)
-        if self.topology.version > (found.version if found else 0):
+        """Adopt the topology in Redis, restore it if it was lost, and report. Raises RedisError."""
+        topology = published(by=by)
+        if topology is not None:
+            self.use(topology)
+        if self.topology.version > (topology.version if topology else 0):
             publish(self.topology, by=by)
         self._report(by)
         totals.add(stats.drain(), by=by)
@@ -174,23 +173,24 @@ class Listener:
             callback()
 
     def after_fork(self) -> None:
-        """In a child: the thread stayed with the parent, and its lock may be held for ever."""
+        """In a child: the thread stayed with the parent, which may hold the lock."""
         was_running, self._thread = self._thread is not None, None
         self._lock, self._stopping = threading.Lock(), threading.Event()
         if was_running:
             self.start()
 
     def _run(self) -> None:
-        stopping, client = self._stopping, timelines_apart()
+        stopping, client = self._stopping, dedicated_timelines()
         while not stopping.is_set():
             try:
                 self._listen(client, stopping)
             except (RedisError, OSError) as error:
                 if not self._redis_is_down:
-                    logger.warning("no news of the topology, keeping %s: %s", self.topology.version, error)  # fmt: skip
+                    version = self.topology.version
+                    logger.warning("no news of the topology, keeping %s: %s", version, error)
                 self._redis_is_down = True
             except Exception:
-                logger.exception("the topology listener stumbled and goes on")
+                logger.exception("the topology listener failed and goes on")
             stopping.wait(LOOK_SECONDS)
 
     def _listen(self, client: Redis, stopping: threading.Event) -> None:
@@ -198,29 +198,29 @@ class Listener:
         try:
             channel.subscribe(CHANNEL)
             while not stopping.is_set():
-                self._hear_also(channel)
+                self._subscribe_others(channel)
                 self.look(client)
                 if self._redis_is_down:
                     logger.warning("news of the topology again, at %s", self.topology.version)
                 self._redis_is_down = False
                 self._wait(channel, stopping)
-            self._take_report_back(client)
+            self._delete_report(client)
         finally:
             channel.close()
 
-    def _hear_also(self, channel: Any) -> None:
-        """Subscribe to what else this process hears, also after a reconnection."""
-        for name, callback in list(self._heard.items()):
+    def _subscribe_others(self, channel: Any) -> None:
+        """Subscribe to the other channels of this process, also after a reconnection."""
+        for name, callback in list(self._channels.items()):
             if name.encode() not in channel.channels:
                 channel.subscribe(name)
                 callback(None)
 
     def _wait(self, channel: Any, stopping: threading.Event) -> None:
-        """Until a message of the topology comes, a second is over, or the process ends; others are passed on."""
+        """Until a message of the topology arrives, a second is over, or the process ends; other messages are passed on."""
         deadline = time.monotonic() + LOOK_SECONDS
         while not stopping.is_set() and time.monotonic() < deadline:
             message = channel.get_message(timeout=SLICE_SECONDS)
-            callback = message and self._heard.get(message["channel"].decode())
+            callback = message and self._channels.get(message["channel"].decode())
             if callback:
                 callback(message["data"])
             elif message:
@@ -234,7 +234,7 @@ class Listener:
             pipeline.sadd(PROCESSES, name)
             pipeline.execute()
 
-    def _take_report_back(self, client: Redis) -> None:
+    def _delete_report(self, client: Redis) -> None:
         name = own_name()
         with client.pipeline(transaction=False) as pipeline:
             pipeline.delete(REPORT.format(name))
@@ -243,19 +243,19 @@ class Listener:
 
 
 def own_name() -> str:
-    """What this process is called in reports."""
+    """The name of this process in reports."""
     return f"{socket.gethostname()}:{os.getpid()}"
 
 
 _listener: Listener | None = None
-_making = threading.Lock()
+_creating = threading.Lock()
 
 
 def listener() -> Listener:
-    """The one of this process; its thread may not run yet."""
+    """The listener of this process; its thread may not run yet."""
     global _listener
     if _listener is None:
-        with _making:
+        with _creating:
             if _listener is None:
                 _listener = Listener()
                 os.register_at_fork(after_in_child=_listener.after_fork)
@@ -264,16 +264,16 @@ def listener() -> Listener:
 
 
 def start(role: str) -> None:
-    """Listen from now on, in a process of a role that staff know: web, worker, beat."""
-    one = listener()
-    one.role = role
+    """Start listening, in a process with a role that staff see: web, worker, beat."""
+    own = listener()
+    own.role = role
     if listens():
-        one.start()
+        own.start()
 
 
 def current() -> Topology:
     """The topology to use for one operation; the first call starts the thread."""
-    one = listener()
-    if not one.is_running and listens():
-        one.start()
-    return one.topology
+    own = listener()
+    if not own.is_running and listens():
+        own.start()
+    return own.topology

@@ -1,12 +1,12 @@
-"""What is told to all processes that listen at this moment, over Redis pub/sub. Who does not listen never hears it."""
+"""Messages to all processes that are listening now, over Redis pub/sub. A process that is not listening misses them."""
 
 import asyncio
 from collections.abc import AsyncIterator
 
 from feedcache.redis_servers.connections import (
     RedisError,
+    async_broadcasts,
     broadcasts,
-    broadcasts_to_hear,
     key_prefix,
 )
 
@@ -14,28 +14,28 @@ PING_SECONDS = 2.0
 SILENCE_SECONDS = 3 * PING_SECONDS  # without even an answer to a ping: the connection is dead
 
 
-def tell(message: bytes) -> None:
-    """Send a message to everybody who listens now. RedisError is the caller's."""
+def publish(message: bytes) -> None:
+    """Raises RedisError."""
     broadcasts().publish(_channel(), message)
 
 
-async def hear() -> AsyncIterator[bytes | None]:
-    """Every message from now on; the first value is None and says that listening has begun.
+async def subscribe() -> AsyncIterator[bytes | None]:
+    """Every message from now on; the first value is None and means that the subscription has begun.
 
-    RedisError or OSError when the connection is lost: messages may have been missed, and the caller begins anew.
+    Raises RedisError or OSError when the connection is lost: messages may have been missed, subscribe again.
     """
     clock = asyncio.get_running_loop().time
-    client = broadcasts_to_hear()
+    client = async_broadcasts()
     try:
         async with client.pubsub() as channel:
             await channel.subscribe(_channel())
-            heard_at = clock()
-            while clock() - heard_at < SILENCE_SECONDS:
+            last_message_at = clock()
+            while clock() - last_message_at < SILENCE_SECONDS:
                 message = await channel.get_message(timeout=PING_SECONDS)
                 if message is None:
                     await channel.ping()
                     continue
-                heard_at = clock()
+                last_message_at = clock()
                 if message["type"] == "subscribe":
                     yield None
                 elif message["type"] == "message":

@@ -1,7 +1,7 @@
-"""Clients of Redis: several commands in one trip; and a Redis Cluster with the interface of one server.
+"""Clients of Redis: several commands in one round trip, and a Redis Cluster behind the interface of one server.
 
-The address of a cluster is `redis+cluster://user:password@host:port,host:port`. It connects when it is first used, and
-whatever goes wrong with it is a RedisError, as with one server.
+The address of a cluster is `redis+cluster://user:password@host:port,host:port`. A cluster client connects when it is
+first used; each of its failures is a RedisError, as with one server.
 """
 
 import hashlib
@@ -12,14 +12,11 @@ from typing import Any, NamedTuple, Self, cast
 from urllib.parse import unquote
 
 import redis
-from hiredis import pack_command
 from redis.backoff import NoBackoff
 from redis.cluster import ClusterNode, RedisCluster
 from redis.commands import CoreCommands
 from redis.exceptions import NoScriptError, RedisClusterException
 from redis.retry import Retry
-
-from feedcache.redis_servers.pool import is_refused
 
 SCHEME = "redis+cluster://"
 DEFAULT_PORT = 6379
@@ -28,12 +25,11 @@ NODE_TIMEOUT_SECONDS = 10
 
 Command = tuple[Any, ...]
 
-
 RedisError = redis.RedisError
 
 
 class Address(NamedTuple):
-    """Where to begin to look for a cluster, and how to log in."""
+    """The nodes that know the rest of a cluster, and the login."""
 
     nodes: list[tuple[str, int]]
     username: str | None = None
@@ -41,26 +37,26 @@ class Address(NamedTuple):
 
 
 def parse(url: str) -> Address:
-    """The parts of an address; ValueError when it is none."""
+    """The parts of an address; ValueError when it is malformed."""
     if not url.startswith(SCHEME):
-        raise ValueError(f"not an address of a cluster: it does not begin with {SCHEME}")
-    login, _, places = url.removeprefix(SCHEME).rstrip("/").rpartition("@")
+        raise ValueError(f"not the address of a cluster: it does not begin with {SCHEME}")
+    login, _, addresses = url.removeprefix(SCHEME).rstrip("/").rpartition("@")
     username, _, password = login.partition(":")
-    nodes = [_node(place) for place in places.split(",")]
+    nodes = [_node(address) for address in addresses.split(",")]
     return Address(nodes, unquote(username) or None, unquote(password) or None)
 
 
-def _node(place: str) -> tuple[str, int]:
-    host, separator, port = place.rpartition(":")
-    if not separator or place.endswith("]"):
-        host, port = place, str(DEFAULT_PORT)
+def _node(address: str) -> tuple[str, int]:
+    host, separator, port = address.rpartition(":")
+    if not separator or address.endswith("]"):
+        host, port = address, str(DEFAULT_PORT)
     if not host or not port.isdecimal():
-        raise ValueError(f"{place!r} is not host:port")
+        raise ValueError(f"{address!r} is not host:port")
     return host.strip("[]"), int(port)
 
 
 class Cluster:
-    """The client of a cluster, connected at its first use."""
+    """A cluster client that connects on first use."""
 
     def __init__(self, url: str, *, timeout_seconds: float) -> None:
         self.address = parse(url)
@@ -85,16 +81,16 @@ class Cluster:
             )
 
     def node(self, host: str, port: int) -> Any:
-        """One node, for looking after it: with patience, and without following redirections."""
+        """A client of one node, for administration: a long time-out, and redirections are not followed."""
         options = {**self._options, "socket_timeout": NODE_TIMEOUT_SECONDS}
         return redis.Redis(connection_pool=redis.ConnectionPool(host=host, port=port, **options))
 
     def pipeline(self, transaction: bool = False) -> "ClusterPipeline":  # noqa: FBT001, FBT002 -- the library's own interface
-        """Commands sent to each node together, then all answers are read. A transaction keeps to one slot."""
+        """Each node receives its commands together. All keys of a transaction must be in one slot."""
         return ClusterPipeline(self, transaction=transaction)
 
     def queue(self, commands: Sequence["Queued"], *, transaction: bool) -> Any:
-        """A pipeline of the library with commands in it; connects."""
+        """A pipeline of the library that holds the commands. Connects."""
         client: Any = self._client
         pipeline = client.pipeline(transaction=transaction)
         for name, args, options in commands:
@@ -109,16 +105,15 @@ class Cluster:
         return pipeline
 
     def __getattr__(self, name: str) -> Any:
-        """Everything else, as the library has it."""
-        found = getattr(self._client, name)
-        return _guarded(found) if callable(found) else found
+        attribute = getattr(self._client, name)
+        return _guarded(attribute) if callable(attribute) else attribute
 
 
 Queued = tuple[str, tuple[Any, ...], dict[str, Any]]
 
 
 class ClusterPipeline:
-    """Commands for a cluster. Nothing is asked of it before `execute`, so nothing else fails."""
+    """Commands for a cluster. Only `execute` talks to servers, so nothing else fails."""
 
     def __init__(self, cluster: Cluster, *, transaction: bool) -> None:
         self._cluster = cluster
@@ -126,8 +121,6 @@ class ClusterPipeline:
         self._commands: list[Queued] = []
 
     def __getattr__(self, name: str) -> Callable[..., "ClusterPipeline"]:
-        """Any command, to be sent later."""
-
         def queue(*args: Any, **options: Any) -> ClusterPipeline:
             self._commands.append((name, args, options))
             return self
@@ -135,19 +128,16 @@ class ClusterPipeline:
         return queue
 
     def __enter__(self) -> Self:
-        """Nothing is held before `execute`."""
         return self
 
-    def __exit__(self, *_error: object) -> None:
-        """Nor after it."""
+    def __exit__(self, *_error: object) -> None: ...
 
     def execute(self, raise_on_error: bool = True) -> list[Any]:  # noqa: FBT001, FBT002 -- as above
-        """Send everything; the answers in order."""
         commands, self._commands = self._commands, []
         with _redis_errors():
             pipeline = self._cluster.queue(commands, transaction=self._transaction)
             answers: list[Any] = pipeline.execute(raise_on_error=raise_on_error)
-            for answer in answers:  # a node that is gone is nobody's answer, as with one server
+            for answer in answers:  # a lost node is an error of the pipeline, as with one server
                 if isinstance(answer, Exception) and not isinstance(answer, redis.ResponseError):
                     raise answer
         return answers
@@ -155,7 +145,7 @@ class ClusterPipeline:
 
 @contextmanager
 def _redis_errors() -> Iterator[None]:
-    """The library's errors about a cluster as a whole are not RedisErrors: they would get past everything that expects one."""
+    """The library's errors about a whole cluster are not RedisErrors: no caller would catch them."""
     try:
         yield
     except RedisClusterException as error:
@@ -173,8 +163,8 @@ def _guarded(method: Callable[..., Any]) -> Callable[..., Any]:
 _sources: dict[str, str] = {}  # digest -> Lua
 
 
-def call(source: str, keys: Sequence[str], args: Sequence[Any]) -> Command:
-    """A call of a script as one command of a `trip`. In a cluster all its keys are in one slot."""
+def evalsha(source: str, keys: Sequence[str], args: Sequence[Any]) -> Command:
+    """A script as one command of `execute`. In a cluster all its keys must be in one slot."""
     return ("EVALSHA", _digest_of(source), len(keys), *keys, *args)
 
 
@@ -185,19 +175,20 @@ def _digest_of(source: str) -> str:
     return digest
 
 
-def trip(client: redis.Redis, commands: Sequence[Command]) -> list[Any]:
-    """The answers to commands sent together, in one round trip per server. RedisError when one of them failed; the others
-    may have been carried out."""
-    departure = PendingCommands(client, commands)
+def execute(client: redis.Redis, commands: Sequence[Command]) -> list[Any]:
+    """Send commands together, in one round trip per server; their results.
+
+    RedisError when one of them failed: the others may have been executed.
+    """
+    pending = PendingCommands(client, commands)
     try:
-        return unless_refused(departure.collect())
+        return raise_first_error(pending.collect())
     finally:
-        departure.discard()
+        pending.discard()
 
 
-def unless_refused(answers: list[Any]) -> list[Any]:
-    """Answers as they are; the first error among them is raised."""
-    for answer in answers if is_refused(answers) else ():
+def raise_first_error(answers: list[Any]) -> list[Any]:
+    for answer in answers:
         if isinstance(answer, Exception):
             raise answer
     return answers
@@ -206,20 +197,20 @@ def unless_refused(answers: list[Any]) -> list[Any]:
 def _with_scripts(
     client: redis.Redis, commands: Sequence[Command], answers: list[Any]
 ) -> list[Any]:
-    """Send again the scripts that Redis forgot."""
-    looked_at = enumerate(answers) if is_refused(answers) else ()
-    if forgotten := [at for at, answer in looked_at if isinstance(answer, NoScriptError)]:
-        for digest in {commands[at][1] for at in forgotten}:
-            client.script_load(_sources[digest])
-        again = _send(client, [commands[at] for at in forgotten])
-        answers = [again.pop(0) if at in forgotten else one for at, one in enumerate(answers)]
-    return answers
+    """Load the scripts that Redis has lost, and repeat the commands that needed them."""
+    lost = [index for index, answer in enumerate(answers) if isinstance(answer, NoScriptError)]
+    if not lost:
+        return answers
+    for digest in {commands[index][1] for index in lost}:
+        client.script_load(_sources[digest])
+    repeated = dict(zip(lost, _execute(client, [commands[index] for index in lost]), strict=True))
+    return [repeated.get(index, answer) for index, answer in enumerate(answers)]
 
 
 class PendingCommands:
-    """Commands that were sent to a server now, and are answered later, so that several servers can work at the same time.
+    """Commands sent to a server whose results are read later, so that several servers work at the same time.
 
-    Whoever made one lets it land and discards it in the end. A cluster is asked when its answers are waited for.
+    Call `collect` or `discard` in the end. A cluster receives its commands in `collect`.
     """
 
     def __init__(self, client: redis.Redis, commands: Sequence[Command]) -> None:
@@ -233,37 +224,31 @@ class PendingCommands:
     def _send(self) -> None:
         try:
             self._connection = self._client.connection_pool.get_connection()
-            # by the parser's own packer: redis-py's takes three times as long for the same bytes
-            packed = b"".join([pack_command(command) for command in self._commands])
-            self._connection.send_packed_command([packed])
+            self._connection.send_packed_command(self._connection.pack_commands(self._commands))
         except redis.RedisError as error:
             self._error = error
             self.discard()
 
     def collect(self) -> list[Any]:
-        """The answers in order, refusals as errors among them. RedisError when the server does not answer."""
+        """The results in order, errors of commands among them. RedisError when the server does not answer."""
         if isinstance(self._error, redis.TimeoutError):
             raise self._error
         if self._connection is None:
-            answers = _send(self._client, self._commands)
+            answers = _execute(self._client, self._commands)
         else:
-            answers = self._answers()
+            answers = [self._read(command) for command in self._commands]
             self._client.connection_pool.release(self._connection)
             self._connection = None
         return _with_scripts(self._client, self._commands, answers)
 
-    def _answers(self) -> list[Any]:
-        """As `parse_response` of the library gives them, without what no command here asks for."""
-        answers: list[Any] = self._connection.read_answers(len(self._commands))
-        shapes: dict[str, Callable[[Any], Any]] = self._client.response_callbacks
-        for at, command in enumerate(self._commands):
-            # commands are written in capitals here: the library's own way to look one up makes them so once more
-            if (shape := dict.get(shapes, command[0])) and not isinstance(answers[at], Exception):
-                answers[at] = shape(answers[at])
-        return answers
+    def _read(self, command: Command) -> Any:
+        try:
+            return self._client.parse_response(self._connection, command[0])
+        except redis.ResponseError as error:
+            return error
 
     def discard(self) -> None:
-        """Close the connection unless it landed: what nobody will read must not be read by its next user."""
+        """Close the connection unless `collect` has read from it: unread results would go to its next user."""
         if self._connection is not None:
             self._connection.disconnect()
             self._client.connection_pool.release(self._connection)
@@ -272,7 +257,7 @@ class PendingCommands:
 
 @lru_cache(maxsize=64)
 def server_of(client: redis.Redis) -> str:
-    """Where a client's commands go: those of clients of one place can go together."""
+    """Identifies the server of a client: commands of clients with the same server can go together."""
     if is_cluster(client):
         return f"cluster {id(client)}"
     options: dict[str, Any] = client.connection_pool.connection_kwargs
@@ -280,19 +265,19 @@ def server_of(client: redis.Redis) -> str:
 
 
 def is_cluster(client: redis.Redis) -> bool:
-    """Whether the keys of one command or script must be in one slot."""
+    """Whether all keys of a command or script must be in one slot."""
     return isinstance(cast("Any", client), Cluster)
 
 
 def may_evict(client: redis.Redis) -> bool:
-    """Whether a server, or one of a cluster, may throw keys away when its memory is full."""
+    """Whether a server, or one of a cluster, may evict keys when its memory is full."""
     everywhere = {"target_nodes": RedisCluster.PRIMARIES} if is_cluster(client) else {}
     answer: dict[str, Any] = client.info("memory", **everywhere)
     servers = answer.values() if is_cluster(client) else [answer]
-    return any(one.get("maxmemory_policy") != "noeviction" for one in servers)
+    return any(server.get("maxmemory_policy") != "noeviction" for server in servers)
 
 
-def _send(client: redis.Redis, commands: Sequence[Command]) -> list[Any]:
+def _execute(client: redis.Redis, commands: Sequence[Command]) -> list[Any]:
     pipeline = client.pipeline(transaction=False)
     for command in commands:
         pipeline.execute_command(*command)  # type: ignore[no-untyped-call]  # as the library has it

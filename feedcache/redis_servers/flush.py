@@ -1,7 +1,7 @@
-"""Forget what Redis holds of one class of data; whoever asks for it next makes it anew from PostgreSQL.
+"""Delete all keys that Redis holds of one class of data; they are rebuilt from PostgreSQL when next read.
 
-What lies in Memcached needs no such thing: its keys carry the epoch of their class. Walks through the keys a thousand at
-a time and frees them in the background, so nobody waits. Reads that were counted and not yet written back are lost.
+Memcached needs no such thing: its keys contain the epoch of their class. Keys are scanned a thousand at a time and
+freed in the background, so that no client waits. Counted reads that were not yet written to PostgreSQL are lost.
 """
 
 from collections.abc import Callable
@@ -10,7 +10,7 @@ from typing import Any
 
 from feedcache.redis_servers.connections import counters, existence, graph, timelines
 
-BATCH = 1000
+BATCH_SIZE = 1000
 
 # Every prefix that an app or a structure gives its keys in Redis, by class.
 PATTERNS: dict[str, list[tuple[Callable[[], Any], str]]] = {
@@ -23,16 +23,16 @@ PATTERNS: dict[str, list[tuple[Callable[[], Any], str]]] = {
 }
 
 
-def forget(name: str) -> int:
-    """Drop the keys of a class; how many. RedisError is the caller's: then some are left, and may be dropped again."""
-    return sum(_drop(client(), pattern) for client, pattern in PATTERNS[name])
+def delete_keys(name: str) -> int:
+    """Delete the keys of a class; how many. RedisError may leave some of them; deleting again is safe."""
+    return sum(_delete(client(), pattern) for client, pattern in PATTERNS[name])
 
 
-def _drop(client: Any, pattern: str) -> int:
-    keys, dropped = client.scan_iter(match=pattern, count=BATCH), 0
-    while batch := list(islice(keys, BATCH)):
+def _delete(client: Any, pattern: str) -> int:
+    keys, deleted = client.scan_iter(match=pattern, count=BATCH_SIZE), 0
+    while batch := list(islice(keys, BATCH_SIZE)):
         pipeline = client.pipeline(transaction=False)
         for key in batch:
             pipeline.unlink(key)  # one command a key: any slot of a cluster
-        dropped += sum(pipeline.execute())
-    return dropped
+        deleted += sum(pipeline.execute())
+    return deleted

@@ -1,8 +1,8 @@
 """Reads of relations from replicas (sources 000, 002: one master, several slaves).
 
-A replica may lag behind, hang or be gone. What is read there carries a fence, the revision it was made from: a lagging
-replica is a miss for whoever knows the newer revision, so one's own follow is seen at once. Then the primary is asked,
-and after it the database. Writes, and moving a time to live, belong to the primary.
+A replica may lag behind, hang or be gone. Its data carries the revision it was made from: a lagging replica is a miss
+for a reader who knows the newer revision, so people see their own follow at once. After a miss the primary is read,
+then the database. Writes and EXPIRE go to the primary only.
 """
 
 import random
@@ -12,10 +12,10 @@ from functools import cache
 from typing import TypeVar
 
 from feedcache.redis_servers.breaker import Breaker
-from feedcache.redis_servers.clients import trip
+from feedcache.redis_servers.clients import execute
 from feedcache.redis_servers.connections import Redis, RedisError, graph, graph_replicas
 
-SLIDE_EVERY = 16  # one read of a replica in so many moves the times to live at the primary
+EXPIRE_EVERY = 16  # one in so many reads of a replica extends the time to live on the primary
 
 T = TypeVar("T")
 
@@ -26,7 +26,7 @@ def _breaker(_replica: Redis) -> Breaker:
 
 
 def graph_reader() -> Redis:
-    """A replica that answers, as far as is known; else the primary."""
+    """A random replica whose breaker is closed; else the primary."""
     replicas = graph_replicas()
     for replica in random.sample(replicas, len(replicas)):
         if _breaker(replica).allows():
@@ -37,30 +37,30 @@ def graph_reader() -> Redis:
 def read_graph(
     read: Callable[[Redis], T | None], *, keys: Sequence[str] = (), ttl_seconds: int = 0
 ) -> T | None:
-    """What a fenced read finds on a replica, else on the primary; None is a miss. RedisError is the primary's.
+    """The result of `read` on a replica, else on the primary; None is a miss. Raises the RedisError of the primary.
 
-    A read of the primary slides the life of its keys itself; for one of a replica that is done here, now and then.
+    `read` extends the life of its `keys` on the primary itself; for a replica this function does it now and then.
     """
     reader = graph_reader()
     if reader is not graph():
-        found = _read_replica(reader, read)
-        if found is not None:
-            if keys and random.randrange(SLIDE_EVERY) == 0:  # noqa: S311 -- not a secret
-                _slide(keys, ttl_seconds)
-            return found
+        result = _read_replica(reader, read)
+        if result is not None:
+            if keys and random.randrange(EXPIRE_EVERY) == 0:  # noqa: S311 -- not a secret
+                _expire(keys, ttl_seconds)
+            return result
     return read(graph())
 
 
 def _read_replica(replica: Redis, read: Callable[[Redis], T | None]) -> T | None:
     try:
-        found = read(replica)
+        result = read(replica)
     except RedisError:
         _breaker(replica).fail()
         return None
     _breaker(replica).succeed()
-    return found
+    return result
 
 
-def _slide(keys: Sequence[str], ttl_seconds: int) -> None:
-    with suppress(RedisError):  # it was read; what runs out is loaded again
-        trip(graph(), [("EXPIRE", key, ttl_seconds) for key in keys])
+def _expire(keys: Sequence[str], ttl_seconds: int) -> None:
+    with suppress(RedisError):  # the read succeeded; an expired key is loaded again
+        execute(graph(), [("EXPIRE", key, ttl_seconds) for key in keys])

@@ -1,5 +1,5 @@
-"""What is kept in the caches, by its shape: vectors and windows of ids, sets, heads of lists, counters, existence filters.
+"""Data structures in the caches: home windows, id vectors, longsets, list prefixes, week buckets, counters, Bloom filters.
 
-None of them knows whose ids they are: an app says in its own `cache` module which structure it keeps, and under which name.
-`vector`, `bloom` and `dump` are pure; all others speak to Redis.
+They know ids and bytes only: an app's `cache` module says which structure it uses, under which keys. `id_vector`,
+`bloom.arithmetic` and `restore_payload` are pure; all others talk to Redis.
 """

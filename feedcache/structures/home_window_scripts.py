@@ -1,7 +1,7 @@
-"""The scripts of `window`: each is one step that nobody sees half done. Members are written newest first."""
+"""The scripts of `home_window`, each atomic. Members are written newest first."""
 
 # A window without the sentinel ends somewhere in the middle of history: an id beyond its end must not be added,
-# or the window would have a hole that looks complete. What is no window is left to the rebuild of the next read.
+# or the window would have a hole that looks complete. A key of another type is left to the next rebuild.
 _ADD = """
 local function add(key, member, limit, late)
   local last = redis.pcall('ZRANGE', key, -1, -1)
@@ -25,7 +25,7 @@ local function push(live, building, members, limit, late)
 end
 """
 
-# What came late (`arrivals`): the member by the time at which it came, strictly increasing.
+# Late arrivals: the member by the time at which it came, strictly increasing.
 MAX_LATE = 100
 LATE_TTL_SECONDS = 3 * 24 * 3600
 _NOTE = f"""
@@ -41,7 +41,7 @@ local function note(live, member)
 end
 """
 
-# For one server: the keys are made here of the ids of the readers, which is a quarter of the work of sending them.
+# For one server: building the keys here from the readers' ids is a quarter of the work of sending them.
 # KEYS: a tombstone per member. ARGV: limit, whether the members are news, prefix, ids of readers divided by commas, members.
 PUSH = (
     _ADD
@@ -85,7 +85,7 @@ return 1
 # KEYS: live, building, lock. ARGV: token, limit, ttl, the snapshot as RESTORE takes it. It joins what was pushed meanwhile.
 # Without the sentinel the window ends where the snapshot does. A building key that lost its
 # placeholder was cut by many pushes, and may lack what lies below its own end: then the window ends there.
-# 800 members added one by one, each searched for first, would hold the server up for four milliseconds.
+# Adding 800 members one by one would block the server for four milliseconds.
 SWAP = """
 if redis.call('GET', KEYS[3]) ~= ARGV[1] or redis.call('EXISTS', KEYS[2]) == 0 then return 0 end
 local cut = redis.call('ZREM', KEYS[2], '~~') == 0 and redis.call('ZRANGE', KEYS[2], -1, -1)[1]

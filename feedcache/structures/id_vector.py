@@ -2,11 +2,11 @@
 
     | 1 byte: format | 1 byte: flags | 2 bytes: count | 4 bytes: revision | count x 8 bytes: entries, newest first |
 
-Everything is little-endian, so the body is a numpy array as it lies there. An entry is an id in its lower 63 bits; bit 63
-says that the post is a reply, so that a list without replies needs no content. Ids fall strictly.
+Everything is little-endian, so numpy reads the body in place. An entry is an id in its lower 63 bits; bit 63 marks a
+reply, so that a list without replies needs no content. Ids fall strictly.
 
-A vector is a contiguous head of the truth as it was at `revision`: nothing newer than its end is missing. The flag
-`complete` says that nothing older exists either. 200 ids are 1,608 bytes, 8.04 an id; 2,000 ids are 16,008.
+A vector is a contiguous prefix of the list as it was at `revision`: nothing newer than its end is missing. The flag
+`complete` means that nothing older exists either. 200 ids are 1,608 bytes, 8.04 an id; 2,000 ids are 16,008.
 """
 
 import struct
@@ -33,10 +33,7 @@ _REPLY_BIT = np.uint64(63)
 
 @dataclass(slots=True, eq=False)
 class IdVector:
-    """A decoded vector; every change makes a new one.
-
-    Not declared frozen: a rebuild makes thousands, and each would take twice as long.
-    """
+    """A decoded vector. Methods return new vectors. Not frozen: a rebuild makes thousands, in half the time."""
 
     entries: Entries
     revision: int
@@ -44,7 +41,7 @@ class IdVector:
 
     @classmethod
     def of(cls, entries: Iterable[int], *, revision: int, complete: bool) -> "IdVector":
-        """A vector of entries (`entry`), newest first; ValueError when they are not in order."""
+        """From entries (`entry`), newest first; ValueError when they are not in order."""
         vector = cls(np.fromiter(entries, dtype=_WORD), revision, complete)
         _check(vector)
         return vector
@@ -58,35 +55,35 @@ class IdVector:
         return len(self.entries)
 
     def encode(self) -> bytes:
-        """The byte form; ValueError when the vector is too long for it."""
+        """ValueError when the vector is too long."""
         if len(self) > MAX_LENGTH:
             raise ValueError(f"{len(self)} ids are more than {MAX_LENGTH}")
         header = _HEADER.pack(FORMAT, COMPLETE * self.complete, len(self), self.revision)
         return header + self.entries.astype(_WORD, copy=False).tobytes()
 
     def prepend(self, new: int, *, revision: int) -> "IdVector":
-        """With an entry before the newest; ValueError when its id is not newer."""
+        """Add the newest entry; ValueError when its id is not newer."""
         if len(self) and new & MAX_ID <= int(self.entries[0]) & MAX_ID:
             raise ValueError(f"{new & MAX_ID} is not newer than the newest id")
         grown = np.concatenate((np.array([new], dtype=_WORD), self.entries))
         return IdVector(grown, revision, self.complete)
 
     def remove(self, post_id: int, *, revision: int) -> "IdVector":
-        """Without an id; ValueError when the id should be in the vector and is not.
+        """ValueError when the id should be in the vector and is missing.
 
-        An id below the end of a vector that is not complete was never in it: the head stays the same.
+        An id below the end of an incomplete vector was never in it: the entries stay the same.
         """
-        kept = self.entries[self.ids != post_id]
-        if len(kept) == len(self) and self.reaches(post_id - 1):
+        entries = self.entries[self.ids != post_id]
+        if len(entries) == len(self) and self.reaches(post_id - 1):
             raise ValueError(f"{post_id} is missing in the vector")
-        return IdVector(kept, revision, self.complete)
+        return IdVector(entries, revision, self.complete)
 
     def at(self, *, revision: int) -> "IdVector":
         """The same ids at another revision."""
         return IdVector(self.entries, revision, self.complete)
 
     def trim(self, length: int) -> "IdVector":
-        """Cut to the newest `length`; what is cut off makes it incomplete."""
+        """Keep the newest `length`; a vector that loses entries becomes incomplete."""
         if len(self) <= length:
             return self
         return IdVector(self.entries[:length], self.revision, complete=False)
@@ -94,9 +91,7 @@ class IdVector:
     def between(self, *, oldest: int, newest: int | None, replies: bool = True) -> Entries:
         """The entries above `oldest` and below `newest` (both exclusive), newest first, with or without replies."""
         if replies and newest is None and not oldest:
-            return (
-                self.entries
-            )  # thousands of vectors in one rebuild: their flags are dropped together
+            return self.entries
         rising = self.ids[::-1]
         first = int(np.searchsorted(rising, np.uint64(oldest), side="right"))
         last = len(self) if newest is None else int(np.searchsorted(rising, np.uint64(newest)))
@@ -105,22 +100,21 @@ class IdVector:
         return entries if replies else entries[entries >> _REPLY_BIT == 0]
 
     def reaches(self, oldest: int) -> bool:
-        """Whether every id above `oldest` that exists is in the vector."""
+        """Whether every existing id above `oldest` is in the vector."""
         return self.complete or (len(self) > 0 and int(self.entries[-1]) & MAX_ID <= oldest + 1)
 
 
 def entry(post_id: int, *, is_reply: bool) -> int:
-    """An id with its flag."""
     return post_id | REPLY if is_reply else post_id
 
 
 def decode(data: bytes) -> IdVector:
-    """Read the byte form; ValueError for everything that `encode` does not write."""
+    """ValueError for any bytes that `encode` does not write."""
     if len(data) < _HEADER.size:
         raise ValueError("shorter than a header")
     form, flags, count, revision = _HEADER.unpack_from(data)
     if form != FORMAT or flags & ~COMPLETE:
-        raise ValueError(f"format {form} with flags {flags} is not known")
+        raise ValueError(f"format {form} with flags {flags} is unknown")
     if len(data) != _HEADER.size + count * _WORD.itemsize:
         raise ValueError(f"{len(data)} bytes are not {count} ids")
     vector = IdVector(
@@ -131,10 +125,10 @@ def decode(data: bytes) -> IdVector:
 
 
 def decode_many(values: Sequence[bytes]) -> list[IdVector | None]:
-    """Read many byte forms at once, None for each that `decode` refuses: thousands are one array, not one each."""
+    """Decode many values as one array; None for each that `decode` refuses."""
     sizes = np.fromiter(map(len, values), dtype=np.int64, count=len(values)) // _WORD.itemsize
     if not values or not sizes.all() or sum(map(len, values)) != int(sizes.sum()) * _WORD.itemsize:
-        return [_decoded(one) for one in values]  # garbage among them has no whole words
+        return [_decode_or_none(data) for data in values]  # some are not whole words
     words = np.frombuffer(b"".join(values), dtype=_WORD)
     ends = np.cumsum(sizes)
     starts = ends - sizes
@@ -155,7 +149,7 @@ def decode_many(values: Sequence[bytes]) -> list[IdVector | None]:
     ]
 
 
-def _decoded(data: bytes) -> IdVector | None:
+def _decode_or_none(data: bytes) -> IdVector | None:
     try:
         return decode(data)
     except ValueError:

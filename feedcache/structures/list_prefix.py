@@ -1,8 +1,8 @@
-"""The newest entries of a long list in Redis: a contiguous head of (place, id), or nothing.
+"""The newest entries of a long list in Redis: a contiguous prefix of (place, id), or nothing.
 
-Form: one ZSET per list, newest first: the member is the id, the score its place, negated, so that a new entry lands near
-the head of the listpack (see `window`). Two members are no entries: the fence, first of all, named after the revision
-the list was made from (see `longset`), and the sentinel `~` (NoMore), last of all: nothing older exists.
+Form: one ZSET per list, newest first: the member is the id, the score its negated place, so that a new entry lands near
+the head of the listpack (see `home_window`). Two members are not entries: the fence, first of all, named after the
+revision the list was made from (see `longset`), and the sentinel `~` (NoMore), last of all: nothing older exists.
 """
 
 import math
@@ -39,22 +39,22 @@ class Entry(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Head:
+class ListPrefix:
     """Entries newest first, and whether they are the whole answer (else ask the database)."""
 
     entries: list[Entry]
     complete: bool
 
-    def above(self, oldest: int, *, count: int) -> "Head":
-        """The first `count` of those above a place."""
+    def above(self, oldest: int, *, count: int) -> "ListPrefix":
+        """The first `count` entries above a place."""
         inside = [entry for entry in self.entries if entry.place > oldest]
-        passed = len(inside) < len(self.entries)  # the list goes on below the asked range
-        return Head(inside[:count], complete=self.complete or passed or len(inside) >= count)
+        passed = len(inside) < len(self.entries)  # the list goes on below the requested range
+        return ListPrefix(inside[:count], complete=self.complete or passed or len(inside) >= count)
 
 
 @dataclass(frozen=True, slots=True)
-class ListHeads:
-    """The heads of one kind of list, e.g. of who follows a user. A RedisError is the caller's."""
+class ListPrefixes:
+    """The prefixes of one kind of list, e.g. of the followers of users. All methods raise RedisError."""
 
     prefix: str
     name: str
@@ -63,32 +63,36 @@ class ListHeads:
 
     def read(
         self, owner_id: int, revision: int, *, newest: int | None, oldest: int, count: int
-    ) -> Head | None:
+    ) -> ListPrefix | None:
         """Up to `count` entries below the place `newest` and above `oldest` (both exclusive), newest first.
 
-        None when there is no head of this revision. Moves as many entries as asked for, not the list.
+        None when there is no prefix of this revision. Transfers as many entries as asked for, not the list.
         """
         key = self.key(owner_id)
         start = "(-inf" if newest is None else f"({-newest}"
 
-        def ask(client: Redis) -> Head | None:
-            # not in a cluster: the library leaves the answers of a transaction there as text; without one, what is
-            # read may be a moment newer than its fence
+        def read(client: Redis) -> ListPrefix | None:
+            # no transaction in a cluster, where the library leaves its answers unparsed; without one, the entries
+            # may be a moment newer than their fence
             pipeline = client.pipeline(transaction=not is_cluster(client))
             pipeline.zscore(key, _fence(revision))
             pipeline.zrange(key, start, "+inf", byscore=True, offset=0, num=count, withscores=True)
             if client is graph():  # a replica takes no writes
                 pipeline.expire(key, self.ttl_seconds)
-            fence, found, *_exists = pipeline.execute(raise_on_error=False)
+            fence, members, *_exists = pipeline.execute(raise_on_error=False)
             try:
-                return _head(found).above(oldest, count=count) if isinstance(fence, float) else None
-            except ValueError:  # garbage: it is loaded and written over
+                return (
+                    _prefix(members).above(oldest, count=count)
+                    if isinstance(fence, float)
+                    else None
+                )
+            except ValueError:  # garbage: it is loaded and overwritten
                 return None
 
-        return read_graph(ask, keys=[key], ttl_seconds=self.ttl_seconds)
+        return read_graph(read, keys=[key], ttl_seconds=self.ttl_seconds)
 
-    def store(self, owner_id: int, revision: int, head: Head) -> None:
-        """Replace the head of a list.
+    def store(self, owner_id: int, revision: int, head: ListPrefix) -> None:
+        """Replace a prefix.
 
         The oldest first and in small commands: a listpack is searched from its head, and 1,000 at once take 15 ms.
         """
@@ -106,7 +110,7 @@ class ListHeads:
     def change(
         self, owner_id: int, revision: int, *, added: Entry | None = None, removed_id: int = 0
     ) -> bool:
-        """Bring a head that stands at `revision - 1` to `revision`; any other is a miss from now on, if there is one."""
+        """Bring a prefix at `revision - 1` to `revision`; one at any other revision is a miss from now on."""
         command = "ZADD" if added else "ZREM" if removed_id else ""
         change = [added.member_id, -added.place] if added else [removed_id, 0]
         fences = [_fence(revision - 1), _fence(revision)]
@@ -114,7 +118,7 @@ class ListHeads:
         return bool(script(graph(), _CHANGE)(keys=[self.key(owner_id)], args=arguments))
 
     def key(self, owner_id: int) -> str:
-        """The key of one owner's list, with the hash tag of all that is the owner's."""
+        """With the hash tag of all keys of the owner."""
         return f"{self.prefix}:{{{owner_id}}}:{self.name}"
 
 
@@ -122,8 +126,8 @@ def _fence(revision: int) -> str:
     return f"@{revision}"
 
 
-def _head(found: list[tuple[bytes, float]]) -> Head:
+def _prefix(members: list[tuple[bytes, float]]) -> ListPrefix:
     entries = [
-        Entry(-int(score), int(member)) for member, score in found if member != NO_MORE.encode()
+        Entry(-int(score), int(member)) for member, score in members if member != NO_MORE.encode()
     ]
-    return Head(entries, complete=len(entries) < len(found))
+    return ListPrefix(entries, complete=len(entries) < len(members))

@@ -1,12 +1,12 @@
-"""Sets of ids in Redis, one native intset a key, loaded whole by one command (longset, source 002).
+"""Sets of ids in Redis, one native intset per key, loaded whole by one command (longset, source 002).
 
-An intset is a sorted array of 4-byte numbers: 4.1 bytes a member and 54 us to restore 20,000 of them, where SADD holds
+An intset is a sorted array of 4-byte numbers: 4.1 bytes a member and 54 us to restore 20,000 of them, where SADD blocks
 the server for 2.5 ms and its hash table takes 60 bytes a member. The client builds the array, as the source says.
 
-**The fence is a member.** The sets of one owner are made from one revision of the owner, and each of them holds it as a
-negative number. So one SMISMEMBER tells whether the set is there, whether it is current, and who is in it; a set that was
-evicted, is older or newer, or is garbage is a miss. A change moves the fence from one revision to the next together with
-its member; changes that arrive in the wrong order find no fence to move and leave a miss, never a wrong set.
+**The revision is a member.** The sets of one owner are made from one revision of the owner, and each holds it as a
+negative number (the fence). So one SMISMEMBER tells whether the set exists, whether it is current, and which ids are in
+it; a set that was evicted, has another revision, or is garbage is a miss. A change replaces the fence together with its
+member; changes that arrive in the wrong order find no fence to replace and leave a miss, never a wrong set.
 """
 
 import logging
@@ -19,7 +19,7 @@ from zlib import crc32
 
 import numpy as np
 
-from feedcache.batch import Batch, Later
+from feedcache.batch import Batch, Future
 from feedcache.redis_servers.clients import Command
 from feedcache.redis_servers.connections import Redis, ResponseError, graph, graph_replicas, script
 from feedcache.redis_servers.replicas import read_graph
@@ -28,13 +28,11 @@ from feedcache.structures.restore_payload import INTSET, dump
 
 logger = logging.getLogger(__name__)
 
-MAX_MEMBERS = (
-    60_000  # members of a set: an intset may have 65,536 (set-max-intset-entries), and it grows
-)
+MAX_MEMBERS = 60_000  # an intset may have 65,536 (set-max-intset-entries), and it grows
 CHUNK = 1000  # members in one SADD: 0.2 ms of the server
 REDIS_DEFAULT_INTSET = 512
 
-_TOO_MANY = 0  # no id: a member that says: there are more than this set may hold, ask the database
+_TOO_MANY = 0  # not an id: a member that marks a set too large to be cached
 _STRIDE = 0x9E3779B1  # odd: no two revisions below 2**31 share a fence
 _INT32 = np.iinfo(np.int32)
 
@@ -58,14 +56,14 @@ return moved
 
 
 class Change(NamedTuple):
-    """One id comes into a set, or leaves it."""
+    """One id joins or leaves a set."""
 
     name: str
     member_id: int
     added: bool
 
 
-class RevisionChecked(NamedTuple):
+class SetAtRevision(NamedTuple):
     """One set of one owner, as of a revision."""
 
     key: str
@@ -74,9 +72,9 @@ class RevisionChecked(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class LongSets:
-    """Sets that belong together, e.g. all relations of a user: of one owner, of one revision, loaded as one.
+    """Sets loaded together, e.g. all relations of a user: of one owner and one revision.
 
-    Every method lets a RedisError through: whether a server that does not answer is a miss, is for the caller to say.
+    All methods raise RedisError: the caller decides whether a server that does not answer is a miss.
     """
 
     prefix: str
@@ -87,82 +85,82 @@ class LongSets:
     def contained(
         self, owner_id: int, revision: int, ids: Collection[int]
     ) -> dict[str, set[int] | None] | None:
-        """Which of the ids each set holds, in one round trip; slides the life of the sets.
+        """The ids that each set holds, in one round trip; extends the life of the sets.
 
-        None when a set is missing or of another revision. A set with too many members to be kept is None itself.
+        None when a set is missing or of another revision; None for a single set that has too many members to be cached.
         """
-        asked = list(ids)
+        ids = list(ids)
         return read_graph(
-            lambda client: self._contained(client, owner_id, revision, asked),
+            lambda client: self._contained(client, owner_id, revision, ids),
             keys=[self.key(owner_id, name) for name in self.names],
             ttl_seconds=self.ttl_seconds,
         )
 
-    def ask(
-        self, trip: Batch, owner_id: int, revision: int, ids: Collection[int], *, stage: str = ""
-    ) -> Later[dict[str, set[int] | None] | None]:
-        """The same as a part of a trip; where there are replicas, after it."""
-        asked = list(ids)
+    def queue(
+        self, batch: Batch, owner_id: int, revision: int, ids: Collection[int], *, stage: str = ""
+    ) -> Future[dict[str, set[int] | None] | None]:
+        """Queue `contained` in a batch; where there are replicas, it runs after the batch."""
+        ids = list(ids)
         if graph_replicas():
-            return partial(self.contained, owner_id, revision, asked)
-        commands = self._commands(owner_id, revision, asked, slides=True)
-        answers = trip.answers(graph(), commands, stage=stage, refusals=True)
-        return lambda: self._found(answers(), asked)
+            return partial(self.contained, owner_id, revision, ids)
+        commands = self._commands(owner_id, revision, ids, extends_life=True)
+        answers = batch.commands(graph(), commands, stage=stage, return_errors=True)
+        return lambda: self._parse(answers(), ids)
 
     def _contained(
-        self, client: Redis, owner_id: int, revision: int, asked: list[int]
+        self, client: Redis, owner_id: int, revision: int, ids: Collection[int]
     ) -> dict[str, set[int] | None] | None:
         # a replica takes no writes
-        commands = self._commands(owner_id, revision, asked, slides=client is graph())
+        commands = self._commands(owner_id, revision, ids, extends_life=client is graph())
         pipeline: Any = client.pipeline(transaction=False)
         for command in commands:
             pipeline.execute_command(*command)
-        return self._found(pipeline.execute(raise_on_error=False), asked)
+        return self._parse(pipeline.execute(raise_on_error=False), ids)
 
     def _commands(
-        self, owner_id: int, revision: int, asked: list[int], *, slides: bool
+        self, owner_id: int, revision: int, ids: Collection[int], *, extends_life: bool
     ) -> list[Command]:
         keys = [self.key(owner_id, name) for name in self.names]
         commands: list[Command] = [
-            ("SMISMEMBER", key, _fence(key, revision), _TOO_MANY, *asked) for key in keys
+            ("SMISMEMBER", key, _fence(key, revision), _TOO_MANY, *ids) for key in keys
         ]
-        return commands + [("EXPIRE", key, self.ttl_seconds) for key in keys if slides]
+        return commands + [("EXPIRE", key, self.ttl_seconds) for key in keys if extends_life]
 
-    def _found(self, answers: list[Any], asked: list[int]) -> dict[str, set[int] | None] | None:
-        found: dict[str, set[int] | None] = {}
+    def _parse(self, answers: list[Any], ids: Collection[int]) -> dict[str, set[int] | None] | None:
+        contained: dict[str, set[int] | None] = {}
         for name, answer in zip(self.names, answers, strict=False):
             flags = _unless_garbage(answer)
             if flags is None or not flags[0]:
                 return None
-            inside = {one for one, is_in in zip(asked, flags[2:], strict=True) if is_in}
-            found[name] = None if flags[1] else inside
-        return found
+            members = {id_ for id_, is_member in zip(ids, flags[2:], strict=True) if is_member}
+            contained[name] = None if flags[1] else members
+        return contained
 
     def store(self, owner_id: int, revision: int, sets: Mapping[str, Collection[int]]) -> None:
         """Replace the sets of an owner: one RESTORE each, in one round trip.
 
-        A server that refuses the payload, or would turn it into a hash table, gets the members in chunks.
+        When the server refuses the payload, or would convert it into a hash table, the members are added in chunks.
         """
         members = {
             key: self._members(key, revision, sets[name])
             for name in self.names
             for key in [self.key(owner_id, name)]
         }
-        whole = [key for key, array in members.items() if array.size <= _intset_limit(graph())]
+        restorable = [key for key, array in members.items() if array.size <= _intset_limit(graph())]
         pipeline = graph().pipeline(transaction=False)
-        for key in whole:
+        for key in restorable:
             pipeline.restore(key, self.ttl_seconds * 1000, payload(members[key]), replace=True)
         answers = pipeline.execute(raise_on_error=False)
-        refused = {key: a for key, a in zip(whole, answers, strict=True) if _is_error(a)}
+        refused = {key: a for key, a in zip(restorable, answers, strict=True) if _is_error(a)}
         if refused:
-            _say_once(str(next(iter(refused.values()))))
-        for key in [key for key in members if key in refused or key not in whole]:
+            _warn_once(str(next(iter(refused.values()))))
+        for key in [key for key in members if key in refused or key not in restorable]:
             replace(key, _in_chunks(members[key]), ttl_seconds=self.ttl_seconds)
 
     def change(self, owner_id: int, revision: int, changes: Sequence[Change] = ()) -> int:
-        """Bring the sets that stand at `revision - 1` to `revision`: at most one id in or out of each.
+        """Bring the sets at `revision - 1` to `revision`, with at most one change each; how many. The others are misses.
 
-        A few hundred bytes, however large the sets are. How many sets were brought on; the others are a miss.
+        A few hundred bytes, however large the sets are.
         """
         commands = {
             change.name: ["SADD" if change.added else "SREM", change.member_id]
@@ -178,9 +176,9 @@ class LongSets:
         moved: int = script(graph(), _CHANGE)(keys=keys, args=arguments)
         return moved
 
-    def fenced(self, owner_id: int, revision: int, name: str) -> RevisionChecked:
-        """A set to compute with."""
-        return RevisionChecked(self.key(owner_id, name), revision)
+    def at_revision(self, owner_id: int, revision: int, name: str) -> SetAtRevision:
+        """For `intersect`."""
+        return SetAtRevision(self.key(owner_id, name), revision)
 
     def key(self, owner_id: int, name: str) -> str:
         """All sets of one owner share a hash tag: in a Redis Cluster they live on one node."""
@@ -191,54 +189,60 @@ class LongSets:
         return np.unique(np.array([_fence(key, revision), *inside], dtype=np.int64))
 
 
-def common(
-    one: RevisionChecked, others: Sequence[RevisionChecked], *, limit: int
+def intersect(
+    own: SetAtRevision, others: Sequence[SetAtRevision], *, limit: int
 ) -> list[list[int] | int | None] | None:
-    """What a set has in common with each of the others, computed by the server, which walks through the smaller one.
+    """The intersections of a set with others, computed by the server, which iterates over the smaller one.
 
-    None when the set is missing, of another revision or too large, and in the place of another one that is. Of more than
-    `limit` members only their number is said, which is `limit + 1`: 20,000 of them would take the client 15 ms to read.
+    None when the set is missing, of another revision or too large, and in the place of another set that is. Of more than
+    `limit` members only the count `limit + 1`: reading 20,000 of them would take the client 15 ms.
     """
-    counts = _together(one, others, limit=limit)
+    counts = _intersections(own, others, limit=limit)
     if counts is None:
         return None
-    few = [at for at, count in enumerate(counts) if count is not None and 0 < count <= limit]
-    found: list[list[int] | int | None] = [[] if count == 0 else count for count in counts]
-    members = _together(one, [others[at] for at in few]) if few else []
-    for at, ids in zip(few, members or [None] * len(few), strict=True):
-        found[at] = (
+    small = [at for at, count in enumerate(counts) if count is not None and 0 < count <= limit]
+    results: list[list[int] | int | None] = [[] if count == 0 else count for count in counts]
+    members = _intersections(own, [others[at] for at in small]) if small else []
+    for at, ids in zip(small, members or [None] * len(small), strict=True):
+        results[at] = (
             None if ids is None else sorted(int(member) for member in ids if member.isdigit())
         )
-    return found
+    return results
 
 
-def _together(
-    one: RevisionChecked, others: Sequence[RevisionChecked], *, limit: int = 0
+def _intersections(
+    own: SetAtRevision, others: Sequence[SetAtRevision], *, limit: int = 0
 ) -> list[Any] | None:
-    return read_graph(lambda client: _asked(client, one, others, limit=limit))
+    return read_graph(lambda client: _intersect(client, own, others, limit=limit))
 
 
-def _asked(
-    client: Redis, one: RevisionChecked, others: Sequence[RevisionChecked], *, limit: int
+def _intersect(
+    client: Redis, own: SetAtRevision, others: Sequence[SetAtRevision], *, limit: int
 ) -> list[Any] | None:
     pipeline = client.pipeline(transaction=True)  # the fences and the sets as of one moment
-    for each in (one, *others):
+    for each in (own, *others):
         pipeline.smismember(each.key, [_fence(each.key, each.revision), _TOO_MANY])
     for each in others:
         if limit:
-            pipeline.sintercard(2, [one.key, each.key], limit + 1)
+            pipeline.sintercard(2, [own.key, each.key], limit + 1)
         else:
-            pipeline.sinter([one.key, each.key])
+            pipeline.sinter([own.key, each.key])
     answers = pipeline.execute(raise_on_error=False)
-    mine, *theirs = (_unless_garbage(answer) == [1, 0] for answer in answers[: len(others) + 1])
-    if not mine or not (all(theirs) or client is graph()):  # a replica may only not have it yet
+    is_own_usable, *usable = (
+        _unless_garbage(answer) == [1, 0] for answer in answers[: len(others) + 1]
+    )
+    if not is_own_usable or not (
+        all(usable) or client is graph()
+    ):  # a replica may only not have it yet
         return None
     results = answers[len(others) + 1 :]
-    return [result if usable else None for usable, result in zip(theirs, results, strict=True)]
+    return [
+        result if is_usable else None for is_usable, result in zip(usable, results, strict=True)
+    ]
 
 
 def payload(members: "np.ndarray[Any, Any]") -> bytes:
-    """What RESTORE takes: the intset itself is width, count, sorted numbers."""
+    """For RESTORE: an intset is width, count, sorted numbers."""
     narrow = _INT32.min <= members[0] and members[-1] <= _INT32.max
     width = 4 if narrow else 8
     body = pack("<II", width, members.size) + members.astype(f"<i{width}").tobytes()
@@ -246,19 +250,19 @@ def payload(members: "np.ndarray[Any, Any]") -> bytes:
 
 
 def _fence(key: str, revision: int) -> int:
-    """A negative number of 32 bits: another one for each revision, and for each key, so that garbage will not match."""
+    """A negative 32-bit number that differs by revision and by key, so that garbage does not match."""
     return -1 - (revision * _STRIDE + crc32(key.encode())) % 2**31
 
 
 def _in_chunks(members: "np.ndarray[Any, Any]") -> list[tuple[str, list[Any]]]:
     # Sorted, so that each member joins at the end of the array: in a random order 60,000 of them take 60 ms.
-    pieces = np.split(members, range(CHUNK, members.size, CHUNK))
-    return [("SADD", piece.tolist()) for piece in pieces]
+    chunks = np.split(members, range(CHUNK, members.size, CHUNK))
+    return [("SADD", chunk.tolist()) for chunk in chunks]
 
 
 @cache
 def _intset_limit(client: Any) -> int:
-    """How large a set may be that the server keeps as an intset; restoring a larger one would hold everybody up."""
+    """The largest set that the server stores as an intset; restoring a larger one would block it."""
     try:
         return int(client.config_get("set-max-intset-entries")["set-max-intset-entries"])
     except (ResponseError, KeyError):
@@ -266,7 +270,7 @@ def _intset_limit(client: Any) -> int:
 
 
 @cache
-def _say_once(reason: str) -> None:
+def _warn_once(reason: str) -> None:
     logger.warning("sets are added in chunks, the server refuses to restore them: %s", reason)
 
 
@@ -275,7 +279,7 @@ def _is_error(answer: Any) -> bool:
 
 
 def _unless_garbage(answer: Any) -> list[int] | None:
-    """The flags; None when the key holds something that is no set: it is written over."""
+    """The flags; None when the key holds another type: it will be overwritten."""
     if _is_error(answer):
         if "WRONGTYPE" in str(answer):
             return None

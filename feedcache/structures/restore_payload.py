@@ -1,6 +1,6 @@
-"""What RESTORE takes: values in the form in which Redis itself keeps and saves them, made by the client. Pure.
+"""Payloads for RESTORE: values in the form in which Redis stores and dumps them, built by the client. Pure.
 
-A value that is made beforehand costs the server one copy, where adding its members one by one is a search for each.
+A prebuilt value costs the server one copy; adding its members one by one costs a search for each.
 """
 
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ import numpy as np
 
 INTSET, SORTED_LISTPACK = 11, 17  # the types of a set of numbers, and of a small sorted set
 
-# Servers refuse a version they do not know: each type says the first one that had it. 9: Redis 5; 10: Redis 7.
+# Servers refuse newer versions than their own, so each type has the first version with it. 9: Redis 5; 10: Redis 7.
 _VERSIONS = {INTSET: 9, SORTED_LISTPACK: 10}
 _CRC = anycrc.Model("CRC64-REDIS")
 _NUMBER, _TEXT, _END = 0xF4, 0x80, b"\xff"  # how entries of a listpack begin; how it ends
@@ -30,10 +30,10 @@ def dump(kind: int, body: bytes) -> bytes:
 
 
 def sorted_set(numbers: Sequence[int], *, last: bytes = b"") -> bytes:
-    """A sorted set of numbers of up to 19 digits, with leading zeros where they are shorter, all scores 0, as a listpack.
+    """A listpack of numbers of up to 19 digits, zero-padded to 19, all scores 0.
 
     Numbers rise strictly; `last` is one more member, a short word that sorts behind every digit. At most 32,000 members;
-    nothing for none, which is no value to Redis.
+    empty bytes without members: Redis has no empty values.
     """
     if not numbers and not last:
         return b""
@@ -46,7 +46,9 @@ def sorted_set(numbers: Sequence[int], *, last: bytes = b"") -> bytes:
 
 
 def _numbers(numbers: Sequence[int]) -> bytes:
-    if numbers and numbers[0] < 10 ** (_DIGITS - 1):  # a leading zero is no number to Redis
+    if numbers and numbers[0] < 10 ** (
+        _DIGITS - 1
+    ):  # Redis does not read a leading zero as a number
         return b"".join(_text(b"%019d" % number) for number in numbers)
     pairs: np.ndarray[Any, Any] = np.empty(len(numbers), dtype=_PAIR)
     pairs["tag"], pairs["member"], pairs["size"] = _NUMBER, numbers, 9

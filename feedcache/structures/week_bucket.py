@@ -1,13 +1,13 @@
-"""What one owner wrote in one ISO week, in Redis: one hash a week, id -> value (source 004).
+"""What one owner wrote in one ISO week, in Redis: one hash per week, id -> value (source 004).
 
     week:<form>:{owner}:2026-W47 = {post id: value, ..., "~": revision, "#": bytes of all values}
 
-A bucket is complete or it is not there: an empty one says that the week was quiet. `~` is the owner's revision from
-which it was made; a reader who knows a newer one takes it for a miss. A bucket dies a week after it was last written.
-A week of more than `max_values` or `max_bytes` is not kept (source 004 expects 100 posts and 100 KB): a mark stands
-in its place for an hour, so that nobody builds it in vain.
+A bucket is complete or missing: an empty one means that the week was quiet. `~` is the owner's revision from which it
+was made; for a reader who knows a newer one it is a miss. A bucket expires a week after it was last written. A week of
+more than `max_values` or `max_bytes` is not cached (source 004 expects 100 posts and 100 KB): a mark replaces it for an
+hour, so that it is not built in vain.
 
-Who builds a bucket holds the owner's lock. A change takes the lock away, so what was read before it is never stored.
+The builder of a bucket holds the owner's lock. A change deletes the lock, so values read before it are never stored.
 """
 
 import re
@@ -21,16 +21,16 @@ from feedcache.ids import first_id_at, second_of
 from feedcache.redis_servers.connections import RedisError, script, timelines
 
 WEEK_SECONDS = 7 * 24 * 3600
-MONDAY = 4 * 24 * 3600  # 1970-01-05, a Monday, began so many seconds after the epoch
-PAGE = 128  # fields asked for in one HSCAN: most weeks come in one page
-TRIES = 2  # of a scan during which the bucket changed
-LOCK_TTL_SECONDS = 10  # a builder that dies keeps others from storing for no longer than this
+MONDAY = 4 * 24 * 3600  # 1970-01-05 as a Unix time
+PAGE_FIELDS = 128  # fields asked for in one HSCAN: most weeks come in one page
+MAX_TRIES = 2  # of a scan during which the bucket changed
+LOCK_TTL_SECONDS = 10  # after a builder has died
 TOO_LARGE_TTL_SECONDS = 3600
 REVISION, SIZE, TOO_LARGE = b"~", b"#", b"-"
 
 _ID = re.compile(rb"[1-9][0-9]{0,18}")
 
-# KEYS: lock. ARGV: token, ttl. A lock without an end is none of ours.
+# KEYS: lock. ARGV: token, ttl. A lock without an expiry is garbage.
 _BEGIN = """
 if redis.call('TTL', KEYS[1]) == -1 then redis.call('DEL', KEYS[1]) end
 return redis.call('SET', KEYS[1], ARGV[1], 'NX', 'EX', ARGV[2]) and 1 or 0
@@ -91,12 +91,10 @@ class Week:
 
     @classmethod
     def of_second(cls, second: int) -> "Week":
-        """The week in which a Unix second lies."""
         return cls(second - (second - MONDAY) % WEEK_SECONDS)
 
     @classmethod
     def of_id(cls, post_id: int) -> "Week":
-        """The week in which a post was published."""
         return cls.of_second(second_of(post_id))
 
     @property
@@ -111,22 +109,21 @@ class Week:
         return first_id_at(self.start)
 
     def before(self, weeks: int = 1) -> "Week":
-        """The week so many weeks earlier."""
         return Week(self.start - weeks * WEEK_SECONDS)
 
 
 @dataclass(frozen=True, slots=True)
 class Bucket:
-    """One week as it was at `revision`. `is_kept` is False for a week that is too large: then nothing is known of it."""
+    """One week at `revision`. `is_cached` is False for a week that is too large: ask the database."""
 
     revision: int = 0
     values: Mapping[int, bytes] = field(default_factory=dict)
-    is_kept: bool = True
+    is_cached: bool = True
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """From one revision to the next: what became of one id. No value: it is gone."""
+    """The change of one id between two revisions. No value: it was deleted."""
 
     old: int
     new: int
@@ -136,7 +133,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class WeekBuckets:
-    """The buckets of one kind. Every change is announced on `channel`, with the owner's id."""
+    """The buckets of one kind. Every change publishes the owner's id on `channel`. All methods raise RedisError."""
 
     prefix: str
     channel: str
@@ -145,44 +142,42 @@ class WeekBuckets:
     max_bytes: int = 1_000_000
 
     def read(self, owner_id: int, weeks: Sequence[Week]) -> list[Bucket | None]:
-        """The buckets of some weeks, None for each that is missing or garbage. RedisError is the caller's."""
+        """The buckets of some weeks, None for each that is missing or garbage."""
         keys = [self._key(owner_id, week) for week in weeks]
-        for _try in range(TRIES):
-            found = self._scan(keys)
-            if found is not None:
-                return found
+        for _ in range(MAX_TRIES):
+            buckets = self._scan(keys)
+            if buckets is not None:
+                return buckets
         return [None for _key in keys]
 
     def begin(self, owner_id: int) -> str | None:
-        """Start building: a token for `store`, or None while another one builds. RedisError is the caller's."""
+        """Start building: a token for `store`, or None while another process builds."""
         token = secrets.token_hex(8)
         args = [token, LOCK_TTL_SECONDS]
         return token if _run(_BEGIN, [self._lock(owner_id)], args) else None
 
     def store(self, owner_id: int, token: str, week: Week, bucket: Bucket) -> bool:
-        """Keep what was built unless something changed meanwhile; whether it is kept. RedisError is the caller's.
-
-        What is too large is replaced by its mark.
-        """
+        """Store a bucket, or the mark of one that is too large, unless the owner changed meanwhile; whether it is cached now."""
         size = sum(map(len, bucket.values.values()))
-        kept = bucket.is_kept and len(bucket.values) <= self.max_values and size <= self.max_bytes
+        fits = len(bucket.values) <= self.max_values and size <= self.max_bytes
+        is_cached = bucket.is_cached and fits
         fields: list[Any] = [REVISION, TOO_LARGE]
-        if kept:
+        if is_cached:
             fields = [REVISION, bucket.revision, SIZE, size]
             for post_id, value in bucket.values.items():
                 fields += [post_id, value]
-        ttl = self.ttl_seconds if kept else TOO_LARGE_TTL_SECONDS
+        ttl = self.ttl_seconds if is_cached else TOO_LARGE_TTL_SECONDS
         keys = [self._lock(owner_id), self._key(owner_id, week)]
-        return bool(_run(_STORE, keys, [token, ttl, *fields])) and kept
+        return bool(_run(_STORE, keys, [token, ttl, *fields])) and is_cached
 
     def end(self, owner_id: int, token: str) -> None:
-        """Give the lock back. RedisError is the caller's."""
+        """Release the lock."""
         _run(_END, [self._lock(owner_id)], [token])
 
     def change(self, owner_id: int, weeks: Sequence[Week], change: Change) -> None:
-        """Bring the buckets that exist from one revision to the next, and drop those that are behind.
+        """Bring existing buckets from one revision to the next, and delete those that are behind.
 
-        `weeks` are all that somebody may read now. RedisError is the caller's: readers then know the newer revision.
+        `weeks`: all that readers may ask for now. After an error readers still know the newer revision.
         """
         names = [self._key(owner_id, week) for week in weeks]
         own = self._key(owner_id, Week.of_id(change.post_id))
@@ -193,7 +188,6 @@ class WeekBuckets:
         _run(_CHANGE, [self._lock(owner_id), *names], args)
 
     def drop(self, owner_id: int, weeks: Sequence[Week]) -> None:
-        """Forget some weeks; the next reader builds them. RedisError is the caller's."""
         timelines().unlink(self._lock(owner_id), *[self._key(owner_id, week) for week in weeks])
 
     def _scan(self, keys: list[str]) -> list[Bucket | None] | None:
@@ -201,33 +195,33 @@ class WeekBuckets:
         with timelines().pipeline(transaction=True) as pipeline:
             for key in keys:
                 pipeline.hget(key, "~")
-                pipeline.hscan(key, 0, count=PAGE)
+                pipeline.hscan(key, 0, count=PAGE_FIELDS)
             answers = pipeline.execute(raise_on_error=False)
-        found: list[Bucket | None] = []
+        buckets: list[Bucket | None] = []
         for key, revision, page in zip(keys, answers[::2], answers[1::2], strict=True):
             if isinstance(page, RedisError):  # garbage of another type
-                found.append(None)
+                buckets.append(None)
                 continue
             cursor, fields = page
             if cursor and not self._rest(key, cursor, fields, revision):
                 return None
-            found.append(self._bucket(fields))
-        return found
+            buckets.append(self._bucket(fields))
+        return buckets
 
     def _rest(
         self, key: str, cursor: int, fields: dict[bytes, bytes], revision: bytes | None
     ) -> bool:
-        """Add the further pages of a bucket; whether its revision stayed the same meanwhile."""
+        """Read the further pages of a bucket; whether its revision stayed the same meanwhile."""
         client: Any = timelines()
         while cursor and len(fields) <= self.max_values + len((REVISION, SIZE)):
-            cursor, page = client.hscan(key, cursor, count=PAGE)
+            cursor, page = client.hscan(key, cursor, count=PAGE_FIELDS)
             fields |= page
         return revision is not None and revision == client.hget(key, "~")
 
     def _bucket(self, fields: Mapping[bytes, bytes]) -> Bucket | None:
         revision = fields.get(REVISION, b"")
         if revision == TOO_LARGE:
-            return Bucket(is_kept=False)
+            return Bucket(is_cached=False)
         values = {int(name): value for name, value in fields.items() if _ID.fullmatch(name)}
         if not revision.isdigit() or len(values) > self.max_values:
             return None

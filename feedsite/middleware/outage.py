@@ -22,7 +22,7 @@ from django.utils.html import format_html
 from django.utils.translation import get_language_from_request, override
 from django.utils.translation import gettext as _
 
-from apps.deadline import go_without
+from apps.deadline import note_missing
 from apps.errors import Unavailable
 from apps.http.errors import error_response
 from apps.http.requests import viewer_of
@@ -199,7 +199,7 @@ class StalePages:
         page = PAGES.peek_many([key]).get(key)
         if page is None or page.at < answered_at - FRESH_SECONDS:
             return None
-        go_without(SOURCE)
+        note_missing(SOURCE)
         response = HttpResponse(_with_notice(page, request), content_type=page.content_type)
         if page.language:
             response.headers["Content-Language"] = page.language

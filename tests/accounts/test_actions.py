@@ -330,5 +330,5 @@ def test_whether_others_ask_before_they_follow_is_told_at_the_next_read(alice, a
 def load_cards_through_cache(user_id):
     trip = Batch()
     users = ask_users(trip, [user_id])
-    trip.go()
+    trip.execute()
     return users()[user_id]

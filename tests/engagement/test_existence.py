@@ -29,7 +29,7 @@ from apps.posts.actions.publish import repost
 from apps.posts.models import PostCounts
 from apps.posts.tasks import write_back_reads
 from apps.timeline.home import home_timeline
-from feedcache.redis_servers.clients import trip
+from feedcache.redis_servers.clients import execute
 from feedcache.redis_servers.connections import RedisError, existence
 from feedcache.structures.bloom import existence as filters
 from feedcache.structures.bloom import generations
@@ -42,7 +42,7 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture(autouse=True)
 def _nothing_known():
-    filters._known.clear()
+    filters._states.clear()
 
 
 @pytest.fixture
@@ -90,7 +90,7 @@ def chunk_keys():
 
 def builder_of(marks) -> str:
     """The name of the only builder."""
-    builder = generations.take(marks.name)
+    builder = generations.acquire(marks.name)
     assert builder is not None
     return builder
 
@@ -255,7 +255,7 @@ def test_there_is_one_builder(whole):
 
 
 def test_a_builder_whose_answer_was_lost_leaves_no_lock(whole, monkeypatch):
-    honest, asked = trip, []
+    honest, asked = execute, []
 
     def lose_the_answer(client, commands):
         answers = honest(client, commands)
@@ -264,10 +264,10 @@ def test_a_builder_whose_answer_was_lost_leaves_no_lock(whole, monkeypatch):
             raise RedisError("timed out")
         return answers
 
-    monkeypatch.setattr(generations, "trip", lose_the_answer)
+    monkeypatch.setattr(generations, "execute", lose_the_answer)
     with pytest.raises(RedisError):
-        generations.take(LIKES.name)
-    assert generations.take(LIKES.name)
+        generations.acquire(LIKES.name)
+    assert generations.acquire(LIKES.name)
 
 
 def test_a_flush_while_rows_are_read_is_noticed(alice, bob, monkeypatch):

@@ -170,7 +170,7 @@ def test_the_task_repairs_a_little_at_a_time(life, monkeypatch, caplog):
 
 def test_a_walk_begins_again_at_its_end(life):
     reconcile.reconcile_next(days=7, seconds=5)
-    assert building.walked(POST_COUNTS.store) == -1
+    assert building.compared_until(POST_COUNTS.store) == -1
     PostCounts.objects.filter(pk=life[0].pk).update(likes=5)
     assert reconcile.reconcile_next(days=7, seconds=5).repaired
 

@@ -9,8 +9,8 @@ from django.db import transaction
 
 from apps.accounts.actions import issue_token, revoke_token
 from apps.accounts.models import AccessToken
-from apps.events.live import announce, hear, read
-from feedcache.redis_servers.connections import mark_ready_again
+from apps.events.live import announce, read, subscribe
+from feedcache.redis_servers.connections import reset_breakers
 from runner.services.service import restart
 from tests.factories import suspend
 from tests.services import running
@@ -23,7 +23,7 @@ def heard_while(act, number):
     messages, listens = [], threading.Event()
 
     async def listen():
-        async for message in hear():
+        async for message in subscribe():
             if message is None:
                 listens.set()
             else:
@@ -69,4 +69,4 @@ def test_without_redis_nobody_is_told_and_nothing_fails():
         announce("post_published", post_id=1)
     finally:
         restart(redis)
-        mark_ready_again()
+        reset_breakers()

@@ -63,7 +63,7 @@ def three(servers, monkeypatch):
 def _pools(servers, layers, monkeypatch):
     monkeypatch.setattr(breaker, "FIRST_PAUSE_SECONDS", 0.03)
     monkeypatch.setattr(breaker, "MAX_PAUSE_SECONDS", 0.03)
-    monkeypatch.setattr(generations._quiet, "until", 0.0)
+    monkeypatch.setattr(generations._pause, "until", 0.0)
     made = Pools(servers, layers)
     made.reset()
     yield made

@@ -7,7 +7,7 @@ import tempfile
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from feedcache.memcached.node import look_after
+from feedcache.memcached.node import sync_generations
 from feedcache.memcached.tiers import TieredCache
 from feedcache.redis_servers.connections import timelines
 from feedcache.topology import Node, Topology
@@ -124,7 +124,7 @@ def merged(layer):
 
 def a_second_passes(cache):
     """What the listener does every second in every process."""
-    look_after(list(cache.nodes()), by=timelines())
+    sync_generations(list(cache.nodes()), by=timelines())
 
 
 class Chosen:

@@ -6,7 +6,7 @@ import time
 import pytest
 
 from apps.deadline import budget, seconds_left
-from feedcache.bulkhead import Bulkhead, Refused
+from feedcache.bulkhead import Bulkhead, SourceUnavailable
 from feedcache.redis_servers import breaker
 
 
@@ -19,7 +19,7 @@ def gate():
 
 
 def test_what_the_work_returns_and_raises_is_the_callers(gate):
-    source = Bulkhead("source", seats=1)
+    source = Bulkhead("source", max_concurrency=1)
     assert source.call(lambda: 7, seconds=1) == 7
 
     def fail():
@@ -30,19 +30,19 @@ def test_what_the_work_returns_and_raises_is_the_callers(gate):
 
 
 def test_a_source_that_hangs_is_left_after_its_time_and_then_at_once(gate):
-    source = Bulkhead("source", seats=2)
-    with pytest.raises(Refused):
+    source = Bulkhead("source", max_concurrency=2)
+    with pytest.raises(SourceUnavailable):
         source.call(gate.wait, seconds=0.05)
     asked = []
-    with pytest.raises(Refused):  # the breaker is open: nobody is asked
+    with pytest.raises(SourceUnavailable):  # the breaker is open: nobody is asked
         source.call(lambda: asked.append(1), seconds=60)
     assert asked == []
 
 
 def test_one_caller_tries_again_after_a_pause(gate, monkeypatch):
     monkeypatch.setattr(breaker, "FIRST_PAUSE_SECONDS", 0.05)
-    source = Bulkhead("source", seats=2)
-    with pytest.raises(Refused):
+    source = Bulkhead("source", max_concurrency=2)
+    with pytest.raises(SourceUnavailable):
         source.call(gate.wait, seconds=0.02)
     time.sleep(0.06)
     assert source.call(lambda: 1, seconds=1) == 1
@@ -50,7 +50,7 @@ def test_one_caller_tries_again_after_a_pause(gate, monkeypatch):
 
 
 def test_without_a_seat_nobody_waits(gate):
-    source = Bulkhead("source", seats=1)
+    source = Bulkhead("source", max_concurrency=1)
     began = threading.Event()
 
     def hang():
@@ -60,7 +60,7 @@ def test_without_a_seat_nobody_waits(gate):
     first = threading.Thread(target=lambda: source.call(hang, seconds=60))
     first.start()
     assert began.wait(10)
-    with pytest.raises(Refused):
+    with pytest.raises(SourceUnavailable):
         source.call(lambda: 1, seconds=60)
     gate.set()
     first.join()
@@ -68,13 +68,13 @@ def test_without_a_seat_nobody_waits(gate):
 
 
 def test_no_time_left_is_a_refusal():
-    with budget(0), pytest.raises(Refused):
-        Bulkhead("source", seats=1).call(lambda: 1, seconds=seconds_left(1))
+    with budget(0), pytest.raises(SourceUnavailable):
+        Bulkhead("source", max_concurrency=1).call(lambda: 1, seconds=seconds_left(1))
 
 
 def test_work_sees_the_request_it_is_done_for_and_gives_back_what_its_thread_holds():
     given_back = []
-    source = Bulkhead("source", seats=1, after=lambda: given_back.append(1))
+    source = Bulkhead("source", max_concurrency=1, after=lambda: given_back.append(1))
     with budget(5):
         assert source.call(lambda: seconds_left(60), seconds=5) <= 5
     assert given_back == [1]

@@ -17,8 +17,8 @@ from feedcache.redis_servers.connections import RedisError, existence, timelines
 from feedcache.structures.bloom import existence as filters
 from feedcache.structures.bloom import generations
 from feedcache.structures.home_window import HomeWindows, mark_deleted
-from feedcache.structures.list_prefix import Entry, Head, ListHeads
-from feedcache.structures.longset import Change, LongSets, common
+from feedcache.structures.list_prefix import Entry, ListPrefix, ListPrefixes
+from feedcache.structures.longset import Change, LongSets, intersect
 from feedcache.topology import Node, Topology
 from tests.clusters import addresses, cluster_url, until
 from tests.feedcache.structures import test_existence as existence_tests
@@ -54,7 +54,7 @@ def test_windows_do_on_a_cluster_what_they_do_on_one_server(on_cluster, test):
 
 @pytest.mark.parametrize("test", plain_tests(existence_tests))
 def test_filters_do_on_a_cluster_what_they_do_on_one_server(on_cluster, test):
-    filters._known.clear()
+    filters._states.clear()
     test()
 
 
@@ -113,14 +113,14 @@ def test_relations_live_on_a_cluster(on_cluster):
         }
         assert sets.contained(owner, 1, [owner]) is None
     assert all(node.ask("DBSIZE") for node in on_cluster)
-    heads = ListHeads("test", "list", 10, 1000)
-    heads.store(7, 1, Head([Entry(5, 50), Entry(4, 40)], complete=True))
+    heads = ListPrefixes("test", "list", 10, 1000)
+    heads.store(7, 1, ListPrefix([Entry(5, 50), Entry(4, 40)], complete=True))
     found = heads.read(7, 1, newest=None, oldest=0, count=5)
     assert found is not None
     assert (found.entries, found.complete) == ([Entry(5, 50), Entry(4, 40)], True)
-    others = [sets.fenced(owner, 2, "friends") for owner in (2, 3)]
+    others = [sets.at_revision(owner, 2, "friends") for owner in (2, 3)]
     with pytest.raises(RedisError):  # they are on other nodes; PostgreSQL is asked
-        common(sets.fenced(1, 2, "friends"), others, limit=10)
+        intersect(sets.at_revision(1, 2, "friends"), others, limit=10)
 
 
 def test_news_of_the_topology_and_totals_go_through_a_cluster(on_cluster):

@@ -1,6 +1,6 @@
 import pytest
 
-from feedcache.local_cache import Decoded
+from feedcache.local_cache import CachedDecoder
 
 
 def refuse_nothing(data):
@@ -10,14 +10,14 @@ def refuse_nothing(data):
 
 
 def test_the_same_bytes_are_decoded_once():
-    decode = Decoded(refuse_nothing, maximum=10)
+    decode = CachedDecoder(refuse_nothing, maximum=10)
     first = decode(b"one")
     assert decode(bytes(bytearray(b"one"))) is first
     assert decode(b"two") is not first
 
 
 def test_what_nobody_asks_for_goes_and_what_is_asked_for_stays():
-    decode = Decoded(refuse_nothing, maximum=10)
+    decode = CachedDecoder(refuse_nothing, maximum=10)
     kept, gone = decode(b"kept"), decode(b"gone")
     for number in range(100):
         decode(b"%d" % number)
@@ -27,7 +27,7 @@ def test_what_nobody_asks_for_goes_and_what_is_asked_for_stays():
 
 
 def test_long_values_and_errors_are_not_kept():
-    decode = Decoded(refuse_nothing, maximum=10, longest=3)
+    decode = CachedDecoder(refuse_nothing, maximum=10, max_bytes=3)
     assert decode(b"long") is not decode(b"long")
     for _ in range(2):
         with pytest.raises(ValueError, match="garbage"):
@@ -36,7 +36,7 @@ def test_long_values_and_errors_are_not_kept():
 
 
 def test_everything_can_be_forgotten():
-    decode = Decoded(refuse_nothing, maximum=10)
+    decode = CachedDecoder(refuse_nothing, maximum=10)
     first = decode(b"one")
     decode.clear()
     assert decode(b"one") is not first

@@ -5,7 +5,14 @@ import time
 import pytest
 
 from feedcache import totals
-from feedcache.health import RedisHealth, health_of, node_health, probe, redis_health, share
+from feedcache.health import (
+    RedisStatus,
+    memcached_status,
+    memcached_statuses,
+    probe,
+    redis_statuses,
+    share,
+)
 from feedcache.redis_servers import connections
 from feedcache.redis_servers.connections import timelines
 from tests.faults import dead_redis, frozen
@@ -21,7 +28,7 @@ def node():
 
 def test_a_node_that_works(node):
     assert probe(node.address) == ""
-    health = node_health(node.address)
+    health = memcached_status(node.address)
     assert health.is_well
     assert health.max_bytes == 64 * 1024 * 1024
     assert health.milliseconds > 0
@@ -29,12 +36,12 @@ def test_a_node_that_works(node):
 
 
 def test_a_probe_leaves_nothing_behind(node):
-    before = node_health(node.address).items
-    assert node_health(node.address).items == before
+    before = memcached_status(node.address).items
+    assert memcached_status(node.address).items == before
 
 
 def test_a_node_that_is_not_there():
-    health = node_health("unix:/nothing-here.sock")
+    health = memcached_status("unix:/nothing-here.sock")
     assert not health.is_well
     assert health.hit_rate is None
     assert "No such file" in health.error
@@ -44,18 +51,18 @@ def test_many_nodes_take_as_long_as_the_slowest(node):
     addresses = [node.address, *(f"unix:/nothing-{n}.sock" for n in range(20))]
     began = time.monotonic()
     with frozen(node):
-        found = health_of(addresses)
+        found = memcached_statuses(addresses)
     assert time.monotonic() - began < 2
     assert [url for url, health in found.items() if health.is_well] == []
-    assert health_of([]) == {}
+    assert memcached_statuses([]) == {}
 
 
 def test_the_servers_of_redis():
-    found = {server.name: server for server in redis_health()}
+    found = {server.name: server for server in redis_statuses()}
     assert set(found) == {"timelines", "graph", "counters", "existence", "limits"}
     assert all(server.bytes_used > 0 and not server.may_lose for server in found.values())
     with dead_redis():
-        assert all(server.error for server in redis_health())
+        assert all(server.error for server in redis_statuses())
 
 
 @pytest.mark.parametrize(
@@ -69,14 +76,14 @@ def test_the_servers_of_redis():
     ],
 )
 def test_which_servers_may_lose_what_has_to_be_kept(name, policy, maximum, loses):
-    assert RedisHealth(name, "", max_bytes=maximum, policy=policy).may_lose is loses
+    assert RedisStatus(name, "", max_bytes=maximum, policy=policy).may_lose is loses
 
 
 def test_no_password_is_shown(settings):
     settings.REDIS_COUNTERS_URL = "redis://somebody:secret@127.0.0.1:1/3"
     connections.counters.cache_clear()
     try:
-        (server,) = [one for one in redis_health() if one.name == "counters"]
+        (server,) = [one for one in redis_statuses() if one.name == "counters"]
     finally:
         connections.counters.cache_clear()
     assert server.address == "127.0.0.1:1 db 3"

@@ -21,7 +21,7 @@ def listener():
 def heard(listener):
     """What was heard on the channel `news`."""
     messages: list[bytes | None] = []
-    listener.hear("news", messages.append)
+    listener.subscribe_channel("news", messages.append)
     return messages
 
 
@@ -41,7 +41,7 @@ def test_a_channel_may_be_added_while_the_thread_runs(listener):
     listener.start()
     assert subscribed(CHANNEL)
     messages: list[bytes | None] = []
-    listener.hear("later", messages.append)
+    listener.subscribe_channel("later", messages.append)
     assert subscribed("later")
     timelines().publish("later", "one")
     assert wait_for(lambda: messages == [None, b"one"], SOON)
@@ -70,7 +70,7 @@ def test_a_callback_that_fails_does_not_end_the_thread(listener, heard, caplog):
         if message is not None:
             raise ValueError("no")
 
-    listener.hear("broken", fails)
+    listener.subscribe_channel("broken", fails)
     listener.start()
     assert subscribed("broken")
     timelines().publish("broken", "one")

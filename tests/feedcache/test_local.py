@@ -3,7 +3,7 @@ from functools import partial
 
 import pytest
 
-from feedcache.local_cache import MAX_COUNTED, LocalCache, Rate
+from feedcache.local_cache import MAX_COUNTED, HotKeys, LocalCache
 from tests.threads import together
 
 
@@ -74,8 +74,8 @@ def test_the_least_recently_used_goes_first(cache):
 def test_what_does_not_fit_is_loaded_anew(cache):
     cache.get(1, Loader(5))
     load = Loader(7)
-    assert cache.get(1, load, fits=lambda value: value >= 6) == 7
-    assert cache.get(1, load, fits=lambda value: value >= 7) == 7
+    assert cache.get(1, load, accept=lambda value: value >= 6) == 7
+    assert cache.get(1, load, accept=lambda value: value >= 7) == 7
     assert load.calls == 1
 
 
@@ -87,7 +87,7 @@ def test_nothing_is_not_kept(cache):
 
 def test_nothing_takes_the_place_of_what_did_not_fit(cache):
     cache.get(1, Loader(5))
-    assert cache.get(1, Loader(None), fits=lambda value: value > 5) is None
+    assert cache.get(1, Loader(None), accept=lambda value: value > 5) is None
     assert len(cache) == 0
 
 
@@ -191,7 +191,7 @@ def test_threads_leave_it_whole():
 
 
 def test_often_is_so_many_times_in_a_second_or_in_the_one_before(clock):
-    rate: Rate[str] = Rate(threshold=3, clock=clock)
+    rate: HotKeys[str] = HotKeys(threshold=3, clock=clock)
     assert [rate.count("a") for _ in range(4)] == [False, False, True, True]
     assert not rate.count("b")
     clock.now += 1
@@ -202,7 +202,7 @@ def test_often_is_so_many_times_in_a_second_or_in_the_one_before(clock):
 
 
 def test_a_pause_ends_it(clock):
-    rate: Rate[str] = Rate(threshold=2, clock=clock)
+    rate: HotKeys[str] = HotKeys(threshold=2, clock=clock)
     rate.count("a")
     rate.count("a")
     clock.now += 2
@@ -210,7 +210,7 @@ def test_a_pause_ends_it(clock):
 
 
 def test_counting_is_bounded(clock):
-    rate: Rate[int] = Rate(threshold=2, clock=clock)
+    rate: HotKeys[int] = HotKeys(threshold=2, clock=clock)
     for key in range(MAX_COUNTED + 100):
         rate.count(key)
     assert not rate.count(MAX_COUNTED + 50)

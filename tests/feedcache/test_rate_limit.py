@@ -180,7 +180,7 @@ def test_windows_of_a_process_end():
 
 
 def test_a_process_remembers_so_many_subjects_of_each_limit(monkeypatch):
-    monkeypatch.setattr(rate_limit, "LOCAL_SUBJECTS_MAX", 3)
+    monkeypatch.setattr(rate_limit, "MAX_LOCAL_SUBJECTS", 3)
     windows = LocalWindows(Clock())
     guesses = Limit("guesses", "me", LIMIT, SECONDS)
     windows.count(guesses, 1)

@@ -44,7 +44,7 @@ class Attempts:
 
 def test_a_redis_that_hangs_is_asked_once(client, server, monkeypatch):
     monkeypatch.setattr(breaker, "FIRST_PAUSE_SECONDS", 30)
-    client.connection_pool.breaker._longest = 30
+    client.connection_pool.breaker._max_pause_seconds = 30
     attempts = Attempts(client, monkeypatch)
     with frozen(server):
         for _ in range(20):

@@ -16,7 +16,7 @@ from django.test import Client
 
 from apps.accounts.actions import issue_token
 from apps.operations.queries import rates, topology_in_force
-from feedcache.health import node_health
+from feedcache.health import memcached_status
 from feedcache.memcached import topology_listener
 from tests.factories import publish
 from tests.flows.processes import start_web, start_worker, stop, wait_for
@@ -159,7 +159,7 @@ def seconds_until_all_run(version):
 def fills(server, readers):
     """Whether a node holds something by now: it is filled by what is asked, and what L1 has is not asked of Main."""
     readers.edit()
-    return node_health(server.address).items > 0
+    return memcached_status(server.address).items > 0
 
 
 def test_changes_reach_every_process_while_readers_run(site, alice, bob, settled, spare):

@@ -73,7 +73,7 @@ def test_a_replica_that_is_behind_says_the_old_to_those_who_do_not_know_better(
 
 
 def test_reads_of_a_replica_keep_what_they_read_alive(alice, others, replicated, monkeypatch):
-    monkeypatch.setattr("feedcache.redis_servers.replicas.SLIDE_EVERY", 1)
+    monkeypatch.setattr("feedcache.redis_servers.replicas.EXPIRE_EVERY", 1)
     cached(alice, others)
     assert caught_up(replicated)
     key = f"rel:2:{{{alice.pk}}}:following"

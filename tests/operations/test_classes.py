@@ -14,7 +14,7 @@ from apps.posts.cache.posts import load_cached_posts
 from apps.posts.tasks import maintain_counts
 from feedcache.read_through import ReadThrough
 from feedcache.redis_servers.connections import timelines
-from feedcache.redis_servers.flush import forget as forget_in_redis
+from feedcache.redis_servers.flush import delete_keys as forget_in_redis
 from feedcache.topology import CLASSES, Topology
 from tests.factories import deliver, publish
 from tests.memory import flush, forget

@@ -55,11 +55,11 @@ class Process:
 
     @contextmanager
     def at_work(self):
-        before, module._used.cache = module._used.cache, self.cache
+        before, module._current.cache = module._current.cache, self.cache
         try:
             yield
         finally:
-            module._used.cache = before
+            module._current.cache = before
 
     def sees(self, viewer, *posts):
         """The posts by the text that a viewer reads, "" for those that are not shown, and their authors' names."""

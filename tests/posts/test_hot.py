@@ -14,7 +14,7 @@ from apps.posts.cache import updates
 from apps.posts.cache.entries import RECENT
 from apps.posts.cache.hot_authors import MAX_POSTS, HotAuthors, hot_authors
 from apps.posts.cache.recent import recent_posts
-from feedcache.local_cache import LocalCache, Rate
+from feedcache.local_cache import HotKeys, LocalCache
 from feedcache.memcached import topology_listener as listening
 from feedcache.memcached.topology_listener import Listener
 from feedcache.redis_servers.connections import timelines
@@ -44,7 +44,7 @@ def clock(monkeypatch):
     """The clock of the heads kept in this process, and of how often they are read."""
     clock = Clock()
     monkeypatch.setattr(hot, "LocalCache", lambda **options: LocalCache(**options, clock=clock))
-    monkeypatch.setattr(hot, "Rate", lambda **options: Rate(**options, clock=clock))
+    monkeypatch.setattr(hot, "HotKeys", lambda **options: HotKeys(**options, clock=clock))
     hot_authors.cache_clear()
     yield clock
     hot_authors.cache_clear()
@@ -235,7 +235,7 @@ def test_what_cannot_be_had_is_not_kept(star, monkeypatch, committed):
 def test_only_so_many_are_kept(settings, clock):
     settings.HOT_AUTHORS_KEPT = 2
     made = HotAuthors()
-    assert made._entries._most == 2
+    assert made._entries._maximum == 2
 
 
 @pytest.mark.django_db(transaction=True)

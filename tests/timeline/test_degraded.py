@@ -43,7 +43,7 @@ def hanging(monkeypatch, settings):
     monkeypatch.setattr(
         pulled_authors,
         "PULLED",
-        Bulkhead(pulled_authors.SOURCE, seats=2, after=pulled_authors.PULLED._after),
+        Bulkhead(pulled_authors.SOURCE, max_concurrency=2, after=pulled_authors.PULLED._after),
     )
     monkeypatch.setattr(outbox, "page_of", hang)
     yield let_go
@@ -66,7 +66,9 @@ def test_what_is_in_the_windows_is_shown_and_the_rest_comes_later_in_order(
         assert ids == [post.pk for post in sorted([first, last], key=lambda post: -post.pk)]
         assert lacking == [pulled_authors.SOURCE]
     hanging.set()
-    monkeypatch.setattr(pulled_authors, "PULLED", Bulkhead(pulled_authors.SOURCE, seats=2))
+    monkeypatch.setattr(
+        pulled_authors, "PULLED", Bulkhead(pulled_authors.SOURCE, max_concurrency=2)
+    )
     ids, lacking = home(bob)
     assert ids == sorted([first.pk, hot.pk, last.pk], reverse=True)
     assert lacking == []

@@ -319,9 +319,9 @@ class TestReading:
 
         def counted(client, commands):
             trips.append(commands)
-            return clients.trip(client, commands)
+            return clients.execute(client, commands)
 
-        monkeypatch.setattr(home_window, "trip", counted)
+        monkeypatch.setattr(home_window, "execute", counted)
         with django_assert_num_queries(0):
             assert home.home_ids(cast["bob"].pk, Cursor(), 21) == posts[::-1]
         assert len(trips) == 1

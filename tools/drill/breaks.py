@@ -142,7 +142,7 @@ def _no_outbox_fence(module: Any) -> None:
 def _no_generation(module: Any) -> None:
     """A Memcached node that returns is trusted with the memory it has."""
     module.NodeHealth.miss_write = lambda _self: None
-    module.NodeHealth.wanted = lambda _self, stamp: (stamp or 1, 0)
+    module.NodeHealth.required_generation = lambda _self, stamp: (stamp or 1, 0)
 
 
 def _before_commit(module: Any) -> None:

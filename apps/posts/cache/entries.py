@@ -18,7 +18,7 @@ from apps.posts.content.codec import (
 )
 from apps.posts.content.post import CachedPost, NewestIds
 from apps.posts.models import PostCounts
-from feedcache.local_cache import Decoded
+from feedcache.local_cache import CachedDecoder
 from feedcache.read_through import ReadThrough
 from feedcache.structures.counters.layout import TimeBuckets
 from feedcache.structures.counters.schema import Field, Schema
@@ -35,7 +35,7 @@ CACHED_POSTS: ReadThrough[int, CachedPost] = ReadThrough(
     ttl_seconds=7 * 24 * 3600,
     key_of=str,
     encode=encode_cached_post,
-    decode=Decoded(decode_cached_post, maximum=MAX_DECODED),
+    decode=CachedDecoder(decode_cached_post, maximum=MAX_DECODED),
     family="content",
     negative_ttl_seconds=0,  # a missing id may be a post in a moment, and ids can be guessed
 )
@@ -84,7 +84,7 @@ POST_COUNTS = CounterService(
     CounterStore(
         Schema("posts", _FIELDS, rules=2),
         TimeBuckets(settings.COUNTERS_BUCKET_SECONDS, settings.COUNTERS_BUCKET_SPLIT),
-        heat_seconds=settings.COUNTERS_LOAD_SECONDS,
+        cold_ttl_seconds=settings.COUNTERS_LOAD_SECONDS,
     ),
     POST_COUNTS_TABLE,
     hot_seconds=settings.COUNTERS_HOT_DAYS * 24 * 3600,

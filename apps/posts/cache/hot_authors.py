@@ -17,7 +17,7 @@ from django.conf import settings
 from apps.accounts.models import User
 from apps.posts.cache.entries import RECENT
 from apps.posts.content.post import PostContent
-from feedcache.local_cache import LocalCache, Rate
+from feedcache.local_cache import HotKeys, LocalCache
 from feedcache.memcached.topology_listener import current, listener
 
 MAX_POSTS = 60  # per author: some pages
@@ -42,7 +42,7 @@ class HotAuthors:
         self._entries: LocalCache[int, HotAuthorEntry] = LocalCache(
             maximum=settings.HOT_AUTHORS_KEPT, ttl_seconds=settings.HOT_AUTHOR_TTL_SECONDS
         )
-        self._reads: Rate[int] = Rate(threshold=settings.HOT_AUTHOR_READS_PER_SECOND)
+        self._reads: HotKeys[int] = HotKeys(threshold=settings.HOT_AUTHOR_READS_PER_SECOND)
 
     def record_read(self, author: User) -> bool:
         """Record a read of an author; returns whether the author is hot."""
@@ -55,7 +55,7 @@ class HotAuthors:
         """
         current()  # subscribes this process
         revision = author.counts.outbox_revision
-        return self._entries.get(author.pk, load, fits=lambda entry: entry.revision >= revision)
+        return self._entries.get(author.pk, load, accept=lambda entry: entry.revision >= revision)
 
     def forget(self, author_id: int) -> None:
         self._entries.forget(author_id)
@@ -73,7 +73,7 @@ def hot_authors() -> HotAuthors:
     """This process's instance. A forked child makes its own: a thread that it lacks may hold the
     lock.
     """
-    listener().hear(RECENT.channel, _on_message)
+    listener().subscribe_channel(RECENT.channel, _on_message)
     return HotAuthors()
 
 

@@ -193,16 +193,16 @@ def _fresh(author: User, weeks: Sequence[Week]) -> list[Bucket | None]:
     """The buckets of Redis that are not behind the author's revision."""
     revision = author.counts.outbox_revision
     return [
-        bucket if bucket and (bucket.revision >= revision or not bucket.is_kept) else None
+        bucket if bucket and (bucket.revision >= revision or not bucket.is_cached) else None
         for bucket in RECENT.read(author.pk, weeks)
     ]
 
 
 def _joined(weeks: tuple[Week, Week], buckets: Sequence[Bucket | None]) -> _Weeks | None:
     this, last = buckets
-    if this is None or last is None or not this.is_kept:
+    if this is None or last is None or not this.is_cached:
         return None
-    if not last.is_kept:
+    if not last.is_cached:
         return _Weeks(this.values, weeks[0].first_id, this.revision)
     revision = min(this.revision, last.revision)
     return _Weeks({**last.values, **this.values}, weeks[1].first_id, revision)
@@ -240,7 +240,7 @@ def _load(author_id: int, week: Week, revision: int) -> Bucket:
     rows = rows.filter(pk__gte=week.first_id, pk__lt=week.before(-1).first_id).order_by("-pk")
     versions = list(rows.values_list("pk", "version")[: RECENT.max_values + 1])
     if len(versions) > RECENT.max_values:
-        return Bucket(revision, is_kept=False)
+        return Bucket(revision, is_cached=False)
     values: dict[int, bytes] = {}
     for start in range(0, len(versions), LOAD_BATCH_SIZE):
         batch = versions[start : start + LOAD_BATCH_SIZE]

@@ -224,7 +224,7 @@ def follow_changed(reader_id: int, author_id: int) -> None:
     """
     policy.refresh()
     for windows, visibilities in ((HOME, OPEN), (INBOX, RESTRICTED)):
-        if not windows.takes_pushes(reader_id):
+        if not windows.accepts_pushes(reader_id):
             continue
         if author_id not in exact_relations(reader_id, [author_id]).following:
             _withdraw(windows, reader_id, author_id)
@@ -251,7 +251,7 @@ def _withdraw(windows: HomeWindows, reader_id: int, author_id: int) -> None:
 
 def circle_changed(reader_id: int, circle_id: int) -> None:
     """The same for a reader's inbox and a circle, joined or left; looked up twice, as for follows."""
-    if not INBOX.takes_pushes(reader_id):
+    if not INBOX.accepts_pushes(reader_id):
         return
     if not circles_known(reader_id, [circle_id]):
         gone = Post.objects.filter(pk__in=INBOX.ids(reader_id), circle=circle_id)

@@ -122,7 +122,7 @@ def _read_caches(parts: _Parts, context: ViewerContext, preloaded: Preloaded | N
         batch = Batch()
         seen = ask_posts(batch, context, posts, parents=parents, preloaded=preloaded)
         filters = ask_filters(batch, context.viewer_id, posts)
-        batch.go()
+        batch.execute()
         parts.requested |= posts
         parts.seen |= seen()
         parts.filters.append(filters())

@@ -6,7 +6,7 @@ Every timeline passes the same stages: skeleton (ids) -> hydrate -> rules -> pag
 from collections.abc import Callable, Sequence
 
 from apps.graph.queries import Relations
-from apps.paging import Cursor, Page, cut
+from apps.paging import Cursor, Page, to_page
 from apps.posts.queries import Preloaded
 from apps.posts.viewer_context import viewer_context_of
 from apps.timeline.pipeline.hydrate import hydrate_for
@@ -47,7 +47,7 @@ def fill_page(
             break
         position = cursor.beyond(ids[-1])
         ids = source(position, cursor.limit + 1)
-    page = cut(items, cursor, id_of=lambda item: item.id)
+    page = to_page(items, cursor, id_of=lambda item: item.id)
     if more and len(items) <= cursor.limit:
         return _unfinished(page, cursor, position)
     return page

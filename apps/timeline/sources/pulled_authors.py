@@ -7,19 +7,19 @@ from functools import partial
 from django.conf import settings
 from django.db import DatabaseError, connection, connections
 
-from apps.deadline import go_without, seconds_left
+from apps.deadline import note_missing, seconds_left
 from apps.graph.queries import MAX_OTHERS, relations
 from apps.paging import Cursor
 from apps.timeline.policy import PoliciesInForce
 from apps.timeline.sources import outbox
-from feedcache.bulkhead import Bulkhead, Refused
+from feedcache.bulkhead import Bulkhead, SourceUnavailable
 from feedcache.redis_servers.connections import RedisError
 
 logger = logging.getLogger(__name__)
 
 SOURCE = "merged-authors"
 # Threads of their own: when these reads hang, they block no thread that serves pages.
-PULLED = Bulkhead(SOURCE, seats=4, after=connections.close_all)
+PULLED = Bulkhead(SOURCE, max_concurrency=4, after=connections.close_all)
 
 
 def ids(
@@ -56,9 +56,9 @@ def ids_within_deadline(
         return work()
     try:
         return PULLED.call(work, seconds=seconds_left(settings.MERGED_AUTHORS_SECONDS))
-    except (Refused, RedisError, DatabaseError) as error:
+    except (SourceUnavailable, RedisError, DatabaseError) as error:
         logger.info("home of %s without pulled authors: %s", reader_id, error)
-        go_without(SOURCE)
+        note_missing(SOURCE)
         return []
 
 

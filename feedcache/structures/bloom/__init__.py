@@ -1,1 +1,1 @@
-"""Bloom."""
+"""Bloom filters in Redis."""

@@ -1,6 +1,6 @@
-"""The arithmetic of Bloom filters (source 000: phantom): where the bits of a record are, and what a filter promises.
+"""The arithmetic of Bloom filters (source 000: phantom): where the bits of a record are, and the error rate of a filter.
 
-A filter is cut into chunks that fill one allocator class of Redis (64 KiB, header included). A record lives in one
+A filter is split into chunks that fill one allocator class of Redis (64 KiB, header included). A record lives in one
 chunk; its k positions there come from one 128-bit hash by double hashing. The number of positions is a prime, so that
 every stride visits k different bits.
 """
@@ -14,17 +14,15 @@ from typing import NamedTuple
 
 CHUNK_BYTES = 65_528  # with Redis' header just inside the 64 KiB class
 POSITIONS = 524_203  # the largest prime that leaves room for the last bit
-PRESENT_BIT = (
-    CHUNK_BYTES * 8 - 1
-)  # set when a chunk is made: without it, what is read there was lost
-EXTRA_HASHES = 5  # of every further layer: it adds a thirtieth of the rate of the one before
-NEARLY = 0.995  # of the design load: nobody has to guess on which side of it a filter is
-MEASURE_EVERY = 64  # one record in so many has the fill of its chunk counted
+PRESENT_BIT = CHUNK_BYTES * 8 - 1  # set when a chunk is made: without it, the chunk was lost
+EXTRA_HASHES = 5  # per further layer: it adds a thirtieth of the rate of the one before
+NEARLY = 0.995  # of the design load, so that a filter at its capacity is not beyond it
+MEASURE_EVERY = 64  # one record in so many measures the fill of its chunk
 
 
 @dataclass(frozen=True)
 class Sizing:
-    """What one kind of mark is given: bytes per record, hashes (0: the best for those bytes), records per segment."""
+    """The size of one kind of mark: bytes per record, hashes (0: the best for those bytes), records per segment."""
 
     bytes_per_record: float = 1.2
     hashes: int = 0
@@ -49,14 +47,14 @@ class Sizing:
 
     @cached_property
     def capacity(self) -> int:
-        """The records for which the first layer is made."""
+        """The records for which the first layer is designed."""
         return int(self.chunks * POSITIONS / (8 * self.bytes_per_record) * NEARLY)
 
     @cached_property
     def full_at(self) -> float:
-        """The share of bits set at which a chunk calls for another layer.
+        """The share of bits set at which a chunk needs another layer.
 
-        The one of the design load; and of many chunks the fullest may be ahead of the average by as much as chance does.
+        The share at the design load, plus what chance may add to the fullest of many chunks.
         """
         records = POSITIONS / (8 * self.bytes_per_record)
         ahead = sqrt(2 * log(20 * self.chunks) / records) if self.chunks > 1 else 0
@@ -64,7 +62,7 @@ class Sizing:
 
     @cached_property
     def signature(self) -> str:
-        """Names everything that decides where a bit lies: filters of another signature are never read."""
+        """Everything that decides where a bit is: filters with another signature are never read."""
         return f"{self.bytes_per_record:g}x{self.first_hashes}x{self.chunks}x{self.segment_seconds}"
 
     @property
@@ -76,16 +74,14 @@ class Sizing:
         return 1 - exp(-load * self.first_hashes / (8 * self.bytes_per_record))
 
     def hashes_of(self, layer: int) -> int:
-        """k of a layer."""
         return self.first_hashes + EXTRA_HASHES * layer
 
     def chunks_of(self, layer: int) -> int:
-        """The chunks of a layer."""
         return self.chunks << layer
 
 
 class Record(NamedTuple):
-    """The hash of one pair: `start` and `stride` give its positions, `rest` its chunk. Sixty of them a page."""
+    """The hash of a (user, post) pair: `start` and `stride` give its positions, `rest` its chunk."""
 
     start: int
     stride: int
@@ -97,12 +93,12 @@ class Record(NamedTuple):
 
     @property
     def measures(self) -> bool:
-        """Whether marking it is the occasion to count the fill of its chunk; the same for everybody."""
+        """Whether marking it also measures the fill of its chunk; the same in every process."""
         return self.rest // 7919 % MEASURE_EVERY == 0
 
 
 def record_of(kind: str, user_id: int, post_id: int) -> Record:
-    """Hash a pair; stable across processes, machines and versions."""
+    """Stable across processes, machines and versions."""
     pair = struct.pack("<QQ", user_id, post_id)
     number = int.from_bytes(hashlib.blake2b(pair, digest_size=16, person=kind.encode()).digest())
     number, start = divmod(number, POSITIONS)
@@ -117,7 +113,7 @@ def records_in(bits_set: int, hashes: int, chunks: int = 1) -> float:
 
 
 def capacity_report(records: int, bytes_per_record: float) -> dict[str, float]:
-    """Bytes for so many records: a filter, a packed counter of one byte, and a Redis key or set member each (S71)."""
+    """Bytes for so many records, with a counter of one byte and a Redis key or set member each for comparison (S71)."""
     return {
         "filter": records * bytes_per_record,
         "counter": records * 9.0,

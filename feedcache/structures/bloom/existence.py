@@ -1,9 +1,9 @@
 """Has this user done that with this post (sources 000, 002: phantom)? Bloom filters in Redis, in segments by time.
 
-"No" is certain, "yes" means "ask the truth". A record's segment follows from the POST's time, so one look answers and
-old segments go whole. A segment is some chunks of just under 64 KiB, plain strings for GETBIT and BITCOUNT
-(`segments`); at its design load it gets a further layer with more hashes, so that the rate of false positives stays
-what was promised. Where no whole filter is known (`trust`) or a chunk was lost, the answer is "unknown".
+"No" is certain, "yes" means "ask the database". A record's segment follows from the POST's time, so one lookup answers
+and old segments expire whole. A segment consists of chunks of just under 64 KiB, plain strings for GETBIT and BITCOUNT
+(`segments`); at its design load it gets a further layer with more hashes, so that the false-positive rate stays as
+designed. Without a complete filter (`generations`), or when a chunk was lost, the answer is "unknown".
 """
 
 import logging
@@ -14,9 +14,9 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from feedcache.batch import Batch, Later
+from feedcache.batch import Batch, Future
 from feedcache.ids import first_id_at, second_of
-from feedcache.redis_servers.clients import Command, call, trip
+from feedcache.redis_servers.clients import Command, evalsha, execute
 from feedcache.redis_servers.connections import RedisError, existence
 from feedcache.structures.bloom import generations
 from feedcache.structures.bloom.arithmetic import (
@@ -31,7 +31,7 @@ from feedcache.structures.bloom.segments import SLACK_SECONDS, Marks, lose, open
 
 logger = logging.getLogger(__name__)
 
-TRIES = 8  # what is known of the filters may change while one looks
+MAX_TRIES = 8  # the state of the filters may change between two attempts
 MAX_GROUP = 100  # records in one call of a script; a layer takes no more than so many beyond its design load
 
 # KEYS: chunk. ARGV: number of hashes, positions. For each record 1 or 0; "" when the chunk was lost.
@@ -73,68 +73,68 @@ Pair = tuple[int, int]  # user id, post id
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """Of the posts asked for: perhaps marked, and unknown. All others certainly are not."""
+    """Of the requested posts: perhaps marked, and unknown. All others certainly are not marked."""
 
     perhaps: set[int] = field(default_factory=set)
     unknown: set[int] = field(default_factory=set)
 
 
-class _Wanted(NamedTuple):
-    # one pair on its way to the filter
+class _PairRecord(NamedTuple):
     pair: Pair
     segment: int
-    record: Record
+    hash: Record
 
 
 class _Group(NamedTuple):
-    # the records of one chunk
+    """The records of one chunk."""
+
     key: str
     segment: int
     layer: int
-    members: list[_Wanted]
+    members: list[_PairRecord]
 
 
-_known: dict[str, State] = {}  # what this process last saw; the store confirms it with every look
+_states: dict[str, State] = {}  # cached by this process; every lookup compares it with the storeup
 
 
 def check_many(user_id: int, wanted: Mapping[Marks, Collection[int]]) -> dict[Marks, Answer]:
-    """What one user did with posts, several kinds at once, in one round trip. Never raises: a failure is "unknown"."""
+    """What one user did with posts, several kinds in one round trip. Never raises: a failure is "unknown"."""
     try:
-        for _ in range(TRIES):
-            look = _Look(user_id, wanted)
-            if (found := look.take(trip(existence(), look.commands))) is not None:
-                return {marks: _answer(marks, ids, found[marks]) for marks, ids in wanted.items()}
+        for _ in range(MAX_TRIES):
+            lookup = _Lookup(user_id, wanted)
+            if (marked := lookup.parse(execute(existence(), lookup.commands))) is not None:
+                return {marks: _answer(marks, ids, marked[marks]) for marks, ids in wanted.items()}
     except RedisError as error:
         logger.warning("existence filters do not answer: %s", error)
     return {marks: _answer(marks, ids, None) for marks, ids in wanted.items()}
 
 
-def ask_many(
-    together: Batch, user_id: int, wanted: Mapping[Marks, Collection[int]], *, stage: str = ""
-) -> Later[dict[Marks, Answer]]:
-    """The same as a part of a trip; where this process did not know the filters as they are, after it."""
-    look = _Look(user_id, wanted)
-    answers = together.answers(existence(), look.commands, stage=stage)
+def queue_many(
+    batch: Batch, user_id: int, wanted: Mapping[Marks, Collection[int]], *, stage: str = ""
+) -> Future[dict[Marks, Answer]]:
+    """Queue `check_many` in a batch; when the cached state of the filters was outdated, it runs again after the batch."""
+    lookup = _Lookup(user_id, wanted)
+    answers = batch.commands(existence(), lookup.commands, stage=stage)
 
-    def found() -> dict[Marks, Answer]:
+    def result() -> dict[Marks, Answer]:
         with suppress(RedisError):
-            if (seen := look.take(answers())) is not None:
-                return {marks: _answer(marks, ids, seen[marks]) for marks, ids in wanted.items()}
+            if (marked := lookup.parse(answers())) is not None:
+                return {marks: _answer(marks, ids, marked[marks]) for marks, ids in wanted.items()}
         return check_many(user_id, wanted)
 
-    return found
+    return result
 
 
 def mark_many(marks: Marks, pairs: Iterable[Pair]) -> set[Pair]:
-    """Mark (user, post) pairs; those that were not marked before. RedisError is the caller's.
+    """Mark (user, post) pairs; those that were not marked before. Raises RedisError.
 
-    A row's mark is made in the transaction of the row, after its insertion: the filter is a superset of the rows.
-    While nothing is believed nor built, marks of rows are left to the rebuild that will find the rows.
+    Mark a row in its transaction, after the insert: the filter is a superset of the rows. While no filter is live or
+    being built, marks of rows are left to the rebuild, which will read the rows.
     """
-    # a little beyond the horizon: the clock of whoever asks may be behind this one
+    # a little beyond the horizon: the clock of a reader may be behind
     wanted = _since(marks.horizon - SLACK_SECONDS // 2, marks, pairs)
     new: set[Pair] = set()
-    for _ in range(TRIES):
+    for _ in range(MAX_TRIES):
         if _mark(marks, wanted, new):
             return new
     raise RedisError("the existence filters change faster than they can be marked")
@@ -142,10 +142,10 @@ def mark_many(marks: Marks, pairs: Iterable[Pair]) -> set[Pair]:
 
 def _since(
     second: int, marks: Marks, pairs: Iterable[Pair], segments: Collection[int] | None = None
-) -> list[_Wanted]:
+) -> list[_PairRecord]:
     floor = first_id_at(second)
     return [
-        _Wanted((user, post), segment, record_of(marks.kind, user, post))
+        _PairRecord((user, post), segment, record_of(marks.kind, user, post))
         for user, post in pairs
         if post >= floor
         for segment in [marks.segment_of(second_of(post))]
@@ -153,33 +153,33 @@ def _since(
     ]
 
 
-def _answer(marks: Marks, post_ids: Collection[int], found: set[int] | None) -> Answer:
-    """`found` None: no filter is believed."""
+def _answer(marks: Marks, post_ids: Collection[int], marked: set[int] | None) -> Answer:
+    """`marked` None: there is no live filter."""
     if not marks.has_rows:
-        return Answer(found or set())
-    if found is None:
+        return Answer(marked or set())
+    if marked is None:
         return Answer(unknown=set(post_ids))
     floor = first_id_at(marks.horizon)
-    return Answer(found, {post for post in post_ids if post < floor})
+    return Answer(marked, {post for post in post_ids if post < floor})
 
 
-class _Look:
-    """One look at the filters as this process knows them."""
+class _Lookup:
+    """One lookup by the cached state of the filters."""
 
     def __init__(self, user_id: int, wanted: Mapping[Marks, Collection[int]]) -> None:
-        self._states = {marks: _known.get(marks.name, State()) for marks in wanted}
+        self._states = {marks: _states.get(marks.name, State()) for marks in wanted}
         self._groups: dict[Marks, list[_Group]] = {}
-        self.commands = [generations.ask(marks.name) for marks in wanted]
+        self.commands = [generations.read_command(marks.name) for marks in wanted]
         for marks, ids in wanted.items():
             live = self._states[marks].live
-            layers = live.layers if live else {}  # of segments never opened nothing is hashed
+            layers = live.layers if live else {}  # pairs of unopened segments are not hashed
             pairs = ((user_id, one) for one in ids) if layers else ()
             records = _since(marks.horizon, marks, pairs, layers)
             self._groups[marks] = _groups(marks, live, records)
             self.commands += [_check(marks, group) for group in self._groups[marks]]
 
-    def take(self, answers: Iterable[Any]) -> dict[Marks, set[int] | None] | None:
-        """The posts whose bits are all set. None when this process did not know the filters as they are."""
+    def parse(self, answers: Iterable[Any]) -> dict[Marks, set[int] | None] | None:
+        """The posts whose bits are all set. None when the cached state was outdated."""
         left = iter(answers)
         if not _confirmed(self._states, left):
             return None
@@ -201,14 +201,14 @@ def _found(
     return {post for group, answer in results for _user, post in _present(group, answer)}
 
 
-def _mark(marks: Marks, wanted: list[_Wanted], new: set[Pair]) -> bool:
-    """One round trip when the segments are open. Adds what was new; False when it has to be done again."""
-    state = _known.get(marks.name, State())
-    filters = [(one, _groups(marks, one, wanted)) for one in state.all]
-    commands = [generations.ask(marks.name)]
+def _mark(marks: Marks, records: list[_PairRecord], new: set[Pair]) -> bool:
+    """One round trip when the segments are open. Adds new pairs; False when it must be repeated."""
+    state = _states.get(marks.name, State())
+    filters = [(generation, _groups(marks, generation, records)) for generation in state.all]
+    commands = [generations.read_command(marks.name)]
     for generation, groups in filters:
         commands += [_check_or_set(marks, generation, group) for group in groups]
-    answers = iter(trip(existence(), commands))
+    answers = iter(execute(existence(), commands))
     is_known = _confirmed({marks: state}, answers)
     results = [[(group, next(answers)) for group in groups] for _generation, groups in filters]
     if results:
@@ -219,14 +219,14 @@ def _mark(marks: Marks, wanted: list[_Wanted], new: set[Pair]) -> bool:
         generations.start(marks.name)
         return False
     ready = [
-        _is_ready(marks, generation, wanted, result)
+        _is_ready(marks, generation, records, result)
         for (generation, _), result in zip(filters, results, strict=True)
     ]
     return all(ready)
 
 
 def _new(generation: Generation, results: list[tuple[_Group, Any]]) -> set[Pair]:
-    """What the newest layers took and no layer held."""
+    """The pairs that the newest layers took and no layer held."""
     held: set[Pair] = set()
     taken: set[Pair] = set()
     for group, answer in results:
@@ -237,27 +237,33 @@ def _new(generation: Generation, results: list[tuple[_Group, Any]]) -> set[Pair]
 
 
 def _is_ready(
-    marks: Marks, generation: Generation, wanted: list[_Wanted], results: list[tuple[_Group, Any]]
+    marks: Marks,
+    generation: Generation,
+    records: list[_PairRecord],
+    results: list[tuple[_Group, Any]],
 ) -> bool:
-    """Whether a filter took everything; else what it lacked is made, or it is given up."""
+    """Whether a filter took everything; else missing layers are opened, or the filter is dropped."""
     if lost := {group.key: group.segment for group, answer in results if not answer}:
         lose(marks, generation, lost)
         return False
-    missing = {(one.segment, 0) for one in wanted if one.segment not in generation.layers}
+    missing = {(record.segment, 0) for record in records if record.segment not in generation.layers}
     missing |= {(group.segment, group.layer + 1) for group, answer in results if answer == _FULL}
     for segment, layer in missing:
         open_layer(marks, generation, segment, layer)
     return not missing
 
 
-def _groups(marks: Marks, generation: Generation | None, wanted: list[_Wanted]) -> list[_Group]:
+def _groups(
+    marks: Marks, generation: Generation | None, records: list[_PairRecord]
+) -> list[_Group]:
     """The records of each chunk of each layer. A segment that was never opened has none."""
     if generation is None:
         return []
-    groups: dict[tuple[int, int, int], list[_Wanted]] = defaultdict(list)
-    for one in wanted:
-        for layer in range(generation.layers.get(one.segment, 0)):
-            groups[one.segment, layer, one.record.rest % marks.sizing.chunks_of(layer)].append(one)
+    groups: dict[tuple[int, int, int], list[_PairRecord]] = defaultdict(list)
+    for record in records:
+        for layer in range(generation.layers.get(record.segment, 0)):
+            chunk = record.hash.rest % marks.sizing.chunks_of(layer)
+            groups[record.segment, layer, chunk].append(record)
     return [
         _Group(
             marks.key(generation, segment, layer, chunk),
@@ -271,17 +277,15 @@ def _groups(marks: Marks, generation: Generation | None, wanted: list[_Wanted]) 
 
 
 def _check(marks: Marks, group: _Group) -> Command:
-    return call(_CHECK, [group.key], _positions(marks, group))
+    return evalsha(_CHECK, [group.key], _positions(marks, group))
 
 
 def _check_or_set(marks: Marks, generation: Generation, group: _Group) -> Command:
     if not _is_newest(generation, group):
         return _check(marks, group)
-    counts = len(group.members) >= MEASURE_EVERY or any(
-        one.record.measures for one in group.members
-    )
+    counts = len(group.members) >= MEASURE_EVERY or any(one.hash.measures for one in group.members)
     maximum = int(marks.sizing.full_at * POSITIONS) if counts else 0
-    return call(_MARK, [group.key], [*_positions(marks, group), maximum])
+    return evalsha(_MARK, [group.key], [*_positions(marks, group), maximum])
 
 
 def _is_newest(generation: Generation, group: _Group) -> bool:
@@ -291,7 +295,7 @@ def _is_newest(generation: Generation, group: _Group) -> bool:
 
 def _positions(marks: Marks, group: _Group) -> tuple[int, bytes]:
     hashes = marks.sizing.hashes_of(group.layer)
-    bits = [position for one in group.members for position in one.record.positions(hashes)]
+    bits = [position for one in group.members for position in one.hash.positions(hashes)]
     return hashes, struct.pack(f"<{len(bits)}I", *bits)
 
 
@@ -300,7 +304,7 @@ def _present(group: _Group, answer: bytes) -> set[Pair]:
 
 
 def _confirmed(states: Mapping[Marks, State], answers: Iterator[Any]) -> bool:
-    """Whether the store says of these kinds what this process thought."""
+    """Whether the store's state of these kinds equals the cached one; caches it."""
     now = {marks: generations.parse(next(answers)) for marks in states}
-    _known.update({marks.name: state for marks, state in now.items()})
+    _states.update({marks.name: state for marks, state in now.items()})
     return now == dict(states)

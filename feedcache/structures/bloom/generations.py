@@ -1,9 +1,9 @@
-"""Which filter of a kind of mark may be believed: its generations, in one small hash beside the filters.
+"""Which filter of a kind of mark is complete: its generations, in one small hash beside the filters.
 
-A filter that was lost and begun anew would say "no" to what was marked before. So a kind's filter has a random token,
-written under `live` only when the filter holds every row, and lost with the store; a filter that is being rebuilt
-stands under `building`, and marks go to both. The token is in the names of its keys: two generations never mix.
-Layers say how many a segment has; a segment that is not named there was never marked.
+A filter that was lost and started again would say "no" to earlier marks. So a kind's filter has a random token, stored
+under `live` only when the filter holds every row, and lost with the store; a filter that is being rebuilt is stored under
+`building`, and marks go to both. The token is part of its keys: two generations never mix. `layers` says how many layers
+each segment has; a segment that is missing there was never marked.
 """
 
 import json
@@ -12,14 +12,14 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
 
-from feedcache.redis_servers.clients import Command, call, trip
+from feedcache.redis_servers.clients import Command, evalsha, execute
 from feedcache.redis_servers.connections import RedisError, existence
 
 NAME = "phantom:1"
 META = f"{{{NAME}}}"  # the braces: everything about generations is in one slot of a cluster
 LOCK_SECONDS = 60
 
-# Garbage is nothing.
+# Reads garbage as nil.
 _READ = """
 local function read(name)
   local raw = redis.call('HGET', KEYS[1], ARGV[1] .. ':' .. name)
@@ -49,7 +49,7 @@ return 0
 """
 )
 
-# KEYS: meta. ARGV: field, token or '' for whatever there is. Takes back the trust; answers what was there.
+# KEYS: meta. ARGV: field, token or '' for any. Returns the removed states.
 _DROP = (
     _READ
     + """
@@ -101,7 +101,7 @@ _RELEASE = (
     "if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end return 0"
 )
 
-# KEYS: meta, lock. Clears away what is of another type: it would stop everything for ever.
+# KEYS: meta, lock. Deletes keys of another type: every script would fail on them for ever.
 _CLEAR = """
 for at, kind in ipairs({'hash', 'string'}) do
   local found = redis.call('TYPE', KEYS[at]).ok
@@ -119,9 +119,9 @@ class Generation:
     layers: dict[int, int] = field(default_factory=dict)
 
     @classmethod
-    @lru_cache(maxsize=64)  # every look reads the same few states: a tenth of what it costs to look
+    @lru_cache(maxsize=64)
     def parse(cls, raw: bytes | None) -> "Generation | None":
-        """From what the hash holds; garbage is nothing."""
+        """None for garbage. Cached: every lookup parses the same few states."""
         if not raw:
             return None
         try:
@@ -134,66 +134,63 @@ class Generation:
             return None
 
     def dump(self) -> str:
-        """As the hash holds it."""
         return json.dumps({"token": self.token, "layers": self.layers})
 
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """What is known of a kind: the filter that is believed, and the one being built."""
+    """The live filter of a kind, and the one being built."""
 
     live: Generation | None = None
     building: Generation | None = None
 
     @property
     def all(self) -> list[Generation]:
-        """Where a mark goes."""
-        return [one for one in (self.live, self.building) if one]
+        """The filters that receive marks."""
+        return [generation for generation in (self.live, self.building) if generation]
 
 
-def ask(name: str) -> Command:
-    """The command whose answer `parse` reads: what is known of a kind."""
+def read_command(name: str) -> Command:
+    """The command whose answer `parse` parses."""
     return ("HMGET", META, f"{name}:live", f"{name}:building")
 
 
 def parse(answer: list[bytes | None]) -> State:
-    """The answer of `ask`."""
     return State(Generation.parse(answer[0]), Generation.parse(answer[1]))
 
 
 def read(name: str) -> State:
-    """What is known of a kind now."""
-    return parse(trip(existence(), [ask(name)])[0])
+    return parse(execute(existence(), [read_command(name)])[0])
 
 
 def start(name: str) -> None:
-    """Begin a filter that is believed from the start: of marks that have no rows behind them."""
+    """Start an empty live filter, for marks without rows."""
     fresh = Generation(secrets.token_hex(6)).dump()
-    trip(existence(), [call(_START, [META], [name, fresh])])
+    execute(existence(), [evalsha(_START, [META], [name, fresh])])
 
 
 def clear_garbage(name: str) -> None:
-    """Delete what is of another type than it should be."""
-    trip(existence(), [call(_CLEAR, [META, _lock(name)], [])])
+    """Delete keys of another type."""
+    execute(existence(), [evalsha(_CLEAR, [META, _lock(name)], [])])
 
 
 def open_layers(name: str, generation: Generation, segment: int, layers: int, oldest: int) -> None:
-    """Make known that a segment has so many layers; their chunks exist already. Forgets what is older than `oldest`."""
+    """Announce that a segment has so many layers, whose chunks exist already. Forgets segments older than `oldest`."""
     args = [name, generation.token, segment, layers, oldest]
-    trip(existence(), [call(_OPEN, [META], args)])
+    execute(existence(), [evalsha(_OPEN, [META], args)])
 
 
 def drop(name: str, *, token: str = "") -> list[Generation]:
-    """Believe nothing of a kind until it is rebuilt; with a token only when it is that filter's. What was dropped."""
-    gone = trip(existence(), [call(_DROP, [META], [name, token])])[0]
-    return [one for one in map(Generation.parse, gone) if one]
+    """Remove the filters of a kind until a rebuild, or the one with a token only; the removed ones."""
+    dropped = execute(existence(), [evalsha(_DROP, [META], [name, token])])[0]
+    return [generation for generation in map(Generation.parse, dropped) if generation]
 
 
 def begin(name: str) -> tuple[Generation, list[Generation]]:
-    """Start a rebuild from nothing: the new filter, and an abandoned one that can be deleted."""
+    """Start a rebuild: the new filter, and an abandoned one whose chunks can be deleted."""
     fresh = Generation(secrets.token_hex(6))
     abandoned = read(name).building
-    trip(
+    execute(
         existence(),
         [("HSET", META, f"{name}:building", fresh.dump()), ("HDEL", META, f"{name}:cursor")],
     )
@@ -201,30 +198,32 @@ def begin(name: str) -> tuple[Generation, list[Generation]]:
 
 
 def cursor(name: str) -> str:
-    """How far the rebuild is, in the builder's own words; "" at its beginning."""
-    found: bytes | None = trip(existence(), [("HGET", META, f"{name}:cursor")])[0]
-    return (found or b"").decode()
+    """The builder's position, in its own format; "" at the beginning."""
+    value: bytes | None = execute(existence(), [("HGET", META, f"{name}:cursor")])[0]
+    return (value or b"").decode()
 
 
 def complete_until(name: str) -> int:
-    """The second until which the believed filter is known to lack nothing; 0 when that is not known.
+    """The second until which the live filter is complete; 0 when unknown.
 
-    It is lost, or goes back in time, together with the marks.
+    Lost, or restored from an older file, together with the marks.
     """
-    found: bytes | None = trip(existence(), [("HGET", META, f"{name}:whole")])[0]
-    return int(found) if found and found.isdigit() else 0
+    value: bytes | None = execute(existence(), [("HGET", META, f"{name}:whole")])[0]
+    return int(value) if value and value.isdigit() else 0
 
 
 def set_complete_until(name: str, second: int) -> None:
-    """Note that the believed filter lacks nothing up to a second."""
-    trip(existence(), [("HSET", META, f"{name}:whole", second)])
+    execute(existence(), [("HSET", META, f"{name}:whole", second)])
 
 
-def take(name: str) -> str | None:
-    """Become the only builder for a minute at a time: one's name, or None while somebody else is. RedisError leaves no lock."""
+def acquire(name: str) -> str | None:
+    """Acquire the builder's lease, a minute at a time: its token, or None while another process builds.
+
+    RedisError leaves no lease behind.
+    """
     builder = secrets.token_hex(8)
     try:
-        won = trip(existence(), [("SET", _lock(name), builder, "NX", "EX", LOCK_SECONDS)])[0]
+        won = execute(existence(), [("SET", _lock(name), builder, "NX", "EX", LOCK_SECONDS)])[0]
     except RedisError:  # perhaps only the answer was lost
         with suppress(RedisError):
             release(name, builder)
@@ -233,21 +232,20 @@ def take(name: str) -> str | None:
 
 
 def progress(name: str, generation: Generation, builder: str, reached: str) -> bool:
-    """Note how far the rebuild is; False when it was lost with the store, or taken over."""
+    """Store the builder's position and extend its lease; False when the lease or the store was lost."""
     args = [name, generation.token, builder, reached, LOCK_SECONDS]
-    return bool(trip(existence(), [call(_PROGRESS, [META, _lock(name)], args)])[0])
+    return bool(execute(existence(), [evalsha(_PROGRESS, [META, _lock(name)], args)])[0])
 
 
 def finish(name: str, generation: Generation, builder: str) -> tuple[bool, Generation | None]:
-    """Believe the rebuilt filter from now on; whether it still was there, and the filter that it replaces."""
+    """Make the rebuilt filter live; whether it still existed, and the filter that it replaces."""
     args = [name, generation.token, builder]
-    old = trip(existence(), [call(_FINISH, [META, _lock(name)], args)])[0]
+    old = execute(existence(), [evalsha(_FINISH, [META, _lock(name)], args)])[0]
     return (False, None) if old == 0 else (True, Generation.parse(old))
 
 
 def release(name: str, builder: str) -> None:
-    """Let others build."""
-    trip(existence(), [call(_RELEASE, [_lock(name)], [builder])])
+    execute(existence(), [evalsha(_RELEASE, [_lock(name)], [builder])])
 
 
 def _lock(name: str) -> str:

@@ -1,7 +1,7 @@
-"""The chunks that hold the marks of a kind: their keys, how they are made, lost and freed, and how full they are.
+"""The chunks that hold the marks of a kind: their keys, how they are made, lost and deleted, and how full they are.
 
-Every chunk of a layer is made at once, with its last bit set, and marks never make one: a chunk without that bit was
-lost, and what was marked there with it.
+All chunks of a layer are made at once, with their last bit set, and marks never make one: a chunk without that bit was
+lost together with its marks.
 """
 
 import logging
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from feedcache.ids import EPOCH
-from feedcache.redis_servers.clients import Command, trip
+from feedcache.redis_servers.clients import Command, execute
 from feedcache.redis_servers.connections import existence
 from feedcache.structures.bloom import generations
 from feedcache.structures.bloom.arithmetic import POSITIONS, PRESENT_BIT, Sizing, records_in
@@ -20,16 +20,16 @@ from feedcache.structures.bloom.generations import NAME, Generation
 logger = logging.getLogger(__name__)
 
 DAY = 24 * 3600
-SLACK_SECONDS = DAY  # a segment is kept a little longer than anybody asks for it
-CHUNKS_PER_TRIP = 500
+SLACK_SECONDS = DAY  # a segment outlives the horizon a little
+COMMANDS_PER_BATCH = 500
 
 
 @dataclass(frozen=True, eq=False)
 class Marks:
-    """One kind of mark; two are never the same. `has_rows`: a row in the database stands behind each, so what is unknown
-    can be asked there.
+    """One kind of mark, compared by identity. `has_rows`: there is a database row for each mark, so unknown marks can be
+    looked up there.
 
-    Without rows the marks are all there is: what was lost, or is older than the horizon, counts as not marked.
+    Without rows, marks that were lost or are older than the horizon count as not marked.
     """
 
     kind: str
@@ -39,20 +39,20 @@ class Marks:
 
     @cached_property
     def name(self) -> str:
-        """The kind and everything that decides which marks are there and where: other names are other filters."""
+        """The kind and everything that decides where its marks are: another name is another filter."""
         return f"{self.kind}:{self.sizing.signature}x{self.horizon_days}d"
 
     @property
     def horizon(self) -> int:
-        """The second before which posts are not looked for."""
+        """The Unix second before which posts are not looked up."""
         return int(time.time()) - self.horizon_days * DAY
 
     def segment_of(self, second: int) -> int:
-        """The segment of the posts of a second."""
+        """The segment of a Unix second."""
         return (second - EPOCH) // self.sizing.segment_seconds
 
     def key(self, generation: Generation, segment: int, layer: int, chunk: int) -> str:
-        """The key of a chunk; the braces spread chunks over a cluster."""
+        """The braces spread chunks over a cluster."""
         return f"{NAME}:{{{self.kind}.{generation.token}.{segment}.{layer}.{chunk}}}"
 
     def keys(self, generation: Generation, segment: int, layer: int) -> Iterator[str]:
@@ -65,7 +65,7 @@ class Marks:
 
 @dataclass(frozen=True, slots=True)
 class Fill:
-    """How a segment stands: about how many records, and the rate of false positives that it gives now."""
+    """The estimated records of a segment, and its present false-positive rate."""
 
     segment: int
     layers: int
@@ -76,14 +76,14 @@ class Fill:
 
 
 def open_layer(marks: Marks, generation: Generation, segment: int, layer: int) -> None:
-    """Make the chunks of a layer, then make the layer known: nobody marks what is not known to exist."""
+    """Make the chunks of a layer, then announce the layer: marks go to announced layers only."""
     _make(marks, segment, marks.keys(generation, segment, layer))
     oldest = marks.segment_of(marks.horizon - SLACK_SECONDS)
     generations.open_layers(marks.name, generation, segment, layer + 1, oldest)
 
 
 def lose(marks: Marks, generation: Generation, lost: Mapping[str, int]) -> None:
-    """Chunks (key -> segment) are gone or garbage: believe the filter no more; or, without rows, make them anew."""
+    """Chunks (key -> segment) are missing or garbage: drop the filter; or, without rows, make them again."""
     logger.warning("the existence filter of %s lost %s of its chunks", marks.kind, len(lost))
     if marks.has_rows:
         free(marks, generations.drop(marks.name, token=generation.token))
@@ -104,13 +104,13 @@ def _make(marks: Marks, segment: int, keys: Iterable[str]) -> None:
     )
 
 
-def free(marks: Marks, gone: Iterable[Generation]) -> None:
-    """Delete the chunks of filters that nobody believes any more."""
-    _in_batches(("UNLINK", key) for generation in gone for key in _all_keys(marks, generation))
+def free(marks: Marks, dropped: Iterable[Generation]) -> None:
+    """Delete the chunks of dropped filters."""
+    _in_batches(("UNLINK", key) for generation in dropped for key in _all_keys(marks, generation))
 
 
 def fills(marks: Marks, generation: Generation) -> list[Fill]:
-    """How full each segment is, oldest first; counts every bit, for operators."""
+    """How full each segment is, oldest first; counts every bit, for staff."""
     return [_fill(marks, generation, segment) for segment in sorted(generation.layers)]
 
 
@@ -126,7 +126,7 @@ def _fill(marks: Marks, generation: Generation, segment: int) -> Fill:
         hashes = marks.sizing.hashes_of(layer)
         records += records_in(bits, hashes, len(keys))
         miss *= 1 - (bits / POSITIONS / len(keys)) ** hashes
-        chunks, used = chunks + len(keys), used + sum(one or 0 for one in answers[1::2])
+        chunks, used = chunks + len(keys), used + sum(size or 0 for size in answers[1::2])
     return Fill(segment, layers, chunks, round(records), 1 - miss, used)
 
 
@@ -139,6 +139,6 @@ def _all_keys(marks: Marks, generation: Generation) -> Iterator[str]:
 def _in_batches(commands: Iterable[Command]) -> list[int]:
     everything = list(commands)
     answers: list[int] = []
-    for at in range(0, len(everything), CHUNKS_PER_TRIP):
-        answers += trip(existence(), everything[at : at + CHUNKS_PER_TRIP])
+    for at in range(0, len(everything), COMMANDS_PER_BATCH):
+        answers += execute(existence(), everything[at : at + COMMANDS_PER_BATCH])
     return answers

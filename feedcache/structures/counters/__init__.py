@@ -1,12 +1,12 @@
 """CounterService: several small counts per id in one packed record, records of neighbouring ids in one Redis hash.
 
-schema    which counts a record has, and its byte form
-places    which bucket an id belongs to, and its name there
-lua       what is kept in Redis; what all scripts share
-scripts   what Redis does with records at once
-store     records in Redis: read, put, count
-buckets   whole buckets: load cold ones, what PostgreSQL does not have yet, drop
-building  the store as a whole: is a missing record zero, who rebuilds
-service   counts of ids, whatever state the store is in
-upkeep    rebuild, write back, cool down, compare
+schema       the counts of a record, and its byte form
+layout       the bucket of an id, and its name there
+lua          the keys in Redis, and the Lua that all scripts share
+scripts      atomic operations on records
+store        records in Redis: read, put, count
+buckets      whole buckets: load cold ones, write back, drop
+building     the store as a whole: does a missing record mean zero, who rebuilds
+service      counts of ids, whatever state the store is in
+maintenance  rebuild, write back, evict, compare
 """

@@ -1,4 +1,4 @@
-"""Whole buckets of a store: loading cold ones, writing back what was counted, dropping. RedisError is the caller's."""
+"""Whole buckets of a store: load cold ones, write back, drop. All functions raise RedisError."""
 
 import secrets
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -9,7 +9,7 @@ from feedcache.structures.counters.lua import RECORDS
 from feedcache.structures.counters.schema import IN_AUX, NUMBER, Row
 from feedcache.structures.counters.store import LEASE_SECONDS, CounterStore, Values
 
-# KEYS: meta, buckets. ARGV: token, lease seconds, numbers of the buckets. -> per bucket: whether it is ours to load
+# KEYS: meta, buckets. ARGV: token, lease seconds, numbers of the buckets. -> per bucket: whether the caller may load it
 LOAD_BEGIN = (
     RECORDS
     + """
@@ -36,7 +36,7 @@ return out
 """
 )
 
-# KEYS: meta, dirty, bucket. ARGV: token, heat seconds, number of the bucket, limits, counted, then name, record, aux pairs.
+# KEYS: meta, dirty, bucket. ARGV: token, cold ttl seconds, number of the bucket, limits, counted, then name, record, aux pairs.
 LOAD_END = (
     RECORDS
     + """
@@ -85,7 +85,7 @@ return dirty
 """
 )
 
-# KEYS: meta, dirty, buckets. ARGV: heat seconds, then per bucket: number, how many increments were written.
+# KEYS: meta, dirty, buckets. ARGV: cold ttl seconds, then per bucket: number, how many increments were written.
 CLEAN = """
 local call = redis.call
 local floor = tonumber(call('HGET', KEYS[1], 'floor') or 0)
@@ -103,14 +103,14 @@ return 1
 
 
 class Load(NamedTuple):
-    """A cold or lost bucket that this process may load, until the lease that the token stands for ends."""
+    """A cold or lost bucket that this process loads, until the lease of the token ends."""
 
     bucket: int
     token: str
 
 
 class Size(NamedTuple):
-    """What a bucket takes: bytes, and how many records there are about."""
+    """The memory of a bucket in bytes, and about how many records it has."""
 
     memory: int
     records: int
@@ -125,16 +125,16 @@ class Dirty(NamedTuple):
 
 
 def begin_load(store: CounterStore, buckets: Collection[int]) -> list[Load]:
-    """Register those buckets that are not here and that nobody is loading: from now on, puts to them are kept."""
+    """Acquire those buckets that are missing and not being loaded; puts to them are stored from now on."""
     token = secrets.token_hex(8)
     keys = [store.meta_key, *map(store.key, buckets)]
-    mine = store.run(LOAD_BEGIN, keys, [token, LEASE_SECONDS, *buckets])
-    return [Load(bucket, token) for bucket, won in zip(buckets, mine, strict=True) if won]
+    won = store.run(LOAD_BEGIN, keys, [token, LEASE_SECONDS, *buckets])
+    return [Load(bucket, token) for bucket, is_won in zip(buckets, won, strict=True) if is_won]
 
 
 def end_load(store: CounterStore, load: Load, rows: Iterable[Row]) -> bool:
-    """Put all rows of a bucket, read after `begin_load`, and mark it complete; False when it was overtaken."""
-    head = [load.token, store.heat_seconds, load.bucket, store.limits, store.counted]
+    """Put all rows of a bucket, read after `begin_load`, and mark it complete; False when the lease was lost."""
+    head = [load.token, store.cold_ttl_seconds, load.bucket, store.limits, store.counted]
     records = [part for row in rows for part in (store.places.place(row.id)[1], *store.packed(row))]
     keys = [store.meta_key, store.dirty_key, store.key(load.bucket)]
     return bool(store.run(LOAD_END, keys, [*head, *records]))
@@ -142,12 +142,12 @@ def end_load(store: CounterStore, load: Load, rows: Iterable[Row]) -> bool:
 
 def evict(store: CounterStore, floor: int) -> tuple[int, int] | None:
     """Raise the floor; (floor, up to where cold buckets have been dropped), None while not whole."""
-    said = store.run(EVICT, [store.meta_key], [floor])
-    return (int(said[0]), int(said[1])) if said else None
+    answer = store.run(EVICT, [store.meta_key], [floor])
+    return (int(answer[0]), int(answer[1])) if answer else None
 
 
 def sweep(store: CounterStore, buckets: Sequence[int], *, loaded_too: bool = False) -> int:
-    """Drop buckets that PostgreSQL knows all about; how many it does not, which stay."""
+    """Drop buckets without increments that PostgreSQL lacks; how many have some, and stay."""
     keys = [store.meta_key, store.dirty_key, *map(store.key, buckets)]
     return int(store.run(SWEEP, keys, [int(loaded_too), *buckets]))
 
@@ -158,8 +158,7 @@ def swept(store: CounterStore, bucket: int) -> None:
 
 
 def dirty(store: CounterStore, limit: int) -> list[Dirty]:
-    """Some buckets that PostgreSQL does not know all about."""
-    # At random: those that are counted all the time must not keep others waiting.
+    # At random: buckets that are counted on all the time must not starve others.
     found = cast("list[bytes]", counters().hrandfield(store.dirty_key, limit, withvalues=True))
     chosen = [(int(found[at]), int(found[at + 1])) for at in range(0, len(found or []), 2)]
     pipeline = counters().pipeline(transaction=False)
@@ -172,15 +171,14 @@ def dirty(store: CounterStore, limit: int) -> list[Dirty]:
 
 
 def dirty_number(store: CounterStore) -> int:
-    """How many buckets PostgreSQL does not know all about."""
     return counters().hlen(store.dirty_key)
 
 
 def clean(store: CounterStore, written: Sequence[Dirty]) -> None:
-    """Note what PostgreSQL has now, unless it was counted on meanwhile."""
-    keys = [store.meta_key, store.dirty_key, *(store.key(one.bucket) for one in written)]
-    args = [part for one in written for part in (one.bucket, one.increments)]
-    store.run(CLEAN, keys, [store.heat_seconds, *args])
+    """Note the increments that PostgreSQL has now, unless a bucket was counted on meanwhile."""
+    keys = [store.meta_key, store.dirty_key, *(store.key(bucket.bucket) for bucket in written)]
+    args = [part for bucket in written for part in (bucket.bucket, bucket.increments)]
+    store.run(CLEAN, keys, [store.cold_ttl_seconds, *args])
 
 
 def _records(store: CounterStore, bucket: int, found: Mapping[bytes, bytes]) -> dict[int, Values]:
@@ -199,7 +197,6 @@ def _records(store: CounterStore, bucket: int, found: Mapping[bytes, bytes]) -> 
 
 
 def sizes_of(store: CounterStore, buckets: Sequence[int]) -> list[Size]:
-    """What buckets take in Redis."""
     pipeline = counters().pipeline(transaction=False)
     for bucket in buckets:
         pipeline.memory_usage(store.key(bucket), samples=0)

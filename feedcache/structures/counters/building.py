@@ -1,4 +1,4 @@
-"""The state of a store as a whole, and turns at building it. RedisError is the caller's."""
+"""The state of a store as a whole, and the lease of its builder. All functions raise RedisError."""
 
 import secrets
 from collections.abc import Mapping
@@ -8,8 +8,8 @@ from typing import cast
 from feedcache.redis_servers.connections import counters
 from feedcache.structures.counters.store import LEASE_SECONDS, BucketLease, CounterStore
 
-# KEYS: meta. ARGV: token ('' to take no turn), lease seconds, floor, layout, run id.
-# -> false when somebody else builds, else {cursor, floor}. What another server built may have been lost with it.
+# KEYS: meta. ARGV: token ('' for no lease), lease seconds, floor, layout, run id.
+# -> false while another process builds, else {cursor, floor}. A cursor of another server's run is void.
 BUILD_BEGIN = """
 local call = redis.call
 local time = tonumber(call('TIME')[1])
@@ -29,7 +29,7 @@ call('HSET', KEYS[1], 'builder', ARGV[1], 'lease', time + ARGV[2], 'on', ARGV[5]
 return {meta[4] or '', meta[3]}
 """
 
-# KEYS: meta. ARGV: token, run id, layout, '1' when all is built, else '0': then somebody else may go on.
+# KEYS: meta. ARGV: token, run id, layout, '1' when complete, else '0': then another process may continue.
 BUILD_END = """
 local call = redis.call
 local meta = call('HMGET', KEYS[1], 'builder', 'on')
@@ -43,12 +43,12 @@ end
 return 1
 """
 
-NAMES = ("whole", "floor", "layout", "run")  # of meta, those that the outside looks at
+NAMES = ("whole", "floor", "layout", "run")  # the fields of meta that `State` has
 
 
 @dataclass(frozen=True)
 class State:
-    """What the store says of itself, and which server it is on."""
+    """The meta keys of the store, and the run id of its server."""
 
     meta: Mapping[str, str]
     run: str
@@ -65,7 +65,7 @@ class State:
 
 
 def state(store: CounterStore) -> State:
-    """What is known of the store, in one round trip."""
+    """In one round trip."""
     pipeline = counters().pipeline(transaction=False)
     pipeline.hmget(store.meta_key, NAMES)
     pipeline.info("server")
@@ -75,46 +75,49 @@ def state(store: CounterStore) -> State:
 
 
 def begin_build(store: CounterStore, floor: int) -> BucketLease | None:
-    """Take a turn at building; None while somebody else has it. Puts are kept from here on."""
+    """Acquire the builder's lease; None while another process has it. Puts are stored from now on."""
     token = secrets.token_hex(8)
     args = [token, LEASE_SECONDS, floor, store.layout, state(store).run]
-    said = store.run(BUILD_BEGIN, [store.meta_key], args)
-    return BucketLease(token, int(said[0]) if said[0] else None, int(said[1])) if said else None
+    answer = store.run(BUILD_BEGIN, [store.meta_key], args)
+    return (
+        BucketLease(token, int(answer[0]) if answer[0] else None, int(answer[1]))
+        if answer
+        else None
+    )
 
 
 def expect_build(store: CounterStore, floor: int) -> None:
-    """Keep puts from here on, whoever will build."""
+    """Store puts from now on, whichever process will build."""
     store.run(BUILD_BEGIN, [store.meta_key], ["", 0, floor, store.layout, ""])
 
 
-def end_build(store: CounterStore, turn: BucketLease, *, whole: bool) -> bool:
-    """End a turn: the store is whole, or somebody goes on where this turn ends. False when the turn was lost."""
-    args = [turn.token, state(store).run, store.layout, int(whole)]
+def end_build(store: CounterStore, lease: BucketLease, *, complete: bool) -> bool:
+    """End a lease: the store is complete, or another process continues. False when the lease was lost."""
+    args = [lease.token, state(store).run, store.layout, int(complete)]
     return bool(store.run(BUILD_END, [store.meta_key], args))
 
 
 def invalidate(store: CounterStore) -> None:
-    """From here on a missing record means nothing, until another rebuild is complete; puts are kept."""
+    """From now on a missing record does not mean zero, until the next complete rebuild; puts are stored."""
     counters().hdel(store.meta_key, "whole", "builder", "lease", "cursor", "on")
 
 
 def adopt(store: CounterStore) -> str | None:
-    """Note which places are in use; the name of the former ones, when they were others."""
+    """Record the layout in use; the name of the former one, if it was another."""
     former = cast("bytes | None", counters().set(store.places_key, store.places.name, get=True))
     return former.decode() if former and former.decode() != store.places.name else None
 
 
 def forget(store: CounterStore) -> None:
-    """Drop what is known of the store; of places that are not used any more."""
+    """Delete the meta keys of a layout that is not used any more."""
     counters().unlink(store.meta_key, store.dirty_key)
 
 
-def walked(store: CounterStore) -> int:
-    """The id up to which the counts have been compared with their rows; -1 at the beginning of a walk."""
+def compared_until(store: CounterStore) -> int:
+    """The id up to which counts have been compared with their rows; -1 at the beginning."""
     reached = cast("bytes | None", counters().get(store.walk_key))
     return int(reached) if reached else -1
 
 
-def note_walked(store: CounterStore, id_: int) -> None:
-    """Note how far the walk has come."""
+def note_compared_until(store: CounterStore, id_: int) -> None:
     counters().set(store.walk_key, id_)

@@ -1,8 +1,8 @@
-"""Which bucket an id belongs to, and what it is called there. Pure.
+"""The bucket of an id, and the name of its record there. Pure.
 
 A bucket is one hash of about a hundred records in listpack form. With ten it costs some 12 bytes more for each record;
-beyond `hash-max-listpack-entries` (512) it becomes a hash table of 70 bytes a record, so a busy site
-sets shorter buckets, and below a second splits them by author.
+beyond `hash-max-listpack-entries` (512) it becomes a hash table of 70 bytes a record, so a busy site sets shorter
+buckets, and below a second splits them by author.
 """
 
 from dataclasses import dataclass
@@ -12,7 +12,6 @@ from typing import NamedTuple, Protocol
 from feedcache.ids import AUTHOR_BITS, EPOCH, MAX_AUTHOR_ID, MAX_ID, MAX_SEQUENCE, SEQUENCE_BITS
 
 _SECOND_SHIFT = AUTHOR_BITS + SEQUENCE_BITS
-
 
 Place = tuple[int, bytes]  # the number of a bucket, and the name of a record there
 
@@ -27,20 +26,20 @@ class Span(NamedTuple):
 
 
 class Places(Protocol):
-    """A way to cut ids into buckets. Numbers of buckets grow with the ids."""
+    """A way to divide ids into buckets. Numbers of buckets grow with the ids."""
 
     @property
     def name(self) -> str:
         """Part of every key: other places are other keys."""
 
     def place(self, id_: int) -> Place:
-        """Where an id is."""
+        """The bucket and the name of an id."""
 
     def id_at(self, place: Place) -> int:
         """The inverse of `place`."""
 
     def span(self, bucket: int) -> Span:
-        """Which ids are in a bucket."""
+        """The ids of a bucket."""
 
     def at(self, unix_second: int) -> int:
         """The first bucket that may hold ids of a second and later."""
@@ -48,13 +47,12 @@ class Places(Protocol):
 
 @dataclass(frozen=True)
 class TimeBuckets:
-    """Post ids by the time they begin with: `seconds` to a bucket, each cut into `split` by the low bits of the author."""
+    """Post ids by their time: `seconds` to a bucket, each split into `split` by the low bits of the author."""
 
     seconds: int
     split: int = 1
 
     def __post_init__(self) -> None:
-        """Refuse what cannot be a range."""
         if self.seconds < 1:
             raise ValueError("a bucket lasts a second at least")
         if not 1 <= self.split <= 1 << 16 or self.split & (self.split - 1):
@@ -66,18 +64,16 @@ class TimeBuckets:
 
     @property
     def name(self) -> str:
-        """Seconds and split."""
         return f"t{self.seconds}/{self.split}"
 
     def place(self, id_: int) -> Place:
-        """The name is the number of sequence, author, second, highest first: short while authors are few."""
+        """The name is the number of sequence, author, second, highest first: short while there are few authors."""
         span, second = divmod(id_ >> _SECOND_SHIFT, self.seconds)
         author, part = divmod(id_ >> SEQUENCE_BITS & MAX_AUTHOR_ID, self.split)
         rest = ((id_ & MAX_SEQUENCE) * self._authors + author) * self.seconds + second
         return span * self.split + part, rest.to_bytes((rest.bit_length() + 7) // 8)
 
     def id_at(self, place: Place) -> int:
-        """Put the parts together again."""
         span, part = divmod(place[0], self.split)
         rest, second = divmod(int.from_bytes(place[1]), self.seconds)
         sequence, author = divmod(rest, self._authors)
@@ -86,49 +82,44 @@ class TimeBuckets:
         return whole_second << _SECOND_SHIFT | whole_author << SEQUENCE_BITS | sequence
 
     def span(self, bucket: int) -> Span:
-        """A range of ids, of which every `split`-th author's are meant."""
+        """A range of ids; with `split`, every `split`-th author's."""
         span, part = divmod(bucket, self.split)
         low = span * self.seconds << _SECOND_SHIFT
         high = min(low + (self.seconds << _SECOND_SHIFT) - 1, MAX_ID)
         return Span(low, high, self.split - 1 << SEQUENCE_BITS, part << SEQUENCE_BITS)
 
     def at(self, unix_second: int) -> int:
-        """The first bucket of the range that the second falls into."""
         return max(unix_second - EPOCH, 0) // self.seconds * self.split
 
 
 @dataclass(frozen=True, slots=True)
 class IdBuckets:
-    """Dense ids, such as those of users: `size` neighbours to a bucket. They never cool down."""
+    """Dense ids, such as those of users: `size` neighbours to a bucket. They are never evicted."""
 
     size: int = 128
 
     @property
     def name(self) -> str:
-        """The size."""
         return f"i{self.size}"
 
     def place(self, id_: int) -> Place:
-        """Quotient and rest."""
         bucket, rest = divmod(id_, self.size)
         return bucket, rest.to_bytes((rest.bit_length() + 7) // 8)
 
     def id_at(self, place: Place) -> int:
-        """Quotient and rest, together again."""
         return place[0] * self.size + int.from_bytes(place[1])
 
     def span(self, bucket: int) -> Span:
-        """A range of ids."""
         low = bucket * self.size
         return Span(low, min(low + self.size - 1, MAX_ID), 0, 0)
 
     def at(self, unix_second: int) -> int:
-        """Any bucket: an id does not say how old an account is."""
+        """The first bucket: an id does not tell the age of an account."""
         return 0
 
 
 def parse(name: str) -> Places:
-    """The places of a name; ValueError when there are none."""
+    """The places of a name; ValueError for an unknown name."""
     kind, numbers = name[:1], name[1:].split("/")
     if kind == "t" and len(numbers) == 2:
         return TimeBuckets(int(numbers[0]), int(numbers[1]))

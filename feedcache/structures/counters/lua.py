@@ -1,20 +1,20 @@
-"""What is kept in Redis, and the Lua that all scripts share. All keys are declared, and those of one service share a hash tag.
+"""The keys in Redis, and the Lua that all scripts share. All keys are declared; those of one service share a hash tag.
 
 `meta` is a hash about the whole store of a service:
-    floor    buckets below it are cold; puts are kept only while it is there
-    whole    there since a complete rebuild: an id above the floor without a record was never counted
-    layout   the fields that the records have
+    floor    buckets below it are cold; puts are stored only while it exists
+    whole    exists after a complete rebuild: an id above the floor without a record was never counted
+    layout   the fields of the records
     run      the run id of the server that finished the rebuild
     swept    cold buckets below it have been dropped
-    builder  who rebuilds, with `lease` until when, `cursor` how far, and `on` the run id of the server
-    b<n>     512 bits: which of the buckets from 512 * n on were begun since the store was, so that a lost one is noticed
+    builder  the rebuilding process, with `lease` until when, `cursor` how far, and `on` the run id of the server
+    b<n>     512 bits: which of the buckets from 512 * n on were begun in this store, to notice a lost one
 A bucket has records under the names of ids, and beside them, under names that begin with a zero byte as no name of an
 id does, the mark (the byte alone) and the aux dict (the byte, the index of the field, the name of the id; a decimal
 number). The mark comes first, so it is found at once:
     hot             an id without a record was never counted, as long as the store is whole
-    0:              begun although it had been before: what was in it is lost, it must be loaded
-    time:token      somebody loads it, until that time
-    complete:whole  a cold one that has all its records, as far as the store was right when it was loaded
+    0:              begun a second time: its first records are lost, it must be loaded
+    time:token      a process loads it, until that time
+    complete:whole  a cold one with all its records, provided the store was correct when it was loaded
 `dirty` counts, by bucket, the increments that PostgreSQL does not have yet.
 
 Numbers of buckets and values below 10^15 are exact in Lua's doubles; larger values stay decimal text.
@@ -44,7 +44,7 @@ local function set_begun(meta, number, begun)
 end
 """
 
-# Records. `limits`: the largest value per field; `counted`: '1' per field that is counted here, else '0'.
+# Records. `limits`: the largest value per field; `counted`: '1' per field counted here, else '0'.
 RECORDS = (
     BITS
     + """
@@ -122,7 +122,7 @@ local function larger(one, other)
   return one > other and one or other
 end
 
--- put what PostgreSQL had: the newer revision wins, and a count kept here never goes back
+-- put a row of PostgreSQL: the newer revision wins, and a field counted here never goes back
 local function merge(key, name, record, pairs_, limits, counted)
   local had = call('HGET', key, name)
   if not is_record(had) then
@@ -145,7 +145,7 @@ local function merge(key, name, record, pairs_, limits, counted)
   store(key, name, string.sub(newer and record or had, 2, 3), out, limits, had)
 end
 
--- the mark of a cold bucket that has all its records, as far as the store was right when it was loaded
+-- the mark of a cold bucket with all its records
 local function complete(whole) return 'complete:' .. (whole or '') end
 
 -- make sure that a hot bucket is there before something is written to it

@@ -1,6 +1,6 @@
-"""Looks after the store of a service: rebuilds it, writes back what was counted in it, cools old buckets down.
+"""Maintenance of a service's store: rebuild it, write back what was counted in it, evict old buckets, compare counts.
 
-Everything runs in short turns, may run twice, and may be cut off anywhere.
+Everything runs in short steps, may run twice, and may be interrupted anywhere.
 """
 
 import logging
@@ -20,15 +20,15 @@ logger = logging.getLogger(__name__)
 
 ROWS = 2000  # read from PostgreSQL at once
 BUCKETS = 500  # dropped or measured at once
-DIRTY = 20  # buckets written back at once: some two thousand records
-SAMPLE = 2000  # buckets that are looked at to know what all of them take
+DIRTY = 20  # buckets written back at once: about two thousand records
+SAMPLE = 2000  # buckets measured to estimate the memory of all
 MAX_SWEEPS = 20  # of one bucket that is counted on all the time
 GRACE_SECONDS = 0.5  # longer than from a commit to its put
-Advance = Callable[[int], None]  # told the id up to which all is done
+Advance = Callable[[int], None]  # receives the id up to which all rows are done
 
 
 class Difference(NamedTuple):
-    """A count that Redis has otherwise than PostgreSQL."""
+    """A count that differs between Redis and PostgreSQL."""
 
     field: str
     has: int
@@ -36,12 +36,12 @@ class Difference(NamedTuple):
 
 
 def maintain(service: CounterService, *, seconds: float) -> bool:
-    """Rebuild a store that was lost, or that comes back from an older file; whether nothing is left to do."""
+    """Rebuild a store that was lost, or that was restored from an older file; whether nothing is left to do."""
     return is_sound(service, building.state(service.store)) or rebuild(service, seconds=seconds)
 
 
 def is_sound(service: CounterService, state: State) -> bool:
-    """Whether the store is whole, has all fields, and is on the server that it was built on."""
+    """Whether the store is complete, has all fields, and is on the server on which it was built."""
     meta = state.meta
     return state.is_complete and meta["run"] == state.run and meta["layout"] == service.store.layout
 
@@ -49,32 +49,32 @@ def is_sound(service: CounterService, state: State) -> bool:
 def rebuild(
     service: CounterService, *, seconds: float = float("inf"), advance: Advance = lambda _id: None
 ) -> bool:
-    """Put all hot rows from PostgreSQL, as far as one turn goes; whether it is complete.
+    """Put all hot rows from PostgreSQL for up to `seconds`; whether the store is complete.
 
-    False, too, while somebody else builds, and when the store was lost meanwhile.
+    False also while another process builds, and when the store was lost meanwhile.
     """
     until = time.monotonic() + seconds
     _leave_former_places(service)
-    turn = building.begin_build(service.store, service.floor_now)
-    if turn is None:
+    lease = building.begin_build(service.store, service.floor_now)
+    if lease is None:
         return False
-    cursor = turn.cursor
+    cursor = lease.cursor
     if cursor is None:
-        cursor = service.store.places.span(turn.floor).low - 1
+        cursor = service.store.places.span(lease.floor).low - 1
     while rows := service.source.rows_after(cursor, limit=ROWS):
         cursor = rows[-1].id
-        if not service.store.put(rows, turn=turn, cursor=cursor):
+        if not service.store.put(rows, lease=lease, cursor=cursor):
             logger.warning("the counters of %s were lost while they were rebuilt", service.name)
             return False
         advance(cursor)
         if time.monotonic() > until:
-            building.end_build(service.store, turn, whole=False)
+            building.end_build(service.store, lease, complete=False)
             return False
-    return building.end_build(service.store, turn, whole=True)
+    return building.end_build(service.store, lease, complete=True)
 
 
 def start_over(service: CounterService) -> None:
-    """Drop every record, after PostgreSQL has what was counted; the next turns rebuild them all."""
+    """Write all counts back, then drop every record; the next calls of `maintain` rebuild them."""
     building.invalidate(service.store)
     lowest, highest = (service.store.places.place(id_)[0] for id_ in service.source.ends())
     sweep(service, lowest, highest + 1, loaded_too=True)
@@ -89,9 +89,9 @@ def _leave_former_places(service: CounterService) -> None:
 
 
 def write_back(service: CounterService) -> int:
-    """Write what was counted in Redis to PostgreSQL; how many buckets.
+    """Write values counted in Redis to PostgreSQL; how many buckets.
 
-    Values are absolute and only ever raise what is there: a step done twice, or not followed by the next, does no harm.
+    Values are absolute and only ever raise those in PostgreSQL: repeated or interrupted steps do no harm.
     """
     done, number = 0, buckets.dirty_number(service.store)
     while done < number and (dirty := buckets.dirty(service.store, DIRTY)):
@@ -109,29 +109,29 @@ def write_back(service: CounterService) -> int:
 
 
 def evict(service: CounterService, *, max_bytes: int = 0) -> int:
-    """Drop the buckets that are cold by age, and the oldest ones beyond a limit of memory; how many were looked at."""
+    """Drop buckets that are cold by age, and the oldest ones beyond a limit of memory; how many were checked."""
     state = building.state(service.store)
     if service.hot_seconds is None or not state.is_complete or state.floor is None:
         return 0
     floor = max(service.floor_now, state.floor)
     if max_bytes:
         floor = max(floor, _floor_below(service, state.floor, max_bytes))
-    cooled = buckets.evict(service.store, floor)
-    if cooled is None:
+    evicted = buckets.evict(service.store, floor)
+    if evicted is None:
         return 0
-    floor, swept = cooled
+    floor, swept = evicted
     done = sweep(service, swept, floor)
     buckets.swept(service.store, swept + done)
     return done
 
 
 def sweep(service: CounterService, first: int, end: int, *, loaded_too: bool = False) -> int:
-    """Drop buckets, oldest first, each after PostgreSQL has what was counted in it; how many were looked at."""
+    """Drop buckets, oldest first, each after its counts were written back; how many were checked."""
     write_back(service)
     for start in range(first, end, BUCKETS):
-        some = range(start, min(start + BUCKETS, end))
+        batch = range(start, min(start + BUCKETS, end))
         tries = 0
-        while buckets.sweep(service.store, some, loaded_too=loaded_too):
+        while buckets.sweep(service.store, batch, loaded_too=loaded_too):
             tries += 1
             if tries == MAX_SWEEPS:
                 return start - first
@@ -140,7 +140,7 @@ def sweep(service: CounterService, first: int, end: int, *, loaded_too: bool = F
 
 
 class Sample(NamedTuple):
-    """What the hot buckets hold, as far as a sample tells."""
+    """Totals of the hot buckets, estimated from a sample."""
 
     buckets: int
     records: int
@@ -149,7 +149,7 @@ class Sample(NamedTuple):
 
 
 def sample(service: CounterService, newest_id: int) -> Sample:
-    """Look at some of the hot buckets up to that of an id."""
+    """Measure some of the hot buckets up to that of an id."""
     floor = building.state(service.store).floor
     end = service.store.places.place(newest_id)[0] + 1
     if floor is None or end <= floor:
@@ -157,8 +157,8 @@ def sample(service: CounterService, newest_id: int) -> Sample:
     number = end - floor
     chosen = Random(0).sample(range(floor, end), min(SAMPLE, number))  # noqa: S311 -- not a secret
     batches = [chosen[at : at + BUCKETS] for at in range(0, len(chosen), BUCKETS)]
-    looked_at = [size for batch in batches for size in buckets.sizes_of(service.store, batch)]
-    sizes = [size for size in looked_at if size.records]
+    measured = [size for batch in batches for size in buckets.sizes_of(service.store, batch)]
+    sizes = [size for size in measured if size.records]
     share = number / len(chosen)
     return Sample(
         round(len(sizes) * share),
@@ -169,7 +169,7 @@ def sample(service: CounterService, newest_id: int) -> Sample:
 
 
 def waiting(service: CounterService) -> int:
-    """How many buckets PostgreSQL does not know all about."""
+    """How many buckets have counts that PostgreSQL lacks."""
     return buckets.dirty_number(service.store)
 
 
@@ -178,8 +178,8 @@ def _floor_below(service: CounterService, floor: int, max_bytes: int) -> int:
     newest = service.store.places.at(int(time.time()))
     excess = sample(service, service.source.ends()[1]).size - max_bytes
     while excess > 0 and floor < newest:
-        some = range(floor, min(floor + BUCKETS, newest))
-        for size in buckets.sizes_of(service.store, some):
+        batch = range(floor, min(floor + BUCKETS, newest))
+        for size in buckets.sizes_of(service.store, batch):
             excess -= size.memory
             floor += 1
             if excess <= 0:
@@ -188,7 +188,7 @@ def _floor_below(service: CounterService, floor: int, max_bytes: int) -> int:
 
 
 def wrong(service: CounterService, rows: Sequence[Row]) -> list[tuple[Row, Row | None]]:
-    """Rows of which Redis has other counts, for longer than a put takes; and what it has."""
+    """Rows with other counts in Redis, for longer than a put takes; and the records."""
     records = service.store.records([row.id for row in rows])
     suspects = {
         row.id: row
@@ -219,7 +219,7 @@ def _is_ahead(record: Row | None, row: Row) -> bool:
 
 
 def differences(service: CounterService, row: Row, record: Row | None) -> list[Difference]:
-    """What a record has otherwise than a row; it may have more of what is counted in Redis."""
+    """The fields in which a record differs from a row; counted fields may be ahead in Redis."""
     schema = service.store.schema
     held = record.values if record else schema.zeros
     return [

@@ -1,8 +1,8 @@
-"""Which counts a record has, and its byte form. Pure.
+"""The counts of a record, and its byte form. Pure.
 
 A record: one byte (low four bits: number of fields; high bit: some counts are in the aux dict), the low 16 bits of
 the revision, then the values in byte planes: the lowest byte of every field, the next byte of every field, and so on;
-zeros at the end are left out. Five counts below 256 take at most eight bytes, whatever their widths.
+trailing zeros are left out. Five counts below 256 take at most eight bytes, whatever their widths.
 
 Fields are only ever added at the end: an older record has fewer of them, and the new one reads 0.
 """
@@ -16,12 +16,12 @@ HEADER = 3
 IN_AUX = 0x80
 NUMBER = 0x0F  # of fields, in the first byte
 REVISIONS = 1 << 16
-MAX_COUNT = (1 << 63) - 1  # what a count may reach, in the aux dict
-MAX_IN_RECORD = 10**15 - 1  # what the doubles of Lua hold exactly, whatever the width
+MAX_COUNT = (1 << 63) - 1  # in the aux dict
+MAX_IN_RECORD = 10**15 - 1  # Lua's doubles hold it exactly
 
 
 class Row(NamedTuple):
-    """The counts of an id as PostgreSQL has them, with the revision they had then."""
+    """The counts of an id in PostgreSQL, with their revision."""
 
     id: int
     values: tuple[int, ...]
@@ -37,9 +37,9 @@ class Packed(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """A count. `width` bytes are kept in the record, what goes beyond is kept in the aux dict.
+    """A count. Up to `width` bytes are stored in the record, larger values in the aux dict.
 
-    A counted field is counted in Redis and written to PostgreSQL later; any other is put as PostgreSQL has it.
+    A counted field is counted in Redis and written to PostgreSQL later; any other is put from PostgreSQL.
     """
 
     name: str
@@ -56,7 +56,7 @@ class Field:
 class Schema:
     """The fields of one kind of record, in an order that never changes.
 
-    `rules`: another number when a field counts other things than before; all records are then built again.
+    `rules`: raise it when a field counts something else than before; all records are then rebuilt.
     """
 
     name: str
@@ -64,7 +64,6 @@ class Schema:
     rules: int = 1
 
     def __post_init__(self) -> None:
-        """Refuse what the byte form cannot hold."""
         if not 1 <= len(self.fields) <= NUMBER:
             raise ValueError(f"1 to {NUMBER} fields, not {len(self.fields)}")
         if len({field.name for field in self.fields}) < len(self.fields):
@@ -74,33 +73,30 @@ class Schema:
 
     @cached_property
     def zeros(self) -> tuple[int, ...]:
-        """What an id has that was never counted."""
         return (0,) * len(self.fields)
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """The names of the fields."""
         return tuple(field.name for field in self.fields)
 
     @cached_property
     def limits(self) -> tuple[int, ...]:
-        """The largest value of each field that a record holds."""
         return tuple(field.limit for field in self.fields)
 
     @cached_property
     def counted(self) -> tuple[int, ...]:
-        """The indexes of the fields that are counted in Redis."""
+        """The indexes of the counted fields."""
         return tuple(index for index, field in enumerate(self.fields) if field.counted)
 
     def index(self, name: str) -> int:
-        """Where a field stands in a record; KeyError when there is none of this name."""
+        """KeyError when there is no field of this name."""
         try:
             return self.names.index(name)
         except ValueError:
             raise KeyError(name) from None
 
     def pack(self, values: Sequence[int], revision: int) -> Packed:
-        """The byte form; ValueError when a value is negative or beyond 63 bits."""
+        """ValueError when a value is negative or beyond 63 bits."""
         if len(values) != len(self.fields):
             raise ValueError(f"{len(self.fields)} values, not {len(values)}")
         if min(values) < 0 or max(values) > MAX_COUNT:
@@ -110,34 +106,31 @@ class Schema:
             for index, (value, limit) in enumerate(zip(values, self.limits, strict=True))
             if value > limit
         }
-        held = [0 if index in aux else value for index, value in enumerate(values)]
-        maximum = max(held)
+        stored = [0 if index in aux else value for index, value in enumerate(values)]
+        maximum = max(stored)
         if maximum < 256:
-            body = bytes(held)
+            body = bytes(stored)
         else:
             planes = range(0, maximum.bit_length(), 8)
-            body = bytes([value >> plane & 255 for plane in planes for value in held])
+            body = bytes([value >> plane & 255 for plane in planes for value in stored])
         first = len(self.fields) | (IN_AUX if aux else 0)
         header = bytes([first]) + (revision % REVISIONS).to_bytes(2, "little")
         return Packed(header + body.rstrip(b"\0"), aux)
 
     def unpack(self, record: bytes, aux: Mapping[int, int] | None = None) -> tuple[int, ...]:
-        """The values of a record: 0 for fields it does not have yet, without those this schema does not know.
-
-        ValueError when it is no record.
-        """
-        number, known = record[0] & NUMBER if len(record) >= HEADER else 0, len(self.fields)
+        """The values of a record: 0 for fields that it lacks, without fields that this schema lacks; ValueError for garbage."""
+        number, own = record[0] & NUMBER if len(record) >= HEADER else 0, len(self.fields)
         if not number:
             raise ValueError(f"not a record: {record!r}")
-        if len(record) <= HEADER + number == HEADER + known and not aux:  # one plane: most records
+        if len(record) <= HEADER + number == HEADER + own and not aux:  # one plane: most records
             return (*record[HEADER:], *self.zeros[len(record) - HEADER :])
         values = [
             int.from_bytes(record[at::number], "little") for at in range(HEADER, HEADER + number)
         ]
-        if number != known:
-            values = [*values[:known], *[0] * (known - number)]
+        if number != own:
+            values = [*values[:own], *[0] * (own - number)]
         for index, value in (aux or {}).items():
-            if index < known:
+            if index < own:
                 values[index] = value
         return tuple(values)
 
@@ -148,12 +141,12 @@ def revision_of(record: bytes) -> int:
 
 
 def is_newer(revision: int, than: int) -> bool:
-    """Whether a revision comes after another one, both mod 2^16: the nearer way round the circle counts."""
+    """Whether a revision follows another, both mod 2^16: the shorter way round counts."""
     return 0 < (revision - than) % REVISIONS < REVISIONS // 2
 
 
 def revision_after(revision: int, *, than: int) -> int:
-    """The first revision after `revision` that also wins against the low 16 bits `than` of another one."""
+    """The first revision after `revision` that also beats the low 16 bits `than` of another."""
     if is_newer(revision + 1, than):
         return revision + 1
     return revision + (than + 1 - revision) % REVISIONS

@@ -1,8 +1,8 @@
-"""What Redis does with records at once: read them, put them, count. See `lua` for what is kept where."""
+"""Atomic operations on records: read, put, count. See `lua` for the keys."""
 
 from feedcache.structures.counters.lua import BITS, RECORDS
 
-# KEYS: meta, buckets. ARGV: layout, heat seconds, lowest number of a bucket, then per bucket: how many names, names.
+# KEYS: meta, buckets. ARGV: layout, cold ttl seconds, lowest number of a bucket, then per bucket: how many names, names.
 # -> {0 lost | 1 not whole}, or {2, per name: record | false | {record, aux values} | -1 not here}
 READ = (
     BITS
@@ -55,8 +55,8 @@ return out
 )
 
 # KEYS: meta, buckets. ARGV: limits, counted, builder ('' for none), lease seconds, cursor, how many buckets, their
-# numbers, then per record: index of the bucket, name, record, aux pairs. -> whether it was kept
-# Without a floor nobody keeps or builds counts; a cold bucket that is not loaded is left so.
+# numbers, then per record: index of the bucket, name, record, aux pairs. -> whether they were stored
+# Without a floor nothing is stored; neither are records of a cold bucket that is not loaded.
 PUT = (
     RECORDS
     + """

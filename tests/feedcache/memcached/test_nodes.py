@@ -302,8 +302,8 @@ def test_a_node_that_only_one_process_cannot_reach(pools, relays, chosen):
     )
     # the node has another address for each, so the news is passed on by hand, as one name
     for mine, theirs in zip(apart.main.slots, other.main.slots, strict=True):
-        mine.node.suspicion._name = theirs.node.suspicion._name = mine.node.name
-        mine.node.name = theirs.node.name = mine.node.suspicion._name
+        mine.node.health._name = theirs.node.health._name = mine.node.name
+        mine.node.name = theirs.node.name = mine.node.health._name
     apart.set_many(dict.fromkeys(KEYS, b"0"), ttl_seconds=TTL)
     assert other.get_many(KEYS) == dict.fromkeys(KEYS, b"0")
     relay.cut()

@@ -4,8 +4,7 @@ import time
 
 from feedcache.ids import MAX_ID
 from feedcache.redis_servers.connections import timelines
-from feedcache.structures.arrivals import late_arrivals
-from feedcache.structures.home_window import HomeWindows, mark_deleted
+from feedcache.structures.home_window import HomeWindows, late_arrivals, mark_deleted
 from feedcache.structures.home_window_scripts import MAX_LATE
 from tests.faults import dead_redis
 

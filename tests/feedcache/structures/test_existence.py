@@ -17,7 +17,7 @@ from feedcache.structures.bloom.arithmetic import (
     record_of,
     records_in,
 )
-from feedcache.structures.bloom.existence import _known, check_many, mark_many
+from feedcache.structures.bloom.existence import _states, check_many, mark_many
 from feedcache.structures.bloom.segments import DAY, Marks, fills, free
 from runner.services.redis import PERSISTENCE, Redis
 from runner.services.service import restart
@@ -36,7 +36,7 @@ MODES = [(1.2, 0, 7, 0.011), (1.8, 0, 10, 0.0012), (1.2, 3, 3, 0.0205)]
 
 @pytest.fixture(autouse=True)
 def _nothing_known():
-    _known.clear()
+    _states.clear()
 
 
 def post(number, *, age=0, author=5):
@@ -53,7 +53,7 @@ def live(marks=ROWS) -> generations.Generation:
 
 def builder_of(marks=ROWS) -> str:
     """The name of the only builder."""
-    builder = generations.take(marks.name)
+    builder = generations.acquire(marks.name)
     assert builder is not None
     return builder
 
@@ -123,7 +123,7 @@ def test_nothing_that_was_marked_is_ever_denied(pairs, cuts):
     wanted = [(user, post(number, age=age)) for user, age, number in pairs]
     for start, end in zip([0, *sorted(cuts)], [*sorted(cuts), len(wanted)], strict=True):
         mark_many(marks, wanted[start:end])
-        _known.clear()  # as another process
+        _states.clear()  # as another process
         for user, post_id in wanted[:end]:
             found = ask(marks, user, [post_id])
             assert post_id in found.perhaps | found.unknown
@@ -432,14 +432,14 @@ def test_a_chunk_lost_during_a_rebuild_is_noticed():
 
 def test_there_is_one_builder_and_a_dead_one_is_replaced():
     first = builder_of()
-    assert generations.take(ROWS.name) is None
+    assert generations.acquire(ROWS.name) is None
     fresh, _ = generations.begin(ROWS.name)
     existence().delete(f"{generations.META}:lock:{ROWS.name}")  # as time would
     second = builder_of()
     assert not generations.progress(ROWS.name, fresh, first, "rows 1")
     assert generations.finish(ROWS.name, fresh, first) == (False, None)
     generations.release(ROWS.name, first)
-    assert generations.take(ROWS.name) is None
+    assert generations.acquire(ROWS.name) is None
     assert generations.finish(ROWS.name, fresh, second)[0]
 
 

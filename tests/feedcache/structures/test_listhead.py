@@ -8,12 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from feedcache.redis_servers.connections import RedisError
-from feedcache.structures.list_prefix import CHUNK, Entry, Head, ListHeads
+from feedcache.structures.list_prefix import CHUNK, Entry, ListPrefix, ListPrefixes
 from tests.faults import dead_redis
 from tests.feedcache.servers_of_both_kinds import busiest, own
 
 OWNER = 7
-CACHED_POSTS = ListHeads("test", "fans", length=5, ttl_seconds=1000)
+CACHED_POSTS = ListPrefixes("test", "fans", length=5, ttl_seconds=1000)
 KEY = "test:{7}:fans"
 
 
@@ -25,7 +25,7 @@ def entries(*places):
 def load(truth, *, revision=5, heads=CACHED_POSTS):
     """As the database would answer: one entry more than a head may hold."""
     newest = sorted(truth, reverse=True)[: heads.length + 1]
-    heads.store(OWNER, revision, Head(newest, complete=len(newest) <= heads.length))
+    heads.store(OWNER, revision, ListPrefix(newest, complete=len(newest) <= heads.length))
 
 
 def read(*, revision=5, newest=None, oldest=0, count=3, heads=CACHED_POSTS):
@@ -48,9 +48,9 @@ def test_a_head_is_walked_to_its_end_and_says_whether_that_is_all(server, number
 
 def test_a_bound_from_below_is_answered_when_the_head_reaches_there(server):
     load(entries(*range(10, 20)))
-    assert read(oldest=16, count=9) == Head(entries(19, 18, 17), complete=True)
-    assert read(oldest=14, count=9) == Head(entries(19, 18, 17, 16, 15), complete=False)
-    assert read(newest=18, oldest=16, count=9) == Head(entries(17), complete=True)
+    assert read(oldest=16, count=9) == ListPrefix(entries(19, 18, 17), complete=True)
+    assert read(oldest=14, count=9) == ListPrefix(entries(19, 18, 17, 16, 15), complete=False)
+    assert read(newest=18, oldest=16, count=9) == ListPrefix(entries(17), complete=True)
 
 
 def test_another_revision_nothing_and_garbage_are_a_miss(server):
@@ -63,14 +63,14 @@ def test_another_revision_nothing_and_garbage_are_a_miss(server):
     assert read() is None
     assert CACHED_POSTS.change(OWNER, 6) is False
     load(entries(1, 2))
-    assert read() == Head(entries(2, 1), complete=True)
+    assert read() == ListPrefix(entries(2, 1), complete=True)
 
 
 def test_garbage_among_the_entries_is_a_miss_where_it_is_read(server):
     load(entries(1, 2, 3))
     server.zadd(KEY, {"senseless": 0, "": 7.5})
     assert read(count=9) is None
-    assert read(count=1) == Head(entries(3), complete=True)  # all that was asked for
+    assert read(count=1) == ListPrefix(entries(3), complete=True)  # all that was asked for
 
 
 def test_changes_move_the_head_on(server):
@@ -78,7 +78,7 @@ def test_changes_move_the_head_on(server):
     assert CACHED_POSTS.change(OWNER, 6, added=Entry(30, 130))
     assert CACHED_POSTS.change(OWNER, 7, removed_id=118)
     assert CACHED_POSTS.change(OWNER, 8)
-    assert read(revision=8, count=9) == Head(entries(30, 19, 17, 16), complete=False)
+    assert read(revision=8, count=9) == ListPrefix(entries(30, 19, 17, 16), complete=False)
     assert server.ttl(KEY) > 900
 
 
@@ -87,22 +87,22 @@ def test_changes_in_the_wrong_order_are_a_miss(server):
     assert not CACHED_POSTS.change(OWNER, 7, added=Entry(4, 104))
     assert CACHED_POSTS.change(OWNER, 6, added=Entry(3, 103))
     assert read(revision=7) is None
-    assert read(revision=6) == Head(entries(3, 2, 1), complete=True)
+    assert read(revision=6) == ListPrefix(entries(3, 2, 1), complete=True)
 
 
 def test_a_head_that_was_emptied_keeps_its_time_to_live(server):
     load(entries(1))
     CACHED_POSTS.change(OWNER, 6, removed_id=101)
-    assert read(revision=6) == Head([], complete=True)
+    assert read(revision=6) == ListPrefix([], complete=True)
     assert 0 < server.ttl(KEY) <= 1000
 
 
 def test_a_list_that_outgrows_its_head_does_not_end_in_it_any_more(server):
     load(entries(1, 2, 3, 4))
     CACHED_POSTS.change(OWNER, 6, added=Entry(5, 105))
-    assert read(revision=6, count=9) == Head(entries(5, 4, 3, 2, 1), complete=False)
+    assert read(revision=6, count=9) == ListPrefix(entries(5, 4, 3, 2, 1), complete=False)
     CACHED_POSTS.change(OWNER, 7, added=Entry(6, 106))
-    assert read(revision=7, count=9) == Head(entries(6, 5, 4, 3, 2), complete=False)
+    assert read(revision=7, count=9) == ListPrefix(entries(6, 5, 4, 3, 2), complete=False)
 
 
 steps = st.lists(st.one_of(st.none(), st.integers(0, 9)), max_size=14)
@@ -137,7 +137,7 @@ def test_in_any_order_of_changes_and_loads_a_head_is_right_or_a_miss(start, step
 
 
 def test_a_page_moves_its_entries_and_a_change_its_own_not_the_list(server):
-    large = ListHeads("test", "fans", length=1000, ttl_seconds=1000)
+    large = ListPrefixes("test", "fans", length=1000, ttl_seconds=1000)
     spent = {}
     for number in (30, 1000):
         load(entries(*range(1, number + 1)), heads=large)
@@ -158,7 +158,7 @@ def test_a_page_moves_its_entries_and_a_change_its_own_not_the_list(server):
 
 
 def test_a_full_head_is_stored_in_short_commands(server):
-    large = ListHeads("test", "fans", length=1000, ttl_seconds=1000)
+    large = ListPrefixes("test", "fans", length=1000, ttl_seconds=1000)
     times = []
     for _ in range(3):
         server.config_resetstat()

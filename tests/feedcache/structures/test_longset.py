@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from feedcache.redis_servers.connections import RedisError
 from feedcache.structures import longset, restore_payload
-from feedcache.structures.longset import Change, LongSets, common, payload
+from feedcache.structures.longset import Change, LongSets, intersect, payload
 from tests.faults import dead_redis
 from tests.feedcache.servers_of_both_kinds import busiest, own
 
@@ -344,10 +344,10 @@ def test_the_largest_set_still_takes_changes_as_an_intset(server):
 @pytest.fixture
 def _forgetful():
     """What a process has learnt about a server, forgotten before and after."""
-    for known in (longset._say_once, longset._intset_limit):
+    for known in (longset._warn_once, longset._intset_limit):
         known.cache_clear()
     yield
-    for known in (longset._say_once, longset._intset_limit):
+    for known in (longset._warn_once, longset._intset_limit):
         known.cache_clear()
 
 
@@ -398,15 +398,15 @@ OTHERS = LongSets("others", ("fans",), ttl_seconds=1000)
 
 
 def in_common(*, mine=5, theirs=(3,), limit=100):
-    others = [OTHERS.fenced(owner, revision, "fans") for owner, revision in enumerate(theirs)]
-    return common(SETS.fenced(OWNER, mine, "friends"), others, limit=limit)
+    others = [OTHERS.at_revision(owner, revision, "fans") for owner, revision in enumerate(theirs)]
+    return intersect(SETS.at_revision(OWNER, mine, "friends"), others, limit=limit)
 
 
 @given(st.sets(st.integers(1, 40)), st.lists(st.sets(st.integers(1, 40)), max_size=4))
 @settings(max_examples=60, deadline=None)
 def test_what_is_in_common_equals_python(mine, theirs):
     own().flushdb()
-    friends(mine, revision=3)  # equal revisions: the fence itself is in common
+    friends(mine, revision=3)  # equal revisions: the fence itself is in intersect
     for owner, fans in enumerate(theirs):
         OTHERS.store(owner, 3, {"fans": fans})
     found = in_common(mine=3, theirs=[3] * len(theirs))

@@ -8,10 +8,10 @@ from feedcache.redis_servers.connections import timelines
 from feedcache.structures.home_window import HomeWindows, WindowRange
 from feedcache.structures.merge import (
     Merged,
-    merge_windows,
-    merge_windows_up,
-    merged_down,
-    merged_up,
+    merge_down,
+    merge_up,
+    read_windows,
+    read_windows_up,
 )
 from tests.faults import dead_redis
 
@@ -49,54 +49,54 @@ def test_both_directions_are_exact_with_the_truth_below_the_end(
         put(windows, ids)
     inside = [one for one in truth if one > oldest and (newest is None or one < newest)]
 
-    parts = merge_windows(
-        BOTH, READER, newest=newest, oldest=oldest, count=count, beside=BESIDE
+    parts = read_windows(
+        BOTH, READER, newest=newest, oldest=oldest, count=count, extra_key=BESIDE
     ).parts
     there = [part for part in parts if part is not None]
     if len(there) == len(parts):
-        known = merged_down(there, newest=newest, count=count)
+        known = merge_down(there, newest=newest, count=count)
         below = sorted((one for one in inside if one < known.end), reverse=True)
         found = known.ids + below[: count - len(known.ids)]
         assert found == sorted(inside, reverse=True)[:count]
 
-    parts = merge_windows_up(
-        BOTH, READER, oldest=oldest, newest=newest, count=count, beside=BESIDE
+    parts = read_windows_up(
+        BOTH, READER, oldest=oldest, newest=newest, count=count, extra_key=BESIDE
     ).parts
     there = [part for part in parts if part is not None]
     if len(there) == len(parts):
-        up = merged_up(there, count=count)
+        up = merge_up(there, count=count)
         assert up is None or up.ids == sorted(inside)[:count]
 
 
 def test_an_id_that_is_in_both_windows_is_one():
     parts = [WindowRange([9, 5, 2], complete=True), WindowRange([9, 2], complete=True)]
-    assert merged_down(parts, newest=None, count=9) == Merged([9, 5, 2])
-    assert merged_up([WindowRange([2, 9], complete=True)] * 2, count=9) == Merged([2, 9])
+    assert merge_down(parts, newest=None, count=9) == Merged([9, 5, 2])
+    assert merge_up([WindowRange([2, 9], complete=True)] * 2, count=9) == Merged([2, 9])
 
 
 def test_nothing_is_said_below_the_higher_end():
     parts = [WindowRange([9, 8, 3], complete=True), WindowRange([7], complete=False)]
-    assert merged_down(parts, newest=None, count=9) == Merged([9, 8, 7], end=7)
+    assert merge_down(parts, newest=None, count=9) == Merged([9, 8, 7], end=7)
     # enough above that end: what lies below does not matter
-    assert merged_down(parts, newest=None, count=2) == Merged([9, 8])
+    assert merge_down(parts, newest=None, count=2) == Merged([9, 8])
 
 
 def test_a_page_that_begins_below_one_window_is_asked_of_the_truth():
     parts = [WindowRange([4, 3], complete=True), WindowRange([], complete=False)]
-    assert merged_down(parts, newest=5, count=9) == Merged([], end=5)
-    assert merged_down(parts, newest=None, count=9).ids == []
+    assert merge_down(parts, newest=5, count=9) == Merged([], end=5)
+    assert merge_down(parts, newest=None, count=9).ids == []
 
 
 def test_upwards_both_windows_must_reach_down():
     parts = [WindowRange([3, 4], complete=True), WindowRange([9], complete=False)]
-    assert merged_up(parts, count=9) is None
+    assert merge_up(parts, count=9) is None
 
 
 def test_one_read_slides_the_lives_of_both():
     for windows in BOTH:
         put(windows, {1, 2})
         timelines().expire(f"{windows.prefix}:{{{READER}}}", 5)
-    merge_windows(BOTH, READER, newest=None, oldest=0, count=3, beside=BESIDE)
+    read_windows(BOTH, READER, newest=None, oldest=0, count=3, extra_key=BESIDE)
     assert all(timelines().ttl(f"{windows.prefix}:{{{READER}}}") > 50 for windows in BOTH)
 
 
@@ -105,15 +105,15 @@ def test_a_missing_window_is_told_from_an_empty_one(missing):
     for windows in BOTH:
         put(windows, set())
     missing.drop(READER)
-    parts = merge_windows(BOTH, READER, newest=None, oldest=0, count=3, beside=BESIDE).parts
-    up = merge_windows_up(BOTH, READER, oldest=0, newest=None, count=3, beside=BESIDE).parts
+    parts = read_windows(BOTH, READER, newest=None, oldest=0, count=3, extra_key=BESIDE).parts
+    up = read_windows_up(BOTH, READER, oldest=0, newest=None, count=3, extra_key=BESIDE).parts
     assert [part is None for part in parts] == [windows is missing for windows in BOTH]
     assert [part is None for part in up] == [windows is missing for windows in BOTH]
 
 
 def test_without_redis_both_are_missing():
     with dead_redis():
-        found = merge_windows(BOTH, READER, newest=None, oldest=0, count=3, beside=BESIDE)
+        found = read_windows(BOTH, READER, newest=None, oldest=0, count=3, extra_key=BESIDE)
         assert (found.parts, found.answered) == ([None, None], False)
-        found = merge_windows_up(BOTH, READER, oldest=0, newest=None, count=3, beside=BESIDE)
+        found = read_windows_up(BOTH, READER, oldest=0, newest=None, count=3, extra_key=BESIDE)
         assert (found.parts, found.answered) == ([None, None], False)

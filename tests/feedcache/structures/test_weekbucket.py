@@ -21,7 +21,7 @@ from feedcache.ids import compose, first_id_at, second_of
 from feedcache.redis_servers.connections import RedisError, timelines
 from feedcache.structures.week_bucket import (
     LOCK_TTL_SECONDS,
-    PAGE,
+    PAGE_FIELDS,
     TOO_LARGE_TTL_SECONDS,
     WEEK_SECONDS,
     Bucket,
@@ -322,7 +322,7 @@ def test_a_large_week_is_read_page_by_page():
     build(values)
     pages, wholes = calls("hscan"), calls("hgetall")
     assert read().values == values
-    assert calls("hscan") - pages >= 500 / PAGE - 1
+    assert calls("hscan") - pages >= 500 / PAGE_FIELDS - 1
     assert calls("hgetall") == wholes
 
 
@@ -338,7 +338,7 @@ def calls(command):
 def test_a_week_that_is_too_large_is_not_kept_when_built(values):
     small = replace(WEEKS, max_values=10, max_bytes=1000)
     assert not build(values, buckets=small)
-    assert read(buckets=small) == Bucket(is_kept=False)
+    assert read(buckets=small) == Bucket(is_cached=False)
     assert 0 < timelines().ttl(KEY) <= TOO_LARGE_TTL_SECONDS
     assert timelines().hlen(KEY) == 1
 
@@ -350,10 +350,10 @@ def test_a_week_that_becomes_too_large_is_dropped(max_values, max_bytes, value):
     small = replace(WEEKS, max_values=max_values, max_bytes=max_bytes)
     assert build({A: b"a"}, buckets=small)
     change(B, value, buckets=small)
-    assert read(buckets=small) == Bucket(is_kept=False)
+    assert read(buckets=small) == Bucket(is_cached=False)
     assert 0 < timelines().ttl(KEY) <= TOO_LARGE_TTL_SECONDS
     change(C, b"c", old=2, buckets=small)
-    assert read(buckets=small) == Bucket(is_kept=False)
+    assert read(buckets=small) == Bucket(is_cached=False)
 
 
 def test_exactly_the_limit_is_kept():

@@ -353,13 +353,13 @@ def test_without_redis_a_read_is_a_miss_and_a_push_an_error():
 @pytest.mark.parametrize(("readers", "posts", "scripts"), [(1, 1, 1), (60, 1, 1), (150, 1, 3), (3, 100, 3)])  # fmt: skip
 def test_a_push_is_scripts_of_bounded_size_one_by_one(readers, posts, scripts, monkeypatch):
     """As many scripts as it takes for 60 readers, times posts, each (source 003: batch writes); others get a turn between them."""
-    trips, real = [], clients.trip
+    trips, real = [], clients.execute
 
     def noting(client, calls):
         trips.append(len(calls))
         return real(client, calls)
 
-    monkeypatch.setattr(home_window, "trip", noting)
+    monkeypatch.setattr(home_window, "execute", noting)
     WINDOWS.push(range(1, readers + 1), range(1, posts + 1))
     assert trips == [1] * scripts
 

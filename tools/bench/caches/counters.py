@@ -11,7 +11,7 @@ from feedcache.structures.counters.buckets import sizes_of
 from feedcache.structures.counters.building import begin_build, end_build
 from feedcache.structures.counters.layout import TimeBuckets
 from feedcache.structures.counters.schema import Field, Row, Schema
-from feedcache.structures.counters.store import CounterStore, merge_windows
+from feedcache.structures.counters.store import CounterStore, read_stores
 from tools.bench.measure import Spread, compare, ratio
 from tools.bench.report import Line
 
@@ -21,7 +21,7 @@ BYTES, TIMES = 26.0, 3
 FIELDS = ("replies", "reposts", "likes", "bookmarks")
 
 STORE = CounterStore(
-    Schema("bench", tuple(map(Field, FIELDS))), TimeBuckets(100), heat_seconds=3600
+    Schema("bench", tuple(map(Field, FIELDS))), TimeBuckets(100), cold_ttl_seconds=3600
 )
 
 
@@ -30,14 +30,14 @@ def run(_directory: Path) -> list[Line]:
     rows = _rows()
     turn = begin_build(STORE, 0)
     STORE.put(rows)
-    if turn is None or not end_build(STORE, turn, whole=True):
+    if turn is None or not end_build(STORE, turn, complete=True):
         raise RuntimeError("the counters could not be built")
     buckets = sorted({STORE.places.place(row.id)[0] for row in rows})
     size = sum(one.memory for one in sizes_of(STORE, buckets)) / len(rows)
     _plant(rows)
     page = [row.id for row in random.Random(3).sample(rows[:SAMPLE], PAGE)]
-    ours = [merge_windows({STORE: page})[0]]
-    found = compare({"ours": lambda: merge_windows({STORE: page}), **_ways(page)})
+    ours = [read_stores({STORE: page})[0]]
+    found = compare({"ours": lambda: read_stores({STORE: page}), **_ways(page)})
     spent = found.pop("ours")
     if not ours[0] or set(ours[0]) != set(page):
         raise RuntimeError("the page was not read")

@@ -71,9 +71,9 @@ class Rows:
         return self.kept[id_].values[[one.name for one in FIELDS].index(name)]
 
 
-def make_service(*, places=None, schema=SCHEMA, hot_days=7, rows=None, heat_seconds=60):
+def make_service(*, places=None, schema=SCHEMA, hot_days=7, rows=None, cold_ttl_seconds=60):
     """A service whose store is lost."""
-    store = CounterStore(schema, places or TimeBuckets(100), heat_seconds=heat_seconds)
+    store = CounterStore(schema, places or TimeBuckets(100), cold_ttl_seconds=cold_ttl_seconds)
     return CounterService(store, rows or Rows(), hot_seconds=hot_days * DAY)
 
 
@@ -81,7 +81,7 @@ def make_whole(service):
     """As after a rebuild from an empty table."""
     turn = begin_build(service.store, service.floor_now)
     assert turn is not None
-    assert end_build(service.store, turn, whole=True)
+    assert end_build(service.store, turn, complete=True)
     return service
 
 

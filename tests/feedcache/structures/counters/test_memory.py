@@ -9,7 +9,7 @@ from feedcache.redis_servers.connections import counters
 from feedcache.structures.counters.buckets import sizes_of
 from feedcache.structures.counters.layout import TimeBuckets
 from feedcache.structures.counters.schema import Field, Row, Schema
-from feedcache.structures.counters.store import merge_windows
+from feedcache.structures.counters.store import read_stores
 from tests.feedcache.structures.counters.rows import NOW, make_service, make_whole, post_id
 
 FOUR = Schema("test", tuple(map(Field, ("replies", "reposts", "likes", "bookmarks"))))
@@ -63,11 +63,11 @@ def bytes_of_plain_keys(rows):
 def test_ten_thousand_ids_that_were_never_counted_cost_nothing(service):
     service.store.put([Row(post_id(), (1, 0, 0), 1)])
     ids = [post_id(seconds, author) for seconds in range(100) for author in range(1, 101)]
-    merge_windows({service.store: ids[:1000]})  # the script itself takes some room
+    read_stores({service.store: ids[:1000]})  # the script itself takes some room
     keys, used = counters().dbsize(), counters().info("memory")["used_memory_dataset"]
     zeros = 0
     for at in range(0, len(ids), 1000):
-        (found,) = merge_windows({service.store: ids[at : at + 1000]})
+        (found,) = read_stores({service.store: ids[at : at + 1000]})
         assert found is not None
         zeros += list(found.values()).count((0, 0, 0))
     assert zeros >= len(ids) - 1

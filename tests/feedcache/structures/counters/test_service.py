@@ -89,7 +89,7 @@ def test_what_was_loaded_cools_down_when_nobody_reads_it(service):
     id_ = post_id(COLD)
     service.get_many([id_])
     key = service.store.key(service.store.places.place(id_)[0])
-    assert 0 < counters().ttl(key) <= service.store.heat_seconds
+    assert 0 < counters().ttl(key) <= service.store.cold_ttl_seconds
     counters().expire(key, 5)
     service.get_many([id_])
     assert counters().ttl(key) > 5  # a read keeps it
@@ -328,6 +328,6 @@ def test_a_turn_that_was_overtaken_makes_nothing_whole(lost):
     assert turn is not None
     assert begin_build(lost.store, 0) is None
     counters().flushdb()
-    assert not lost.store.put([Row(post_id(), (1, 0, 0), 1)], turn=turn, cursor=5)
-    assert not end_build(lost.store, turn, whole=True)
+    assert not lost.store.put([Row(post_id(), (1, 0, 0), 1)], lease=turn, cursor=5)
+    assert not end_build(lost.store, turn, complete=True)
     assert counters().dbsize() == 0

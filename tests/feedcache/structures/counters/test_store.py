@@ -8,7 +8,7 @@ from redis.crc import key_slot
 from feedcache.redis_servers.connections import counters
 from feedcache.structures.counters.layout import IdBuckets
 from feedcache.structures.counters.schema import REVISIONS, Field, Row, Schema
-from feedcache.structures.counters.store import MAX_IDS, CounterStore, merge_windows
+from feedcache.structures.counters.store import MAX_IDS, CounterStore, read_stores
 from tests.feedcache.structures.counters.rows import make_service, make_whole, post_id
 from tests.threads import together
 
@@ -16,7 +16,7 @@ same_redis = settings(suppress_health_check=[HealthCheck.function_scoped_fixture
 
 
 def read(service, *ids):
-    (found,) = merge_windows({service.store: ids})
+    (found,) = read_stores({service.store: ids})
     return found
 
 
@@ -148,9 +148,9 @@ def test_a_page_is_one_round_trip_whatever_it_holds(service):
     users = CounterStore(Schema("people", (Field("followers"),)), IdBuckets())
     ids = [post_id(seconds) for seconds in range(0, 4000, 200)]
     service.store.put([row(id_, 2**40, 3) for id_ in ids])
-    merge_windows({service.store: ids, users: range(20)})  # the script is known from here on
+    read_stores({service.store: ids, users: range(20)})  # the script is known from here on
     counters().config_resetstat()
-    posts, _people = merge_windows({service.store: ids, users: range(20)})
+    posts, _people = read_stores({service.store: ids, users: range(20)})
     assert posts
     assert set(posts.values()) == {(2**40, 3, 0)}
     counted = commands()
@@ -165,7 +165,7 @@ def test_a_redis_that_forgot_the_scripts_is_told_again(service):
     users = CounterStore(Schema("people", (Field("followers"),)), IdBuckets())
     service.store.put([row(post_id(), 5)])
     counters().script_flush()
-    posts, people = merge_windows({service.store: [post_id()], users: [1]})
+    posts, people = read_stores({service.store: [post_id()], users: [1]})
     assert (posts, people) == ({post_id(): (5, 0, 0)}, None)
 
 

@@ -77,7 +77,7 @@ def test_one_builder_at_a_time(rows):
     turn = building.begin_build(service.store, service.floor_now)
     assert turn is not None
     assert not maintenance.rebuild(service)
-    building.end_build(service.store, turn, whole=False)
+    building.end_build(service.store, turn, complete=False)
     assert maintenance.rebuild(service)
 
 
