@@ -78,13 +78,16 @@ def _questions() -> list[tuple[str, tuple[Source, ...]]]:
     return [
         (_("Is there such a post, and may you see it?"), ()),
         (_("Do you follow its author or one of its tags?"), (Source.NOT_FOLLOWED,)),
-        (_("Is its author read on your home page, and not in a list by themselves?"), (Source.LISTED,)),
+        (
+            _("Is its author read on your home page, and not in a list by themselves?"),
+            (Source.LISTED,),
+        ),
         (_("Are its author and whom it shares not muted?"), (Source.MUTED,)),
         (_("Do you want reposts of this account?"), (Source.UNSHARED,)),
         (_("Is it in a language that you read of this account?"), (Source.LANGUAGE,)),
         (_("Was it delivered to your home page?"), (Source.FAILED, Source.WAITING, Source.LOST)),
         (_("Do none of your filters hide it?"), ()),
-    ]  # fmt: skip
+    ]
 
 
 def _answered(

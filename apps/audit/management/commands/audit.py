@@ -69,7 +69,17 @@ class Command(BaseCommand):
         return violations
 
     def _status(self, _options: dict[str, Any]) -> int:
-        names = ("pages", "windows", "deliveries", "follows", "counts", "late", "settled", "violations", "repaired")  # fmt: skip
+        names = (
+            "pages",
+            "windows",
+            "deliveries",
+            "follows",
+            "counts",
+            "late",
+            "settled",
+            "violations",
+            "repaired",
+        )
         sums = AuditRun.objects.aggregate(**{name: Sum(name, default=0) for name in names})
         self.stdout.write(f"{AuditRun.objects.count()} turns. {run_text(AuditRun(**sums))}")
         self._write_findings(AuditFinding.objects.order_by("-pk")[:20])
@@ -97,7 +107,9 @@ class Command(BaseCommand):
         if options["json"]:
             self.stdout.write(json.dumps(report))
         else:
-            self.stdout.write(f"@{viewer.handle}: {pages} pages, {items} posts compared; {late} on the way, {len(wrong)} wrong.")  # fmt: skip
+            self.stdout.write(
+                f"@{viewer.handle}: {pages} pages, {items} posts compared; {late} on the way, {len(wrong)} wrong."
+            )
             for one in wrong:
                 self.stdout.write(f"  {one['what']}: {one['post']}")
         return len(wrong)
