@@ -41,7 +41,7 @@ def test_the_request_sends_nothing_and_does_the_same_for_everybody(
 
 def test_a_message_and_a_row_hold_no_token(alice, monkeypatch):
     rung: list[tuple[object, ...]] = []
-    monkeypatch.setattr(sending, "ring", lambda *said: rung.append(said))
+    monkeypatch.setattr(sending, "enqueue", lambda *said: rung.append(said))
     ask()
     row = Mail.objects.get()
     assert rung == [("apps.accounts.tasks.send_mail", row.pk)]
@@ -94,10 +94,10 @@ def test_every_step_with_the_mail_server_has_a_time_out():
 
 
 def test_what_no_message_reached_is_swept(alice, monkeypatch):
-    monkeypatch.setattr(sending, "ring", lambda *_said: None)
+    monkeypatch.setattr(sending, "enqueue", lambda *_said: None)
     ask()
     rung: list[tuple[object, ...]] = []
-    monkeypatch.setattr(tasks, "ring", lambda *said: rung.append(said))
+    monkeypatch.setattr(tasks, "enqueue", lambda *said: rung.append(said))
     tasks.sweep_mail()
     assert rung == [("apps.accounts.tasks.send_mail", Mail.objects.get().pk)]
 

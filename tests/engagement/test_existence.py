@@ -29,7 +29,8 @@ from apps.posts.actions.publish import repost
 from apps.posts.models import PostCounts
 from apps.posts.tasks import write_back_reads
 from apps.timeline.home import home_timeline
-from feedcache.redis_servers.connections import existence
+from feedcache.redis_servers.clients import trip
+from feedcache.redis_servers.connections import RedisError, existence
 from feedcache.structures.bloom import existence as filters
 from feedcache.structures.bloom import generations
 from feedcache.structures.bloom.arithmetic import CHUNK_BYTES
@@ -251,6 +252,22 @@ def test_there_is_one_builder(whole):
     assert rebuild.rebuild(LIKES, seconds=1) is Outcome.BUSY
     generations.release(LIKES.name, builder)
     assert rebuilt(seconds=1, anew=True) is Outcome.DONE
+
+
+def test_a_builder_whose_answer_was_lost_leaves_no_lock(whole, monkeypatch):
+    honest, asked = trip, []
+
+    def lose_the_answer(client, commands):
+        answers = honest(client, commands)
+        asked.append(commands[0][0])
+        if asked == ["SET"]:
+            raise RedisError("timed out")
+        return answers
+
+    monkeypatch.setattr(generations, "trip", lose_the_answer)
+    with pytest.raises(RedisError):
+        generations.take(LIKES.name)
+    assert generations.take(LIKES.name)
 
 
 def test_a_flush_while_rows_are_read_is_noticed(alice, bob, monkeypatch):

@@ -15,7 +15,7 @@ def rung(monkeypatch):
     """The rings, as (task, arguments, seconds until they expire)."""
     rings = []
     monkeypatch.setattr(
-        sweeping, "ring", lambda task, *args, expires: rings.append((task, args, expires))
+        sweeping, "enqueue", lambda task, *args, expires: rings.append((task, args, expires))
     )
     return rings
 

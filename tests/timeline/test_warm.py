@@ -6,6 +6,7 @@ import pytest
 
 from apps.accounts.models import User
 from apps.accounts.queries import user_by_id
+from apps.engagement import rebuild
 from apps.engagement.actions import bookmark_post, like_post
 from apps.engagement.cache import BOOKMARKS, LIKES
 from apps.engagement.tasks import maintain_filters
@@ -39,7 +40,7 @@ def waves(request, settings):
 
 def build_filters():
     """Nobody has to be asked about likes and bookmarks of whoever has none."""
-    assert wait_for(_built, 20)
+    assert wait_for(_built, 70), [rebuild.maintain(marks, seconds=1) for marks in rebuild.MODELS]
 
 
 def _built():

@@ -8,11 +8,12 @@ Layers say how many a segment has; a segment that is not named there was never m
 
 import json
 import secrets
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
 
 from feedcache.redis_servers.clients import Command, call, trip
-from feedcache.redis_servers.connections import existence
+from feedcache.redis_servers.connections import RedisError, existence
 
 NAME = "phantom:1"
 META = f"{{{NAME}}}"  # the braces: everything about generations is in one slot of a cluster
@@ -220,9 +221,14 @@ def set_complete_until(name: str, second: int) -> None:
 
 
 def take(name: str) -> str | None:
-    """Become the only builder for a minute at a time: one's name, or None while somebody else is."""
+    """Become the only builder for a minute at a time: one's name, or None while somebody else is. RedisError leaves no lock."""
     builder = secrets.token_hex(8)
-    won = trip(existence(), [("SET", _lock(name), builder, "NX", "EX", LOCK_SECONDS)])[0]
+    try:
+        won = trip(existence(), [("SET", _lock(name), builder, "NX", "EX", LOCK_SECONDS)])[0]
+    except RedisError:  # perhaps only the answer was lost
+        with suppress(RedisError):
+            release(name, builder)
+        raise
     return builder if won else None
 
 

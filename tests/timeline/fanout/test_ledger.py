@@ -70,7 +70,7 @@ def test_the_first_chunks_are_rung_while_the_last_are_not_cut(alice, long_list, 
     dispatch.start_job(post.pk)
     known_at_ring = []
     monkeypatch.setattr(
-        dispatch, "ring", lambda *_args, **_queue: known_at_ring.append(FanoutChunk.objects.count())
+        dispatch, "enqueue", lambda *_args, **_queue: known_at_ring.append(FanoutChunk.objects.count())
     )
     dispatch.run_splits(limit=1)
     assert known_at_ring == [3] * 3 + [6] * 3 + [9] * 3 + [12] * 3
@@ -79,7 +79,7 @@ def test_the_first_chunks_are_rung_while_the_last_are_not_cut(alice, long_list, 
 def test_large_deliveries_wait_in_a_queue_of_their_own(alice, long_list, monkeypatch):
     rung = []
     monkeypatch.setattr(
-        dispatch, "ring", lambda name, *_args, queue=None: rung.append((name, queue))
+        dispatch, "enqueue", lambda name, *_args, queue=None: rung.append((name, queue))
     )
     dispatch.start_job(publish(alice).pk)
     dispatch.run_splits(limit=1)

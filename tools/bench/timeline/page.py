@@ -98,7 +98,7 @@ def _pulled(viewer: User) -> list[Post]:
 def _cost(read: Callable[[], Any]) -> tuple[int, int]:
     """The queries and the round trips of a page: each time that something waits for what it sent together."""
     with (
-        patch.object(Batch, "land", autospec=True, side_effect=Batch.collect) as collect,
+        patch.object(Batch, "collect", autospec=True, side_effect=Batch.collect) as collect,
         CaptureQueriesContext(connection) as seen,
     ):
         read()
