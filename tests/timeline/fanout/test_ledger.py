@@ -70,7 +70,9 @@ def test_the_first_chunks_are_rung_while_the_last_are_not_cut(alice, long_list, 
     dispatch.start_job(post.pk)
     known_at_ring = []
     monkeypatch.setattr(
-        dispatch, "enqueue", lambda *_args, **_queue: known_at_ring.append(FanoutChunk.objects.count())
+        dispatch,
+        "enqueue",
+        lambda *_args, **_queue: known_at_ring.append(FanoutChunk.objects.count()),
     )
     dispatch.run_splits(limit=1)
     assert known_at_ring == [3] * 3 + [6] * 3 + [9] * 3 + [12] * 3
