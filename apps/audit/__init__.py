@@ -1,1 +1,1 @@
-"""Whether the site keeps its promises: an oracle, an auditor that compares the site with it, and explanations."""
+"""Check that pages are right: an oracle, an auditor that compares the site with it, and explanations."""

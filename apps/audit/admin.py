@@ -1,4 +1,4 @@
-"""The auditor's report: its turns with a trend, and each finding in plain words."""
+"""Staff pages for the runs of the auditor, with a trend, and for its findings."""
 
 from datetime import timedelta
 from typing import Any
@@ -43,9 +43,18 @@ class AuditRunAdmin(StaffList):
     """Turns, newest first, below the sums of the last hours."""
 
     list_display = fields = readonly_fields = (
-        "started_at", "pages", "windows", "deliveries", "follows", "counts", "late", "settled", "violations", "repaired",
+        "started_at",
+        "pages",
+        "windows",
+        "deliveries",
+        "follows",
+        "counts",
+        "late",
+        "settled",
+        "violations",
+        "repaired",
         "seconds",
-    )  # fmt: skip
+    )
     ordering = ("-started_at",)
     inlines = (FindingInline,)
     change_list_template = "admin/audit_runs.html"
@@ -60,7 +69,10 @@ def trend() -> list[Any]:
     """The sums of each of the last 24 hours, newest first."""
     recent = AuditRun.objects.filter(started_at__gt=timezone.now() - timedelta(hours=TREND_HOURS))
     hours = recent.annotate(hour=TruncHour("started_at")).order_by("-hour").values("hour")
-    sums = {name: Sum(name) for name in ("pages", "windows", "late", "settled", "violations", "repaired")}  # fmt: skip
+    sums = {
+        name: Sum(name)
+        for name in ("pages", "windows", "late", "settled", "violations", "repaired")
+    }
     return list(hours.annotate(runs=Count("pk"), **sums))
 
 
@@ -69,7 +81,16 @@ class AuditFindingAdmin(StaffList):
     list_display = ("found_at", "kind", "in_words", "repaired_at")
     list_filter = ("kind",)
     ordering = ("-pk",)
-    fields = readonly_fields = ("found_at", "kind", "in_words", "viewer", "post", "details", "repaired_at", "run")  # fmt: skip
+    fields = readonly_fields = (
+        "found_at",
+        "kind",
+        "in_words",
+        "viewer",
+        "post",
+        "details",
+        "repaired_at",
+        "run",
+    )
 
     @admin.display(description=gettext_lazy("in plain words"))
     def in_words(self, finding: AuditFinding) -> str:

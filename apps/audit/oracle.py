@@ -1,8 +1,8 @@
-"""What every page must show, recomputed from the tables in plain Python: slow, and nothing shared with the read path.
+"""The correct content of every page, recomputed from the tables in plain Python: slow, and independent of the read path.
 
-It imports Django's database connection and nothing else of the project (a contract of import-linter), so that a mistake of
-the read path cannot be repeated here. The posts of a home page are found by the query that source 001 begins with and gives
-up in production: `WHERE author_uid IN (SELECT following_uid ...) ORDER BY time DESC LIMIT n`, with a sort of all that it finds.
+It imports Django's database connection and nothing of the project (a contract of import-linter), so that it cannot repeat a
+mistake of the read path. Home pages use the query that source 001 begins with and gives up in production:
+`WHERE author_uid IN (SELECT following_uid ...) ORDER BY time DESC LIMIT n`, which sorts all matching posts.
 """
 
 from collections import Counter, defaultdict
@@ -13,28 +13,28 @@ from typing import Any, Self
 from django.db import connection, transaction
 
 MAX_ID = 2**63 - 1
-MAX_POSTS = 5_000  # that an oracle of one viewer reads
+MAX_POSTS = 5_000  # read for one viewer
 OPEN = frozenset({"public", "unlisted"})
 
 Row = dict[str, Any]
 Pairs = dict[int, set[int]]
-Wishes = dict[tuple[int, int], set[str]]  # languages by reader and author
+Languages = dict[tuple[int, int], set[str]]  # by reader and author
 
 _COLUMNS = "id, author_id, kind, visibility, circle_id, source_id, reply_to_id, language, edited_at, deleted_at"
 
-# Who is in an exclusive list of somebody, and so not on their home page.
+# Members of exclusive lists, who do not appear on the owner's home page.
 _ELSEWHERE = """SELECT l.owner_id, m.member_id FROM lists_listmember m
                 JOIN lists_userlist l ON l.id = m.user_list_id WHERE l.is_exclusive"""
 
-# In which languages somebody wants to read whom.
+# The languages chosen for a followee.
 _LANGUAGES = """SELECT owner_id, followee_id, lower(language)
                 FROM graph_followee, unnest(languages) AS language WHERE true"""
 
-# Which public posts bear a tag that somebody follows.
+# The public posts with a followed tag.
 _TAGGED = """SELECT f.user_id, u.post_id FROM tags_tagfollow f
              JOIN tags_taguse u ON u.tag_id = f.tag_id WHERE u.is_public"""
 
-# The naive pull of source 001, between two ids; then the viewer's circles, whoever wrote there.
+# The naive pull of source 001, between two ids; then posts to the viewer's circles, by any author.
 PULL = """
 SELECT id FROM posts_post
 WHERE author_id IN (SELECT followee_id FROM graph_followee WHERE owner_id = %(viewer)s UNION ALL SELECT %(viewer)s)
@@ -54,7 +54,7 @@ ORDER BY id DESC LIMIT %(maximum)s
 
 
 class Oracle:
-    """The state of the database at one moment: all of it, or all that one viewer's home page depends on."""
+    """A snapshot of the database: all of it, or the part that one viewer's home page depends on."""
 
     def __init__(self) -> None:
         """Read whole tables: for tests and drills."""
@@ -66,7 +66,7 @@ class Oracle:
             self.unshared = pairs(
                 "SELECT owner_id, followee_id FROM graph_followee WHERE NOT shows_reposts"
             )
-            self.languages = _wishes(_LANGUAGES)
+            self.languages = _languages(_LANGUAGES)
             self.blocks = pairs("SELECT owner_id, blocked_id FROM graph_block")
             self.mutes = pairs("SELECT owner_id, muted_id FROM graph_mute")
             self.elsewhere = pairs(_ELSEWHERE)
@@ -87,10 +87,10 @@ class Oracle:
         also: Collection[int] = (),
         maximum: int = MAX_POSTS,
     ) -> Self:
-        """Only what one viewer's home between two ids (exclusive) depends on: at most `most` posts, newest first.
+        """The part that a viewer's home between two ids (exclusive) depends on: at most `maximum` posts, newest first.
 
-        `also` are posts that somebody asks about. When there were more than `most`, `answers_above` is the lowest id that
-        was read less one. Knows no counts, likes and bookmarks.
+        `also` are further posts to read. With more than `maximum` posts, `answers_above` is one below the lowest id read.
+        Without counts, likes and bookmarks.
         """
         self = cls.__new__(cls)
         bounds = {"viewer": viewer_id, "above": above, "below": below, "maximum": maximum}
@@ -128,7 +128,7 @@ class Oracle:
             f"SELECT owner_id, followee_id FROM graph_followee WHERE NOT shows_reposts AND {mine.format('followee_id')}",  # noqa: S608 -- constants
             values,
         )
-        self.languages = _wishes(f"{_LANGUAGES} AND {mine.format('followee_id')}", values)
+        self.languages = _languages(f"{_LANGUAGES} AND {mine.format('followee_id')}", values)
         self.blocks = pairs(
             f"""SELECT owner_id, blocked_id FROM graph_block WHERE {mine.format("blocked_id")}
                 OR (blocked_id = %(viewer)s AND owner_id = ANY(%(authors)s))""",  # noqa: S608 -- constants
@@ -153,7 +153,7 @@ class Oracle:
         self.likes, self.bookmarks = defaultdict(set), defaultdict(set)
 
     def may_see(self, viewer: int, post_id: int) -> bool:
-        """Whether a viewer may see a post: the rules of the site, once more."""
+        """Whether a viewer may see a post: the rules of the site, written a second time."""
         post = self.posts.get(post_id)
         if post is None or post["deleted_at"] is not None or post["author_id"] in self.suspended:
             return False
@@ -171,21 +171,21 @@ class Oracle:
         return followed or viewer in self.named[post["id"]]
 
     def is_shown(self, viewer: int, post_id: int) -> bool:
-        """Visible, and what it reposts is visible as well."""
+        """Whether a post is visible, and the source of a repost too."""
         if not self.may_see(viewer, post_id):
             return False
         post = self.posts[post_id]
         return post["kind"] != "repost" or self.may_see(viewer, post["source_id"])
 
     def is_muted(self, viewer: int, post: Row) -> bool:
-        """Whether the viewer mutes the author, or the author of what it reposts."""
+        """Whether the viewer mutes the author, or the author of a repost's source."""
         authors = {post["author_id"]}
         if post["kind"] == "repost":
             authors.add(self.posts[post["source_id"]]["author_id"])
         return bool(authors & self.mutes[viewer])
 
     def is_home(self, viewer: int, post_id: int, *, tags: bool = True) -> bool:
-        """Whether a post belongs to a viewer's home timeline; without `tags`, by who wrote it or for whom."""
+        """Whether a post belongs on a viewer's home timeline; `tags=False` ignores followed tags."""
         if not self.is_shown(viewer, post_id):
             return False
         post = self.posts[post_id]
@@ -201,16 +201,20 @@ class Oracle:
         return (known or post["visibility"] == "circle") and not self.is_muted(viewer, post)
 
     def is_unwanted_language(self, viewer: int, post: Row) -> bool:
-        """Whether the viewer wants the author's posts in other languages only; `pt` takes `pt-BR` along."""
-        wishes, language = self.languages[viewer, post["author_id"]], post["language"].lower()
-        if not wishes or not language or post["kind"] == "repost":
+        """Whether the viewer chose only other languages for the author; `pt` includes `pt-BR`."""
+        chosen, language = self.languages[viewer, post["author_id"]], post["language"].lower()
+        if not chosen or not language or post["kind"] == "repost":
             return False
-        return wishes.isdisjoint({language, language.split("-")[0]})
+        return chosen.isdisjoint({language, language.split("-")[0]})
 
     def home(self, viewer: int, *, tags: bool = True) -> list[int]:
-        """All ids of a home timeline between the bounds that the oracle answers for, newest first."""
-        inside = [one for one in self.posts if self.answers_above < one < self.answers_below]
-        return [one for one in sorted(inside, reverse=True) if self.is_home(viewer, one, tags=tags)]
+        """All ids of a home timeline between `answers_above` and `answers_below`, newest first."""
+        return [
+            post_id
+            for post_id in sorted(self.posts, reverse=True)
+            if self.answers_above < post_id < self.answers_below
+            and self.is_home(viewer, post_id, tags=tags)
+        ]
 
     def profile(self, author: int, viewer: int, *, replies: bool) -> list[int]:
         """All ids of a profile as a viewer sees it."""
@@ -227,20 +231,20 @@ class Oracle:
         """All ids of the public timeline as a viewer sees it."""
 
         def belongs(post: Row) -> bool:
-            said = post["visibility"] == "public" and post["kind"] != "repost"
-            return said and not self.is_muted(viewer, post)
+            is_public = post["visibility"] == "public" and post["kind"] != "repost"
+            return is_public and not self.is_muted(viewer, post)
 
         return self._newest_first(viewer, belongs)
 
     def counts(self, post_id: int) -> tuple[int, int, int]:
-        """(replies, reposts, likes) of the rows that justify them: of posts only those that everybody may see."""
-        there = [post for post in self.posts.values() if _is_counted(post)]
-        replies = sum(post["reply_to_id"] == post_id for post in there)
-        reposts = sum(post["kind"] == "repost" and post["source_id"] == post_id for post in there)
+        """(replies, reposts, likes), counted from their rows; only open posts count."""
+        counted = [post for post in self.posts.values() if _is_counted(post)]
+        replies = sum(post["reply_to_id"] == post_id for post in counted)
+        reposts = sum(post["kind"] == "repost" and post["source_id"] == post_id for post in counted)
         return replies, reposts, len(self.likes[post_id])
 
     def user_counts(self, user: int) -> tuple[int, int, int]:
-        """(followers, following, posts): of posts only those that everybody may see."""
+        """(followers, following, posts); only open posts count."""
         posts = Counter(post["author_id"] for post in self.posts.values() if _is_counted(post))
         followers = sum(user in others for others in self.follows.values())
         return followers, len(self.follows[user]), posts[user]
@@ -255,7 +259,7 @@ class Oracle:
 
 @contextmanager
 def snapshot() -> Iterator[None]:
-    """All reads inside see one moment of the database; inside a transaction of the caller's: as that one sees it."""
+    """A read-only snapshot for all reads inside; within a transaction of the caller, the isolation of that one."""
     nested = connection.in_atomic_block
     with transaction.atomic():
         if not nested:
@@ -265,7 +269,7 @@ def snapshot() -> Iterator[None]:
 
 
 def rows(statement: str, values: dict[str, Any] | None = None) -> list[Row]:
-    """What a statement finds, as dictionaries."""
+    """The rows of a statement as dictionaries."""
     with connection.cursor() as sql:
         sql.execute(statement, values or {})
         names = [column.name for column in sql.description or ()]
@@ -273,20 +277,20 @@ def rows(statement: str, values: dict[str, Any] | None = None) -> list[Row]:
 
 
 def pairs(statement: str, values: dict[str, Any] | None = None) -> Pairs:
-    """What a statement with two columns finds: the second by the first."""
-    found: Pairs = defaultdict(set)
+    """The rows of a statement with two columns: sets of the second by the first."""
+    by_first: Pairs = defaultdict(set)
     for row in rows(statement, values):
-        one, other = row.values()
-        found[one].add(other)
-    return found
+        first, second = row.values()
+        by_first[first].add(second)
+    return by_first
 
 
-def _wishes(statement: str, values: dict[str, Any] | None = None) -> Wishes:
-    found: Wishes = defaultdict(set)
+def _languages(statement: str, values: dict[str, Any] | None = None) -> Languages:
+    languages: Languages = defaultdict(set)
     for row in rows(statement, values):
         reader, author, language = row.values()
-        found[reader, author].add(language)
-    return found
+        languages[reader, author].add(language)
+    return languages
 
 
 def _is_counted(post: Row) -> bool:

@@ -40,6 +40,14 @@ def run_text(run: AuditRun) -> str:
     ) % {
         name: getattr(run, name)
         for name in (
-            "pages", "windows", "deliveries", "follows", "counts", "violations", "repaired", "late", "settled",
+            "pages",
+            "windows",
+            "deliveries",
+            "follows",
+            "counts",
+            "violations",
+            "repaired",
+            "late",
+            "settled",
         )
-    }  # fmt: skip
+    }

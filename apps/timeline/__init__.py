@@ -1,1 +1,1 @@
-"""Who sees what, when: home, profile, public timeline, bookmarks and threads; fan-out."""
+"""Timelines: home, profile, public, tags, lists and threads; publishing and fan-out."""

@@ -1,7 +1,9 @@
-"""A list's timeline: what its people said and its owner may see, newest first; always from PostgreSQL.
+"""A list's timeline: posts of its members that the owner may see, newest first; always from PostgreSQL.
 
-A list has at most 500 people, each of them one bounded scan of an index; nothing is pushed to lists.
+A list has at most 500 members, one bounded index scan each; nothing is pushed to lists.
 """
+
+from functools import partial
 
 from apps.accounts.models import User
 from apps.lists.models import RepliesPolicy, UserList
@@ -14,7 +16,5 @@ from apps.timeline.sources import sql
 def list_timeline(owner: User, user_list: UserList, cursor: Cursor) -> Page[FeedItem]:
     policy = RepliesPolicy(user_list.replies_policy)
 
-    def source(walk: Cursor, count: int) -> list[int]:
-        return sql.list_ids(owner.pk, user_list.pk, policy, walk, count)
-
+    source = partial(sql.list_ids, owner.pk, user_list.pk, policy)
     return fill_page(source, viewer_id=owner.pk, cursor=cursor, rule=not_muted_nor_hidden)

@@ -1,4 +1,4 @@
-"""The delivery ledger, what fan-out owes and what it did; and the delivery policies with their history."""
+"""The delivery ledger, the delivery policies with their history, and the second level."""
 
 from django.conf import settings
 from django.contrib.postgres.indexes import BrinIndex
@@ -10,13 +10,9 @@ from django.utils.translation import gettext_lazy as _
 from apps.events.leases import LeasedRow, State
 from apps.posts.models import Post
 
-__all__ = [
-    "FanoutChunk", "FanoutJob", "PostReplica", "ReplicaMark", "TimelineEntry", "TimelineSpan",
-]  # fmt: skip
-
 
 class Mode(models.TextChoices):
-    """How a post reaches home timelines; what is restricted goes to inboxes in every mode."""
+    """How a post reaches home timelines; restricted posts go to inboxes in every mode."""
 
     PUSH = "push", _("push to everybody")
     ONLINE = "online", _("push to those online")
@@ -24,10 +20,10 @@ class Mode(models.TextChoices):
 
 
 class FollowerScan(LeasedRow):
-    """A follower list that is being cut into chunks, as a row of work: pending until it is cut to its end.
+    """A follower list being split into chunks: pending until it is split to its end.
 
-    `cut_to` is the last edge that was cut, so a dispatcher that dies goes on where it was. `followers` is how many the
-    account had at the beginning, for the estimate of how much is left.
+    `cut_to` is the last edge in a chunk, so that another dispatcher can continue there. `followers` is their number at the
+    beginning, for the estimate of the rest.
     """
 
     cut_to = models.BigIntegerField(_("cut up to edge"), default=0)
@@ -38,9 +34,9 @@ class FollowerScan(LeasedRow):
 
 
 class Chunk(LeasedRow):
-    """One piece of a follower list, by edge ids, with its receipt. The subclass names its `job`.
+    """A range of a follower list, by edge ids, with its receipt. The subclass names its `job`.
 
-    Done: `expected = delivered + dormant`; dormant readers have no window and rebuild on return. Until then, all are owed.
+    When done, `expected = delivered + dormant`; dormant readers have no home cache and rebuild it on return.
     """
 
     first_edge = models.BigIntegerField(_("first edge"))
@@ -57,9 +53,9 @@ class Chunk(LeasedRow):
 
 
 class FanoutJob(FollowerScan):
-    """The delivery of one post to the followers its author had when it was published, or to those it is addressed to.
+    """The delivery of one post to its author's followers at the time of publication, or to its addressees.
 
-    `mode` is how it was delivered, whatever its author's policy is later; a pulled post has no chunks.
+    `mode` stays as it was at delivery when the author's policy changes; a pulled post has no chunks.
     """
 
     post = models.OneToOneField(Post, models.CASCADE, primary_key=True, related_name="fanout")
@@ -76,7 +72,7 @@ class FanoutJob(FollowerScan):
 
 
 class FanoutChunk(Chunk):
-    """One piece of a delivery; 0..0 for all whom a post is addressed to."""
+    """A chunk of a delivery; its edges are 0..0 for the addressees of a post."""
 
     job = models.ForeignKey(FanoutJob, models.CASCADE, related_name="chunks")
 
@@ -97,9 +93,9 @@ class FanoutChunk(Chunk):
 
 
 class Backfill(FollowerScan):
-    """The posts of a pull period on their way to the windows of the author's followers, after the pull has ended.
+    """A push of the newest posts of a pull period, as many as a home window holds, after the pull has ended.
 
-    The author is merged at reading until all its chunks are done. The newest posts only, as many as a window holds.
+    Readers pull the author until all its chunks are done.
     """
 
     author = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="+")
@@ -137,7 +133,7 @@ class BackfillChunk(Chunk):
 
 
 class Policy(models.TextChoices):
-    """What staff ask for: one of the modes, or the cheapest of them, chosen and chosen again by measurement."""
+    """A mode, or `auto`: the cheapest one by repeated measurements."""
 
     PUSH = "push", _("push to everybody")
     ONLINE = "online", _("push to those online")
@@ -147,11 +143,11 @@ class Policy(models.TextChoices):
 
 
 class SitePolicy(models.Model):
-    """The one row of the policy of the whole site; without it posts are pushed to those online.
+    """The single row of the site's policy; without it posts are pushed to those online.
 
-    `mode` is how posts of authors without a mode of their own go out now. `pulls_all`: readers merge the outboxes of all
-    whom they follow. `generation` is part of the home windows' keys: windows that have missed pushes are never looked at
-    again. `version` grows with every change of what readers have to know.
+    `mode` is in force for authors without a mode of their own. `pulls_all`: readers pull all their followees. `generation`
+    is part of the keys of home windows: windows that have missed pushes are never read again. `version` grows with every
+    change that readers must notice.
     """
 
     policy = models.CharField(
@@ -171,11 +167,10 @@ class SitePolicy(models.Model):
 
 
 class AuthorPolicy(models.Model):
-    """How the posts of one author go out.
+    """The delivery policy of one author.
 
-    `mode` is in force now, none means that of the site. `merged_since`: readers merge the author's outbox, since then. It
-    is set before pushes end, and goes only when all that was not pushed has been handed over. `reason` and `measured` say
-    what `auto` saw.
+    `mode` is in force now; null means that of the site. `merged_since`: since when readers pull the author. It is set before
+    pushes end, and cleared only after the backfill. `reason` and `measured` come from `auto`.
     """
 
     author = models.OneToOneField(
@@ -203,7 +198,7 @@ class AuthorPolicy(models.Model):
 
 
 class PolicyChange(models.Model):
-    """One line of the history: who asked for which policy, of whom, and why. Without an author: of the site."""
+    """One change of a policy, with its author and reason; without `author` the change of the site's policy."""
 
     author = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.CASCADE, related_name="+", null=True, blank=True
@@ -224,11 +219,11 @@ class PolicyChange(models.Model):
 class TimelineEntry(models.Model):
     """One open post in one reader's home timeline (source 001: the second level; source 004: the timeline table).
 
-    `added_at` is when it was written last; it lives for so many days from then.
+    `added_at` is when it was written last; it expires `TIMELINE_ENTRY_DAYS` later.
     """
 
     pk = models.CompositePrimaryKey("reader_id", "post_id")
-    # no constraint: a chunk writes thousands, and what is left of an account that is gone ends by itself
+    # no constraint: a chunk writes thousands of rows, and those of a deleted account expire
     reader = models.ForeignKey(
         settings.AUTH_USER_MODEL,
         models.CASCADE,
@@ -247,10 +242,10 @@ class TimelineEntry(models.Model):
 
 
 class TimelineSpan(models.Model):
-    """What may be said of a reader's entries: all open posts of the followees, and one's own, between two ids are there.
+    """The range in which a reader's entries are complete: all open posts of the followees and the reader's own.
 
-    Both bounds are exclusive; `floor` is 0 when nothing older exists. It holds for the followees of `graph_revision` only, and
-    for as long as the entries live: those in it are never older than `filled_at`. `length` bounds its growth.
+    Both bounds are exclusive; `floor` is 0 when nothing older exists. Valid at `graph_revision` only, and until the entries
+    expire: those in it are never older than `filled_at`. `length` bounds its growth.
     """
 
     reader = models.OneToOneField(
@@ -267,7 +262,7 @@ class TimelineSpan(models.Model):
 
 
 class PostReplica(models.Model):
-    """An open post of the last days, on the shard of those who may read it (source 004: post_rep)."""
+    """An open post of the last days, on every shard of readers (source 004: post_rep)."""
 
     pk = models.CompositePrimaryKey("author_id", "post_id")
     author_id = models.BigIntegerField()
@@ -282,7 +277,7 @@ class PostReplica(models.Model):
 
 
 class ReplicaMark(models.Model):
-    """One row a shard: every open post above `oldest` is replicated here, or its event is not done yet."""
+    """One row per shard: every open post above `oldest` is replicated here, or its event is pending."""
 
     id = models.PositiveSmallIntegerField(primary_key=True, default=1)
     oldest = models.BigIntegerField()

@@ -1,4 +1,4 @@
-"""The public timeline: everything said to everybody, newest first (the article's "message square")."""
+"""The public timeline: all public posts, newest first (the article's "message square")."""
 
 from functools import partial
 

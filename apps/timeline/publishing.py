@@ -1,7 +1,7 @@
 """The one entry to publish, edit, delete and repost.
 
-The rows, their counts and the event are one transaction (`apps.posts`). What is done here after it shows authors what
-they did on their very next page; the event does it once more, so that a process that dies in between loses nothing.
+The rows, their counts and the event are one transaction (`apps.posts`). The cache updates here, after the commit, let
+authors see the change on their very next page; the event repeats them, so a process that dies in between loses nothing.
 """
 
 from collections.abc import Sequence
@@ -28,7 +28,7 @@ from apps.timeline.sources import outbox
 def publish(
     author: User, draft: Draft, *, idempotency_key: str = "", content_digest: Sequence[str] = ()
 ) -> Post:
-    """Publish a draft. The same key of the same author gives the post that was made first (`posts.repeats`).
+    """Publish a draft. A repeated idempotency key of the author returns the post published first.
 
     Invalid, NotFound, NotAllowed, TooMany.
     """
@@ -40,35 +40,35 @@ def publish(
 
 
 def repost(author: User, post_id: int) -> Post:
-    """Repost a public post; twice is once. NotFound, NotAllowed, TooMany."""
+    """Repost a public post; idempotent. NotFound, NotAllowed, TooMany."""
     post = actions.repost(author, post_id)
     _show_to_author(post)
     return post
 
 
 def undo_repost(author: User, post_id: int) -> None:
-    """Take back a repost, named by the post it shares; nothing happens when there is none."""
-    made = actions.repost_of(author, post_id)
-    if made is not None:
-        delete(made.pk, by=author)
+    """Delete the author's repost of a post, if there is one."""
+    existing = actions.repost_of(author, post_id)
+    if existing is not None:
+        delete(existing.pk, by=author)
 
 
 def edit(author: User, post_id: int, *, body: str, **changes: Any) -> Post:
-    """Change a post of one's own; `posts.editing.edit_post` says what can change. Invalid, NotFound."""
+    """Edit a post of one's own; `changes` are those of `posts.actions.edit.edit_post`. Invalid, NotFound."""
     post = editing.edit_post(author, post_id, body=body, **changes)
     outbox.advance(post)
     return post
 
 
 def set_quote_policy(author: User, post_id: int, policy: str) -> Post:
-    """Choose who may quote a post of one's own; quotes that are there stay. NotFound."""
+    """Choose who may quote a post of one's own; existing quotes stay. NotFound."""
     post = editing.set_quote_policy(author, post_id, policy)
     outbox.advance(post)
     return post
 
 
 def delete(post_id: int, *, by: User, keep_pictures: bool = False) -> Post:
-    """Delete a post, as its author or as staff who may; the post as it was. NotFound, NotAllowed."""
+    """Delete a post, as its author or as staff with the permission; returns it as it was. NotFound, NotAllowed."""
     post = actions.delete_post(post_id, by=by, keep_pictures=keep_pictures)
     outbox.remove(post)
     return post
@@ -83,26 +83,29 @@ def publish_instead(
     idempotency_key: str = "",
     content_digest: Sequence[str] = (),
 ) -> Post | ScheduledPost:
-    """Publish what became of a post that could not be published, or keep it until its time; the old one is forgotten.
+    """Publish the corrected draft of a failed scheduled post, or schedule it again for `at`; deletes the failed one.
 
-    All of it or nothing: what is refused leaves the old one as it was. NotFound, and whatever publishing refuses.
+    One transaction. NotFound, and the errors of `publish`.
     """
-    once: dict[str, Any] = {"idempotency_key": idempotency_key, "content_digest": content_digest}
+    keys: dict[str, Any] = {"idempotency_key": idempotency_key, "content_digest": content_digest}
     with transaction.atomic():
         schedule.release_failed(author, number)
         if at is not None:
-            return schedule.schedule_post(author, draft, at, **once)
-        return publish(author, draft, **once)
+            return schedule.schedule_post(author, draft, at, **keys)
+        return publish(author, draft, **keys)
 
 
 def publish_due(*, limit: int) -> int:
-    """Publish scheduled posts whose time has come; how many were claimed."""
+    """Publish scheduled posts that are due; the number claimed."""
     return leases.work_off(ScheduledPost, _publish_scheduled, limit=limit)
 
 
 def _publish_scheduled(row: ScheduledPost) -> None:
     try:
-        with override(None), transaction.atomic():  # a refusal is translated when it is read
+        with (
+            override(None),
+            transaction.atomic(),
+        ):  # error messages are translated when they are read
             author = User.objects.filter(
                 pk=row.author_id, is_active=True, suspended_at=None
             ).first()

@@ -1,4 +1,4 @@
-"""What others did with a post: who likes it, who reposted it, who quotes it."""
+"""Reactions to a post: likers, reposters, quotes; and the viewer's bookmarks and favourites."""
 
 from collections.abc import Sequence
 
@@ -19,7 +19,7 @@ from apps.timeline.thread import visible_item
 
 
 def likers(viewer_id: int | None, post_id: int, cursor: Cursor) -> Page[User]:
-    """Who likes a post, the last first; of a repost, what it shares. The cursor is the like's id. NotFound."""
+    """Who likes a post, or the source of a repost, the last first. The cursor is the like's id. NotFound."""
     shown = visible_item(viewer_id, post_id).shown
     page = likers_page(shown.id, cursor)
     return page.mapped(_people(viewer_id, [like.user_id for like in page.items]))
@@ -40,21 +40,21 @@ def reposters(viewer_id: int | None, post_id: int, cursor: Cursor) -> Page[User]
 
 
 def quotes_timeline(viewer_id: int | None, post_id: int, cursor: Cursor) -> Page[FeedItem]:
-    """The posts that quote a post, as far as the viewer may see them, newest first. NotFound."""
+    """The quotes of a post that the viewer may see, newest first. NotFound."""
     shown = visible_item(viewer_id, post_id).shown
 
-    def quotes(walk: Cursor, count: int) -> Sequence[int]:
+    def quotes(bounds: Cursor, count: int) -> Sequence[int]:
         rows = Post.objects.filter(source=shown.id, kind=Kind.QUOTE, deleted_at=None)
-        rows = rows.filter(pk__gt=walk.floor).order_by("pk" if walk.ascending else "-pk")
-        if walk.max_id is not None:
-            rows = rows.filter(pk__lt=walk.max_id)
+        rows = rows.filter(pk__gt=bounds.floor).order_by("pk" if bounds.ascending else "-pk")
+        if bounds.max_id is not None:
+            rows = rows.filter(pk__lt=bounds.max_id)
         return list(rows.values_list("pk", flat=True)[:count])
 
     return fill_page(quotes, viewer_id=viewer_id, cursor=cursor, rule=not_muted)
 
 
 def _people(viewer_id: int | None, user_ids: list[int]) -> list[User]:
-    """In that order, without those who are suspended, and those whom the viewer muted or is cut off from."""
+    """The users in that order, without suspended accounts, mutes, and blocks in either direction."""
     hidden = set[int]()
     if viewer_id is not None:
         related = exact_relations(viewer_id, user_ids)

@@ -1,4 +1,4 @@
-"""A tag's timeline: the public posts that bear it, newest first; always from PostgreSQL, one bounded scan per tag."""
+"""A tag's timeline: the public posts with it, newest first; always from PostgreSQL, one bounded scan per tag."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from apps.timeline.pipeline.page import fill_page, not_muted
 from apps.timeline.sources import merge
 
 MAX_NAMES = 4  # more, in each of `any_of`, `all_of`, `none_of`
-MAX_LOOKS = 8  # then a page that nearly everything was left out of ends early
+MAX_SCANS = 8  # after that a page ends early, when nearly all posts with the tag were filtered out
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,38 +28,38 @@ class TagQuery:
 
     @property
     def is_plain(self) -> bool:
-        """Whether every post with the tag fits."""
+        """Whether every post with the tag matches."""
         return not (self.all_of or self.none_of or self.only_media)
 
 
-def tag_timeline(viewer_id: int | None, parse_query: TagQuery, cursor: Cursor) -> Page[FeedItem]:
-    """A page of the posts with a tag. NotFound when one of the names can be no tag's."""
-    tags = [tag_named(name) for name in dict.fromkeys((parse_query.name, *parse_query.any_of))]
-    source = partial(_ids, [tag for tag in tags if tag.pk], parse_query)
+def tag_timeline(viewer_id: int | None, query: TagQuery, cursor: Cursor) -> Page[FeedItem]:
+    """A page of the posts with a tag. NotFound when one of the names is not a valid tag."""
+    tags = [tag_named(name) for name in dict.fromkeys((query.name, *query.any_of))]
+    source = partial(_ids, [tag for tag in tags if tag.pk], query)
     return fill_page(source, viewer_id=viewer_id, cursor=cursor, rule=not_muted)
 
 
-def _ids(tags: list[Tag], parse_query: TagQuery, cursor: Cursor, count: int) -> list[int]:
+def _ids(tags: list[Tag], query: TagQuery, cursor: Cursor, count: int) -> list[int]:
     """Up to `count` ids inside the cursor's bounds, in reading order."""
-    found: list[int] = []
-    for _look in range(1 if parse_query.is_plain else MAX_LOOKS):
+    matching: list[int] = []
+    for _scan in range(1 if query.is_plain else MAX_SCANS):
         lists = [public_ids(tag.pk, cursor, count) for tag in tags]
         ids = merge.first_ids(lists, count, ascending=cursor.ascending)
-        found += ids if parse_query.is_plain else _fitting(parse_query, ids)
-        if len(ids) < count or len(found) >= count:
+        matching += ids if query.is_plain else _matching(query, ids)
+        if len(ids) < count or len(matching) >= count:
             break
         cursor = cursor.beyond(ids[-1])
-    return found[:count]
+    return matching[:count]
 
 
-def _fitting(parse_query: TagQuery, ids: list[int]) -> list[int]:
-    bear = bearing(ids, [*parse_query.all_of, *parse_query.none_of])
-    pictured = _with_pictures(ids) if parse_query.only_media else set(ids)
-    must, must_not = set(parse_query.all_of), set(parse_query.none_of)
+def _matching(query: TagQuery, ids: list[int]) -> list[int]:
+    tags = bearing(ids, [*query.all_of, *query.none_of])
+    candidates = _with_pictures(ids) if query.only_media else set(ids)
+    all_of, none_of = set(query.all_of), set(query.none_of)
     return [
-        one
-        for one in ids
-        if one in pictured and must <= bear[one] and must_not.isdisjoint(bear[one])
+        post_id
+        for post_id in ids
+        if post_id in candidates and all_of <= tags[post_id] and none_of.isdisjoint(tags[post_id])
     ]
 
 

@@ -1,4 +1,4 @@
-"""A thread: a post, what it answers, and what answers it."""
+"""A thread: a post with its ancestors and descendants."""
 
 from collections import defaultdict
 
@@ -17,7 +17,7 @@ from feedcache.ids import author_of, first_id_at, is_possible, second_of
 
 MAX_ANCESTORS = 60
 MAX_DESCENDANTS = 120  # with ancestors and the post itself within one hydration
-MAX_THREAD = 2000  # answers looked through
+MAX_THREAD = 2000  # posts of the thread that are scanned for descendants
 CLOCK_SLACK_SECONDS = 60
 
 _ANCESTORS = """
@@ -47,14 +47,20 @@ def visible_item(viewer_id: int | None, post_id: int) -> FeedItem:
 
 
 def published_item(author: User, post: Post) -> FeedItem:
-    """A post that its author has published this moment: of most there is nothing that would have to be read.
+    """The item of a post that its author has just published, without a read for plain posts.
 
-    What names others, asks, or is for a circle is read as `visible_item` reads it, and so is what was published before.
+    Quotes, replies, polls, circle posts, and posts published before are read like any `visible_item`.
     """
-    said: PostContent | None = post.content
-    if said is None or said.source_id or said.reply_to_id or said.poll or said.circle_id:
+    content: PostContent | None = post.content
+    if (
+        content is None
+        or content.source_id
+        or content.reply_to_id
+        or content.poll
+        or content.circle_id
+    ):
         return visible_item(author.pk, post.pk)
-    return FeedItem(said, author, flags=ViewerFlags(own=True))
+    return FeedItem(content, author, flags=ViewerFlags(own=True))
 
 
 def visible_poll(viewer_id: int | None, post_id: int) -> FeedItem:
@@ -66,46 +72,43 @@ def visible_poll(viewer_id: int | None, post_id: int) -> FeedItem:
 
 
 def thread(viewer_id: int | None, post_id: int) -> Thread:
-    """A post with its context; NotFound when the viewer may not see it. A fixed number of queries.
-
-    What belongs to it is looked up first, so that all of it is read together, as what any page shows.
-    """
+    """A post with its ancestors and descendants, in a fixed number of queries; NotFound when the viewer may not see it."""
     if not is_possible(post_id):
         raise NotFound(_("This post isn't here."))
     with viewer_context_of(viewer_id) as viewer_context:
         parents = _parents(post_id)
         above = _ancestor_ids(post_id) if parents.get(post_id, post_id) else []
         below = _in_reading_order(post_id, parents)
-    shown = hydrate_for(viewer_context, [*above, post_id, *below[:MAX_DESCENDANTS]])
-    found = {item.id: item for item in shown.items}
-    if post_id not in found:
+    hydrated = hydrate_for(viewer_context, [*above, post_id, *below[:MAX_DESCENDANTS]])
+    items = {item.id: item for item in hydrated.items}
+    if post_id not in items:
         raise NotFound(_("This post isn't here."))
-    descendants = [found[one] for one in below[:MAX_DESCENDANTS] if one in found]
+    descendants = [items[below_id] for below_id in below[:MAX_DESCENDANTS] if below_id in items]
     return Thread(
-        ancestors=[found.get(one) for one in above],
-        focus=found[post_id],
-        descendants=[item for item in descendants if not_muted(item, shown.relations)],
+        ancestors=[items.get(above_id) for above_id in above],
+        focus=items[post_id],
+        descendants=[item for item in descendants if not_muted(item, hydrated.relations)],
         more=len(below) > MAX_DESCENDANTS,
     )
 
 
 def _ancestor_ids(post_id: int) -> list[int]:
-    """What a post answers, and what that answers, from the top down; the nearest 60."""
+    """The nearest `MAX_ANCESTORS` ancestors of a post, from the top down."""
     return [row[0] for row in rows_of(_ANCESTORS, {"post": post_id, "maximum": MAX_ANCESTORS})]
 
 
 def _parents(post_id: int) -> dict[int, int | None]:
-    """What each answers, of the 2,000 oldest posts of its thread that may be answers to a post; that post is one of them."""
-    # inside one second ids do not tell who was first, and the clocks of two machines differ a little
+    """Parent ids of a post and of the `MAX_THREAD` oldest posts of its thread that may descend from it."""
+    # inside one second ids are not in order, and the clocks of two machines differ a little
     earliest = first_id_at(second_of(post_id) - CLOCK_SLACK_SECONDS)
     return dict(rows_of(_YOUNGER, {"post": post_id, "earliest": earliest, "maximum": MAX_THREAD}))
 
 
 def _in_reading_order(post_id: int, parents: dict[int, int | None]) -> list[int]:
-    answers: dict[int, list[int]] = defaultdict(list)
+    replies: dict[int, list[int]] = defaultdict(list)
     for child, parent in parents.items():
         if parent is not None:
-            answers[parent].append(child)
+            replies[parent].append(child)
     order: list[int] = []
     stack = [post_id]
     while stack:
@@ -114,7 +117,7 @@ def _in_reading_order(post_id: int, parents: dict[int, int | None]) -> list[int]
             order.append(current)
         # the author's own continuation first, then by time
         children = sorted(
-            answers[current], key=lambda child: (author_of(child) != author_of(current), child)
+            replies[current], key=lambda child: (author_of(child) != author_of(current), child)
         )
         stack.extend(reversed(children))
     return order

@@ -289,7 +289,7 @@ def test_a_reader_who_follows_a_great_writer_begins_anew(reader, monkeypatch):
 
 def test_a_span_that_is_long_enough_begins_anew_and_pages_go_on(reader, monkeypatch):
     monkeypatch.setattr(second_level, "MAX_SPAN_ENTRIES", 30)
-    monkeypatch.setattr(older, "AHEAD", 20)
+    monkeypatch.setattr(older, "FILL_COUNT", 20)
     for _ in range(2):
         assert walk(reader) == truth(reader)
         assert 0 < TimelineEntry.objects.count() <= 50

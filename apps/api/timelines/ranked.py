@@ -17,8 +17,7 @@ from apps.api.params import validated
 from apps.filters.models import FilterContext
 from apps.scopes import scopes
 from apps.timeline.pipeline.filters import apply_filters
-from apps.timeline.ranking.inputs import place_in
-from apps.timeline.ranking.ordering import choose_preset, preset_of, ranked_page
+from apps.timeline.ranking.ordering import RankCursor, choose_preset, preset_of, ranked_page
 from feedcache.timing import stage
 
 
@@ -41,8 +40,8 @@ from feedcache.timing import stage
 @api_view(["GET"])
 def ranked(request: Request) -> Response:
     """A page of the viewer's order."""
-    viewer, place = viewer_of(request), place_in(request.query_params)
-    page = ranked_page(viewer, session_id=place.session, after=place.after, limit=place.limit)
+    viewer, cursor = viewer_of(request), RankCursor.from_query(request.query_params)
+    page = ranked_page(viewer, session_id=cursor.session, after=cursor.after, limit=cursor.limit)
     with stage("present"):
         items = {item.id: item for item in apply_filters(viewer, FilterContext.HOME, page.items)}
         body: list[RankedStatusJson] = [
@@ -55,7 +54,7 @@ def ranked(request: Request) -> Response:
         ]
     headers = None
     if page.after is not None:
-        query = urlencode({"session": page.session, "after": page.after, "limit": place.limit})
+        query = urlencode({"session": page.session, "after": page.after, "limit": cursor.limit})
         headers = {"Link": f'<{absolute(request.path)}?{query}>; rel="next"'}
     return Response(body, headers=headers)
 

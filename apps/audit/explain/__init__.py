@@ -1,1 +1,1 @@
-"""Why a post is on a page or not: the reasons, the annotated page, the checklist."""
+"""Explain why a post is on a home page or not: the reasons, the annotated page, the checklist."""

@@ -1,8 +1,8 @@
-"""How a page of somebody's home was put together: the time of each stage, what stayed, what was dropped and why.
+"""How a home page was assembled: the time of each stage, the posts kept, the posts dropped and why.
 
-The page is made once more for this, by the code that makes it for its reader, with the clock running. What its rules took
-away is found by reading the same candidates again. Posts that are gone or not for the reader are only counted: why each of
-them is missing would tell who blocks whom (reliability: S32).
+The page is read once more, by the code that serves it, with timers. Posts that its rules dropped are found by reading
+the same candidates again. Deleted posts and those the reader may not see are only counted: a reason for each would tell
+who blocks whom (reliability: S32).
 """
 
 import time
@@ -25,10 +25,10 @@ from apps.timeline.ranking.ordering import newest_scores
 from apps.timeline.ranking.scoring import Scored
 from feedcache.timing import stage, traced
 
-MAX_CANDIDATES = 200  # looked at for what was dropped
-WIDTH = 1000  # of the bar, in units of its own
+MAX_CANDIDATES = 200  # read again to find the dropped ones
+WIDTH = 1000  # of the bar, in its own units
 
-# Stages in the order in which a page is made, in words. Others keep their names.
+# Labels of the stages, in the order of a page's assembly. Other stages keep their names.
 STAGES = {
     "skeleton": _("Read the ids"),
     "windows": _("What was delivered"),
@@ -52,7 +52,7 @@ class Show(TextChoices):
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A candidate: kept at a place, or dropped. `hidden_by` are the filters that hide it."""
+    """A candidate: at a place of the page, or dropped. `hidden_by` are the titles of the filters that hide it."""
 
     explanation: Explanation
     place: int | None = None
@@ -70,7 +70,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class StageTime:
-    """The time of a stage. `start` and `width` are where it stands in the bar."""
+    """The time of a stage. `start` and `width` are its position in the bar."""
 
     name: str
     label: str
@@ -81,7 +81,7 @@ class StageTime:
 
 @dataclass(frozen=True, slots=True)
 class Assembly:
-    """A page of a home timeline and how it came about."""
+    """A page of a home timeline with the account of its assembly."""
 
     page: Page[FeedItem]
     rows: list[Row]
@@ -100,11 +100,11 @@ class Assembly:
 
     @property
     def ways(self) -> list[Source]:
-        """How those came that are there, each way once."""
+        """The distinct ways in which the kept posts arrived."""
         return list(dict.fromkeys(row.explanation.way for row in self.rows if row.kept))
 
     def chosen(self, show: str, way: str) -> list[Row]:
-        """The rows that are wanted: kept or dropped, and by one way."""
+        """The rows to show: kept or dropped ones, all or those that arrived one way."""
         return [
             row
             for row in self.rows
@@ -114,39 +114,47 @@ class Assembly:
 
 
 def assembly(viewer: User, cursor: Cursor) -> Assembly:
-    """Make a page of a viewer's home and say how it was made."""
+    """Read a page of a viewer's home, timing each stage."""
     began = time.perf_counter()
     with traced() as stages:
         page = home_timeline(viewer, cursor)
         with stage("filters"):
             marked = mark_all_filtered(viewer, FilterContext.HOME, page.items)
-    spent = time.perf_counter() - began
+    seconds = time.perf_counter() - began
     shown = [item for item in marked if not is_hidden(FilterContext.HOME, item)]
     dropped, gone = _dropped(viewer, cursor, page)
     places = {item.id: place for place, item in enumerate(shown, start=1)}
     _preset, scores = newest_scores(viewer)
     hidden = {item.id: item.warnings for item in marked if item.id not in places}
     kept = explained(viewer, page.items, on_home=True)
-    away = explained(viewer, dropped, on_home=False)
+    not_kept = explained(viewer, dropped, on_home=False)
     rows = [
-        Row(one, places.get(one.item.id), hidden.get(one.item.id, ()), scores.get(one.item.id))
-        for one in sorted([*kept, *away], key=lambda one: -one.item.id)
+        Row(
+            reason,
+            places.get(reason.item.id),
+            hidden.get(reason.item.id, ()),
+            scores.get(reason.item.id),
+        )
+        for reason in sorted([*kept, *not_kept], key=lambda reason: -reason.item.id)
     ]
-    return Assembly(page, rows, gone, _bar(stages), spent * 1000, missing())
+    return Assembly(page, rows, gone, _bar(stages), seconds * 1000, missing())
 
 
 def _dropped(viewer: User, cursor: Cursor, page: Page[FeedItem]) -> tuple[list[FeedItem], int]:
-    """What lay among the posts of a page and is not on it: those the rules took, and how many nobody is told of."""
+    """The candidates within a page that the rules dropped, and the number of those that the viewer may not see."""
     last = page.older if page.older is not None else 0
-    ids = [one for one in candidates(viewer)(cursor, MAX_CANDIDATES) if one >= last]
-    there = {item.id for item in page.items}
-    wanted = [one for one in ids if one not in there]
-    found = hydrate(viewer.pk, wanted).items
-    return found, len(wanted) - len(found)
+    on_page = {item.id for item in page.items}
+    ids = [
+        post_id
+        for post_id in candidates(viewer)(cursor, MAX_CANDIDATES)
+        if post_id >= last and post_id not in on_page
+    ]
+    dropped = hydrate(viewer.pk, ids).items
+    return dropped, len(ids) - len(dropped)
 
 
 def _bar(stages: Mapping[str, float]) -> list[StageTime]:
-    """The stages side by side, in the order in which they ended; those that wait together count the wait each."""
+    """The stages side by side, in the order of `STAGES`; stages that wait at the same time each count the wait."""
     total = sum(stages.values()) or 1.0
     bar: list[StageTime] = []
     start = 0.0
@@ -159,6 +167,5 @@ def _bar(stages: Mapping[str, float]) -> list[StageTime]:
 
 
 def _in_order(stages: Mapping[str, float]) -> Sequence[tuple[str, float]]:
-    order = list(STAGES)
-    known = [(name, stages[name]) for name in order if name in stages]
-    return known + [(name, spent) for name, spent in stages.items() if name not in STAGES]
+    labelled = [(name, stages[name]) for name in STAGES if name in stages]
+    return labelled + [(name, spent) for name, spent in stages.items() if name not in STAGES]

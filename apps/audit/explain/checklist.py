@@ -1,4 +1,4 @@
-"""Why somebody does not see a post: questions in the order in which the page asks them, up to the first that fails."""
+"""Why a post is not on a home page: questions in the order in which the page applies its rules, up to the first failure."""
 
 import re
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ class Mark(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """A question and its answer; `text` says more where it failed."""
+    """A question and its answer; `text` gives the reason of a failure."""
 
     question: str
     mark: Mark
@@ -37,14 +37,14 @@ class Check:
 
 @dataclass(frozen=True, slots=True)
 class Checklist:
-    """All questions about a post; `item` is None when there is no such post, or none for the viewer."""
+    """All questions about a post; `item` is None when the post does not exist or is hidden from the viewer."""
 
     item: FeedItem | None
     checks: list[Check]
 
 
 def post_id_in(text: str) -> int | None:
-    """The id in what somebody pasted: an address of a post, or the number itself."""
+    """The post id in pasted text: the address of a post, or a plain id."""
     found = _NUMBER.search(text.strip())
     try:
         return parse_id(found[1]) if found else None
@@ -53,7 +53,7 @@ def post_id_in(text: str) -> int | None:
 
 
 def checklist(viewer: User, post_id: int) -> Checklist:
-    """Why a post is not on a viewer's home page, or where it is. Blocked, deleted, restricted and absent are all one answer."""
+    """Why a post is not on a viewer's home page, or its position. Blocked, deleted, restricted and absent look the same."""
     questions = _questions()
     try:
         found = explain(viewer, post_id)
@@ -74,17 +74,20 @@ def checklist(viewer: User, post_id: int) -> Checklist:
 
 
 def _questions() -> list[tuple[str, tuple[Source, ...]]]:
-    """Each question, and the findings that mean no."""
+    """Each question, and the reasons that answer it with no."""
     return [
         (_("Is there such a post, and may you see it?"), ()),
         (_("Do you follow its author or one of its tags?"), (Source.NOT_FOLLOWED,)),
-        (_("Is its author read on your home page, and not in a list by themselves?"), (Source.LISTED,)),
+        (
+            _("Is its author read on your home page, and not in a list by themselves?"),
+            (Source.LISTED,),
+        ),
         (_("Are its author and whom it shares not muted?"), (Source.MUTED,)),
         (_("Do you want reposts of this account?"), (Source.UNSHARED,)),
         (_("Is it in a language that you read of this account?"), (Source.LANGUAGE,)),
         (_("Was it delivered to your home page?"), (Source.FAILED, Source.WAITING, Source.LOST)),
         (_("Do none of your filters hide it?"), ()),
-    ]  # fmt: skip
+    ]
 
 
 def _answered(

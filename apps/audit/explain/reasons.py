@@ -1,8 +1,8 @@
-"""Why a post is on somebody's home page, or why it is not, in plain words.
+"""Why a post is on a home page, or why it is not, in plain words.
 
-It begins at the gate, so whoever may not see a post gets the one refusal that every page gives: absent, deleted, restricted to
-others, of a blocked or suspended account, all alike (reliability: S32). Nothing is recorded for it while pages are made: how
-a post came is read from the ledger, from the follow it was delivered over, and from the windows, when somebody asks.
+Viewers who may not see a post get the same error as on every page, whether it is absent, deleted, restricted, or of a blocked
+or suspended account (reliability: S32). Serving pages records nothing for this: the reason is read on demand from the
+ledger, from the follow that the post was delivered over, and from the home cache.
 """
 
 from collections.abc import Collection
@@ -27,7 +27,7 @@ from apps.timeline.sources.home_cache import HOME, INBOX
 from apps.timeline.thread import visible_item
 from feedcache.redis_servers.connections import RedisError
 
-# The job of a post, and the chunk that the viewer's follow is in; of addressed posts the only one (edge 0).
+# The job of a post, and the chunk of the viewer's follow; for addressed posts the only chunk (edge 0).
 _DELIVERIES = """
 SELECT p.id, e.id AS edge, j.mode, j.state AS job, c.id AS chunk, c.state, c.attempts, c.due_at, c.finished_at, c.delivered
 FROM posts_post p
@@ -39,7 +39,7 @@ WHERE p.id = ANY(%(posts)s)
 
 
 class Source(TextChoices):
-    """How a post came to a page, or what kept it away."""
+    """How a post arrived on a page, or what kept it away."""
 
     OWN = "own", gettext_lazy("You wrote it.")
     CIRCLE = "circle", gettext_lazy("It is for a circle that you belong to.")
@@ -78,7 +78,7 @@ class Source(TextChoices):
 
     @property
     def short(self) -> str:
-        """How it came, in a word; the same word for all that is not there."""
+        """A word or two; one and the same for every reason that keeps a post away."""
         return str(_SHORT.get(self, gettext_lazy("not there")))
 
 
@@ -96,12 +96,12 @@ _SHORT = {
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """Why one post is on a viewer's home page or not. `when` it was delivered, or will be tried."""
+    """Why one post is on a viewer's home page or not. `when`: delivered, or due for the next try."""
 
     item: FeedItem
     on_home: bool
     way: Source
-    who: str = ""  # the handle it is about
+    who: str = ""  # the handle, or the tag, in the text
     when: datetime | None = None
     policy: str = ""  # how the post was delivered: push, online, pull
     chunk: int | None = None  # of the ledger
@@ -115,7 +115,7 @@ class Explanation:
 
 
 def explain(viewer: User, post_id: int) -> Explanation:
-    """Why a post is on a viewer's home page or not; NotFound for all that the viewer may not see."""
+    """Why a post is on a viewer's home page or not; NotFound when the viewer may not see it."""
     item = visible_item(viewer.pk, post_id)
     cursor = Cursor(max_id=post_id + 1, since_id=post_id - 1, limit=1)
     on_home = bool(home_timeline(viewer, cursor).items)
@@ -123,47 +123,47 @@ def explain(viewer: User, post_id: int) -> Explanation:
 
 
 def explain_home(viewer: User, cursor: Cursor) -> Page[Explanation]:
-    """A page of a viewer's home, each post with why it is there."""
+    """A page of a viewer's home as explanations."""
     page = home_timeline(viewer, cursor)
     return page.mapped(explained(viewer, page.items, on_home=True))
 
 
 def explained(viewer: User, items: list[FeedItem], *, on_home: bool) -> list[Explanation]:
-    """Why each of some posts is on a viewer's home page, or why not, in a fixed number of queries."""
+    """Explain each of these posts, all on the viewer's home page or none, in a fixed number of queries."""
     if not items:
         return []
     post_ids = [item.id for item in items]
-    found = rows(_DELIVERIES, {"viewer": viewer.pk, "posts": post_ids})
-    deliveries = {row["id"]: row for row in found}
-    people = {item.author.pk for item in items} | {item.shown.author.pk for item in items}
-    relations = exact_relations(viewer.pk, people)
-    kept, tags = _kept(viewer.pk), followed_names(viewer)
+    delivery_rows = rows(_DELIVERIES, {"viewer": viewer.pk, "posts": post_ids})
+    deliveries = {row["id"]: row for row in delivery_rows}
+    author_ids = {item.author.pk for item in items} | {item.shown.author.pk for item in items}
+    relations = exact_relations(viewer.pk, author_ids)
+    cached, tags = _cached_ids(viewer.pk), followed_names(viewer)
     return [
-        _came(item, viewer.pk, deliveries[item.id], kept, _tag_of(item, relations, tags))
+        _why_present(item, viewer.pk, deliveries[item.id], cached, _tag_of(item, relations, tags))
         if on_home
-        else _stayed_away(item, viewer, deliveries[item.id], relations)
+        else _why_absent(item, viewer, deliveries[item.id], relations)
         for item in items
     ]
 
 
-def _kept(viewer_id: int) -> Collection[int]:
-    """The ids in the viewer's windows."""
+def _cached_ids(viewer_id: int) -> Collection[int]:
+    """The ids in the viewer's home cache."""
     try:
-        windows = [windows.whole(viewer_id) for windows in (HOME, INBOX)]
+        ranges = [windows.whole(viewer_id) for windows in (HOME, INBOX)]
     except RedisError:
         return ()
-    return {one for window in windows if window for one in window.ids}
+    return {post_id for part in ranges if part for post_id in part.ids}
 
 
 def _tag_of(item: FeedItem, relations: Relations, followed: Collection[str]) -> str:
-    """The tag by which a post is there, when it is not there by its author."""
+    """The followed tag of a post whose author the viewer does not follow; else empty."""
     if item.author.pk in relations.following:
         return ""
     return next((name for name in item.post.tags if name in followed), "")
 
 
-def _came(
-    item: FeedItem, viewer_id: int, delivery: Row, kept: Collection[int], tag: str
+def _why_present(
+    item: FeedItem, viewer_id: int, delivery: Row, cached: Collection[int], tag: str
 ) -> Explanation:
     if item.author.pk == viewer_id:
         way = Source.OWN
@@ -173,25 +173,25 @@ def _came(
         return _explanation(item, Source.TAG, tag, delivery, on_home=True, when=None)
     elif delivery["mode"] == "pull":
         way = Source.PULL
-    elif item.id not in kept:
+    elif item.id not in cached:
         way = Source.STORAGE
     else:
-        way = _into_window(delivery)
+        way = _why_cached(delivery)
     when = delivery["finished_at"] if way in {Source.PUSH, Source.CIRCLE} else None
     return _explanation(item, way, item.author.handle, delivery, on_home=True, when=when)
 
 
-def _into_window(delivery: Row) -> Source:
+def _why_cached(delivery: Row) -> Source:
     if delivery["chunk"] is None and delivery["job"] == "done":
-        return Source.BACKFILL  # the list of followers was cut before this one came
+        return Source.BACKFILL  # the viewer followed after the follower list was split
     return Source.PUSH if delivery["state"] == "done" and delivery["delivered"] else Source.REBUILT
 
 
-def _stayed_away(item: FeedItem, viewer: User, delivery: Row, relations: Relations) -> Explanation:
-    author, circled = item.author, item.post.visibility == Visibility.CIRCLE
-    muted = [one for one in (author, item.shown.author) if one.pk in relations.muting]
+def _why_absent(item: FeedItem, viewer: User, delivery: Row, relations: Relations) -> Explanation:
+    author, in_circle = item.author, item.post.visibility == Visibility.CIRCLE
+    muted = [user for user in (author, item.shown.author) if user.pk in relations.muting]
     who, when = author.handle, None
-    if author.pk not in relations.following and author.pk != viewer.pk and not circled:
+    if author.pk not in relations.following and author.pk != viewer.pk and not in_circle:
         way = Source.NOT_FOLLOWED
     elif author.pk in kept_off_home(viewer):
         way = Source.LISTED

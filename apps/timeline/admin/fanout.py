@@ -1,4 +1,4 @@
-"""Staff see what fan-out owes and did: the delivery ledger, one job a post, with the receipts of its chunks."""
+"""Staff pages for the delivery ledger: one job per post, with the receipts of its chunks."""
 
 from math import ceil
 from typing import Any
@@ -41,9 +41,17 @@ class ChunkInline(admin.TabularInline):
     extra = 0
     can_delete = False
     fields = readonly_fields = (
-        "first_edge", "last_edge", "expected", "delivered", "dormant", "state", "attempts", "due_at", "finished_at",
+        "first_edge",
+        "last_edge",
+        "expected",
+        "delivered",
+        "dormant",
+        "state",
+        "attempts",
+        "due_at",
+        "finished_at",
         "last_error",
-    )  # fmt: skip
+    )
     ordering = ("first_edge",)
 
     def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
@@ -57,14 +65,37 @@ class ChunkInline(admin.TabularInline):
 class FanoutJobAdmin(LedgerList):
     work = dispatch
 
-    list_display = ("post_id", "author_link", "mode", "progress", "expected", "delivered", "dormant", "pending", "rate", "created_at")  # fmt: skip
+    list_display = (
+        "post_id",
+        "author_link",
+        "mode",
+        "progress",
+        "expected",
+        "delivered",
+        "dormant",
+        "pending",
+        "rate",
+        "created_at",
+    )
     list_filter = (ChunkState, "mode")
     search_fields = ("=post__id",)
     search_help_text = gettext_lazy("The number of a post, or the whole handle of its author.")
     ordering = ("-post_id",)
     actions = ("retry", "discard")
     inlines = (ChunkInline,)
-    fields = readonly_fields = ("post_link", "author_link", "mode", "progress", "expected", "delivered", "dormant", "pending", "rate", "last_error", "created_at")  # fmt: skip
+    fields = readonly_fields = (
+        "post_link",
+        "author_link",
+        "mode",
+        "progress",
+        "expected",
+        "delivered",
+        "dormant",
+        "pending",
+        "rate",
+        "last_error",
+        "created_at",
+    )
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[FanoutJob]:
         jobs: QuerySet[FanoutJob] = super().get_queryset(request)
@@ -112,7 +143,7 @@ class FanoutJobAdmin(LedgerList):
     def discard(
         self, request: HttpRequest, queryset: QuerySet[FanoutJob]
     ) -> TemplateResponse | None:
-        """Give dead chunks up for good, after a question."""
+        """Give up dead chunks for good, after a confirmation."""
         jobs = self.chosen(request, queryset)
         question = ngettext(
             "Discard the dead letters of %(count)d delivery? These readers will not get it from the ledger.",

@@ -1,4 +1,4 @@
-"""What staff lists of deliveries share: the sums of the receipts, and another try for what is dead."""
+"""The base of the staff lists of deliveries: the sums of the receipts, and the retry of dead chunks."""
 
 from types import ModuleType
 from typing import Any

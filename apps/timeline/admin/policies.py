@@ -1,4 +1,4 @@
-"""Staff choose how posts are delivered, for the site and for single authors, and see what came of it and who chose it."""
+"""Staff pages for the delivery policies of the site and of authors, their history, and the backfills."""
 
 from abc import abstractmethod
 from typing import Any
@@ -16,8 +16,7 @@ from apps.accounts.models import User
 from apps.accounts.queries import user_ids_by_handle
 from apps.events.admin import REASON_MAX_CHARACTERS, StaffList
 from apps.timeline.admin.ledger import LedgerList
-from apps.timeline.fanout import backfill, cost
-from apps.timeline.fanout import switch as switching
+from apps.timeline.fanout import backfill, cost, switch
 from apps.timeline.models import AuthorPolicy, Backfill, Policy, PolicyChange, SitePolicy
 from feedcache.redis_servers.connections import RedisError
 
@@ -60,7 +59,7 @@ class SiteForm(WhyForm):
 
 
 class PolicyAdmin(StaffList):
-    """What both policies have in common: they are changed by switching, never by writing the row."""
+    """The base of both policies: a change is a switch, never a write of the row."""
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return self._may(request, "change")
@@ -73,7 +72,9 @@ class PolicyAdmin(StaffList):
         try:
             self.switch(obj, form.cleaned_data, by=request.user.get_username())
         except RedisError:
-            text = _("Redis does not answer, so readers cannot be told. The switch goes on by itself when it does.")  # fmt: skip
+            text = _(
+                "Redis does not answer, so readers cannot be told. The switch goes on by itself when it does."
+            )
             self.message_user(request, text, messages.WARNING)
 
 
@@ -95,7 +96,9 @@ class AuthorPolicyAdmin(PolicyAdmin):
         return rows.select_related("author")
 
     def get_fields(self, request: HttpRequest, obj: Any = None) -> Any:
-        return ("handle", "policy", "why") if obj is None else ("policy", "why", *self.readonly_fields)  # fmt: skip
+        return (
+            ("handle", "policy", "why") if obj is None else ("policy", "why", *self.readonly_fields)
+        )
 
     @admin.display(description=gettext_lazy("author"))
     def author_link(self, row: AuthorPolicy) -> SafeString:
@@ -109,7 +112,7 @@ class AuthorPolicyAdmin(PolicyAdmin):
         """By the author's handle, or of the row's author."""
         author_id = row.pk or user_ids_by_handle([data["handle"]])[data["handle"]]
         row.author = User.objects.get(pk=author_id)
-        switching.set_author_policy(row.author, Policy(data["policy"]), by=by, reason=data["why"])
+        switch.set_author_policy(row.author, Policy(data["policy"]), by=by, reason=data["why"])
 
 
 @admin.register(SitePolicy)
@@ -126,12 +129,12 @@ class SitePolicyAdmin(PolicyAdmin):
         return rows
 
     def switch(self, row: SitePolicy, data: dict[str, Any], *, by: str) -> None:
-        switching.set_site_policy(Policy(data["policy"]), by=by, reason=data["why"])
+        switch.set_site_policy(Policy(data["policy"]), by=by, reason=data["why"])
 
 
 @admin.register(PolicyChange)
 class PolicyChangeAdmin(StaffList):
-    """Who chose what, and why; with what `auto` chose."""
+    """The history of policies, including the choices of `auto`."""
 
     list_display = ("made_at", "of", "before", "after", "reason", "made_by")
     list_filter = ("after", "made_by")
@@ -148,11 +151,21 @@ class PolicyChangeAdmin(StaffList):
 
 @admin.register(Backfill)
 class BackfillAdmin(LedgerList):
-    """Posts of pull periods on their way to the windows; what is pending is still merged at reading."""
+    """Backfills; readers pull the authors of pending ones."""
 
     work = backfill
 
-    list_display = ("id", "author", "posts", "expected", "delivered", "dormant", "pending", "state", "created_at")  # fmt: skip
+    list_display = (
+        "id",
+        "author",
+        "posts",
+        "expected",
+        "delivered",
+        "dormant",
+        "pending",
+        "state",
+        "created_at",
+    )
     list_filter = ("state",)
     ordering = ("-id",)
     actions = ("retry",)

@@ -67,7 +67,15 @@ class DeletedFilter(admin.SimpleListFilter):
 
 @admin.register(Post)
 class PostAdmin(StaffList):
-    list_display = ("id", "excerpt", "author_link", "kind", "visibility", "created_at", "deleted_at")  # fmt: skip
+    list_display = (
+        "id",
+        "excerpt",
+        "author_link",
+        "kind",
+        "visibility",
+        "created_at",
+        "deleted_at",
+    )
     list_select_related = ("author",)
     list_filter = ("kind", "visibility", DeletedFilter, AgeFilter)
     search_fields = ("body",)
@@ -77,9 +85,24 @@ class PostAdmin(StaffList):
     ordering = ("-id",)
     actions = ("delete_posts",)
     fields = readonly_fields = (
-        "id", "author_link", "kind", "visibility", "content_warning", "body", "pictures", "language", "source_link",
-        "reply_link", "replies", "reposts", "likes", "version", "created_at", "edited_at", "deleted_at",
-    )  # fmt: skip
+        "id",
+        "author_link",
+        "kind",
+        "visibility",
+        "content_warning",
+        "body",
+        "pictures",
+        "language",
+        "source_link",
+        "reply_link",
+        "replies",
+        "reposts",
+        "likes",
+        "version",
+        "created_at",
+        "edited_at",
+        "deleted_at",
+    )
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Post]:
         posts: QuerySet[Post] = super().get_queryset(request).select_related("author", "counts")
@@ -175,7 +198,15 @@ class ScheduledPostAdmin(SearchedByAccount):
     search_help_text = gettext_lazy("The whole handle of the author.")
     ordering = ("-id",)
     actions = ("retry", "discard")
-    fields = readonly_fields = ("author_link", "scheduled_at", "state", "attempts", "due_at", "last_error", "post")  # fmt: skip
+    fields = readonly_fields = (
+        "author_link",
+        "scheduled_at",
+        "state",
+        "attempts",
+        "due_at",
+        "last_error",
+        "post",
+    )
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[ScheduledPost]:
         """With their authors; what was published is found among the posts."""

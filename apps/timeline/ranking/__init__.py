@@ -1,1 +1,1 @@
-"""The ranked timeline: the newest posts of the home page in another order, which stays as it is while somebody reads."""
+"""The ranked timeline: the newest posts of the home page in another order, stable while a reader pages through it."""

@@ -1,4 +1,4 @@
-"""The order a reader is going through, and the preset of a reader's choice."""
+"""Stored orders, and the preset that a reader has chosen."""
 
 from django.conf import settings
 from django.db import models
@@ -9,10 +9,10 @@ from apps.timeline.ranking.scoring import Preset
 
 
 class RankSession(models.Model):
-    """An order that was made for a reader and stays: pages of it neither repeat nor omit a post, whatever happens meanwhile.
+    """A fixed order for one reader, so that its pages neither repeat nor omit a post.
 
-    `entries` holds `[post id, score, recency, engagement, affinity, posts of the author above]` of each, best first, the
-    parts in thousandths; at most 199 of them, so about 8 KB. What may be seen of them is decided at every read.
+    `entries` are `[post id, score, recency, engagement, affinity, posts of the author above]`, best first, the factors in
+    thousandths; at most 199, about 8 KB. Every read checks which of them the reader may see.
     """
 
     viewer = models.ForeignKey(
@@ -34,9 +34,11 @@ class RankSession(models.Model):
 
 
 class RankingChoice(models.Model):
-    """Which preset a reader wants; without a row the balanced one."""
+    """The preset of a reader; without a row the balanced one."""
 
-    user = models.OneToOneField(settings.AUTH_USER_MODEL, models.CASCADE, primary_key=True, related_name="+")  # fmt: skip
+    user = models.OneToOneField(
+        settings.AUTH_USER_MODEL, models.CASCADE, primary_key=True, related_name="+"
+    )
     preset = models.CharField(_("preset"), max_length=9, choices=Preset.choices)
 
     class Meta:

@@ -1,4 +1,4 @@
-"""Why a post stands where it stands, in words and figures."""
+"""The reasons for the place of a post in a ranked order, in words and figures."""
 
 from dataclasses import dataclass
 
@@ -33,7 +33,7 @@ class Contribution:
 
 
 def contributions(scored: Scored, preset: Preset) -> list[Contribution]:
-    """The factors of a score under a preset, all of them."""
+    """All factors of a score under a preset."""
     weights = WEIGHTS[preset]
     return [
         Contribution(factor, getattr(scored, factor.value), getattr(weights, factor.value))
@@ -42,12 +42,12 @@ def contributions(scored: Scored, preset: Preset) -> list[Contribution]:
 
 
 def reason(scored: Scored, preset: Preset) -> Factor:
-    """What adds most."""
-    return max(contributions(scored, preset), key=lambda one: one.adds).factor
+    """The factor that adds most."""
+    return max(contributions(scored, preset), key=lambda part: part.adds).factor
 
 
 def reason_text(scored: Scored, preset: Preset, handle: str) -> str:
-    """What adds most, as a sentence; `handle` is the author's."""
+    """The factor that adds most, as a sentence; `handle` is the author's."""
     texts = {
         Factor.RECENCY: _("It is new."),
         Factor.ENGAGEMENT: _("Many answer, repost or like it."),

@@ -1,24 +1,21 @@
-"""How a post is scored: three parts between 0 and 1, weighed as a preset says. Pure.
+"""The score of a post: three factors between 0 and 1, weighted by a preset. Pure functions.
 
-Nothing is learned and nothing is hidden: the same figures are shown to the reader (`reasons`).
+Nothing is learned and nothing is hidden: the reader sees the same figures (`reasons`).
 """
 
-from collections import defaultdict
+from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import log1p
 
 from django.db.models import TextChoices
 from django.utils.translation import gettext_lazy as _
 
-HALF_LIFE_HOURS = 12.0  # a post of this morning is worth half of one just now
-MUCH_TALKED_OF = 1000.0  # weighed reactions that count as 1
-CLOSE = 20.0  # reactions of the reader to an author that count as 1
-AGAIN = 0.8  # times this for every post of the same author that stands above: nobody fills the page
-REPLIES_COUNT, REPOSTS_COUNT = (
-    3,
-    2,
-)  # likes; a reply is more work than a repost, and that than a like
+HALF_LIFE_HOURS = 12.0
+ENGAGEMENT_FOR_1 = 1000.0  # weighted reactions
+AFFINITY_FOR_1 = 20.0  # reactions of the reader to the author
+REPEAT_FACTOR = 0.8  # per post of the same author above, so that no author fills the page
+REPLY_WEIGHT, REPOST_WEIGHT = 3, 2  # in likes
 
 
 class Preset(TextChoices):
@@ -29,7 +26,7 @@ class Preset(TextChoices):
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """How much each part counts; together 1. `varied`: whether authors take turns."""
+    """The weight of each factor, together 1. `varied`: lower repeated posts of one author."""
 
     recency: float
     engagement: float
@@ -46,7 +43,7 @@ WEIGHTS = {
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A post as the ranking sees it."""
+    """The inputs of a score."""
 
     post_id: int
     author_id: int
@@ -59,7 +56,7 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Scored:
-    """A post with its parts; `above` posts of the same author stand higher. `score` is what orders."""
+    """A post with its factors; `above` is the number of posts of the same author above it."""
 
     post_id: int
     score: float
@@ -70,39 +67,35 @@ class Scored:
 
 
 def ranked(candidates: Iterable[Candidate], preset: Preset) -> list[Scored]:
-    """All candidates, best first; of equals the newer one."""
+    """All candidates, each once, best first; of equal scores the newer post first."""
     weights = WEIGHTS[preset]
-    plain = sorted((_scored(one, weights) for one in candidates_once(candidates)), key=_place)
+    unique = {candidate.post_id: candidate for candidate in candidates}
+    scores = sorted((_score(candidate, weights) for candidate in unique.values()), key=_sort_key)
     if not weights.varied:
-        return plain
-    return sorted(_in_turns(plain, {one.post_id: one.author_id for one in candidates}), key=_place)
+        return scores
+    authors = {post_id: candidate.author_id for post_id, candidate in unique.items()}
+    return sorted(_lower_repeats(scores, authors), key=_sort_key)
 
 
-def candidates_once(candidates: Iterable[Candidate]) -> Iterable[Candidate]:
-    return {one.post_id: one for one in candidates}.values()
-
-
-def _scored(one: Candidate, weights: Weights) -> Scored:
-    talk = one.likes + REPOSTS_COUNT * one.reposts + REPLIES_COUNT * one.replies
-    recency = 0.5 ** (max(one.age_hours, 0.0) / HALF_LIFE_HOURS)
-    engagement = min(log1p(talk) / log1p(MUCH_TALKED_OF), 1.0)
-    affinity = min(log1p(one.reactions) / log1p(CLOSE), 1.0)
+def _score(post: Candidate, weights: Weights) -> Scored:
+    reactions = post.likes + REPOST_WEIGHT * post.reposts + REPLY_WEIGHT * post.replies
+    recency = 0.5 ** (max(post.age_hours, 0.0) / HALF_LIFE_HOURS)
+    engagement = min(log1p(reactions) / log1p(ENGAGEMENT_FOR_1), 1.0)
+    affinity = min(log1p(post.reactions) / log1p(AFFINITY_FOR_1), 1.0)
     score = (
         weights.recency * recency + weights.engagement * engagement + weights.affinity * affinity
     )
-    return Scored(one.post_id, score, recency, engagement, affinity)
+    return Scored(post.post_id, score, recency, engagement, affinity)
 
 
-def _in_turns(plain: Sequence[Scored], authors: dict[int, int]) -> Iterable[Scored]:
-    above: dict[int, int] = defaultdict(int)
-    for one in plain:
-        author = authors[one.post_id]
-        score = one.score * AGAIN ** above[author]
-        yield Scored(
-            one.post_id, score, one.recency, one.engagement, one.affinity, above=above[author]
-        )
+def _lower_repeats(scores: Sequence[Scored], authors: dict[int, int]) -> Iterable[Scored]:
+    above: Counter[int] = Counter()
+    for scored in scores:
+        author = authors[scored.post_id]
+        score = scored.score * REPEAT_FACTOR ** above[author]
+        yield replace(scored, score=score, above=above[author])
         above[author] += 1
 
 
-def _place(one: Scored) -> tuple[float, int]:
-    return (-one.score, -one.post_id)
+def _sort_key(scored: Scored) -> tuple[float, int]:
+    return (-scored.score, -scored.post_id)

@@ -12,8 +12,7 @@ from apps.filters.models import FilterContext
 from apps.http.requests import AuthenticatedRequest, SeeOther, login_required, next_url
 from apps.timeline.pipeline.filters import apply_filters
 from apps.timeline.pipeline.items import FeedItem
-from apps.timeline.ranking.inputs import place_in
-from apps.timeline.ranking.ordering import choose_preset, preset_of, ranked_page
+from apps.timeline.ranking.ordering import RankCursor, choose_preset, preset_of, ranked_page
 from apps.timeline.ranking.reasons import Contribution, contributions, reason_text
 from apps.timeline.ranking.scoring import Preset, Scored
 from feedcache.timing import stage
@@ -47,8 +46,8 @@ class Row:
 def ranked(request: AuthenticatedRequest) -> HttpResponse:
     """The viewer's ranked timeline; with `why=1` each post shows the factors of its score."""
     viewer, why = request.user, request.GET.get("why") == "1"
-    place = place_in(request.GET)
-    page = ranked_page(viewer, session_id=place.session, after=place.after, limit=place.limit)
+    cursor = RankCursor.from_query(request.GET)
+    page = ranked_page(viewer, session_id=cursor.session, after=cursor.after, limit=cursor.limit)
     with stage("present"):
         items = {item.id: item for item in apply_filters(viewer, FilterContext.HOME, page.items)}
         entries = [
@@ -64,7 +63,7 @@ def ranked(request: AuthenticatedRequest) -> HttpResponse:
             "here": "home",
             "presets": Preset.choices,
             "preset": page.preset.value,
-            "is_continued": place.session is not None,
+            "is_continued": cursor.session is not None,
         }
         template = "ranking/_page.html" if request.htmx else "ranking/ranked.html"
         return render(request, template, context)

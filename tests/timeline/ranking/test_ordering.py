@@ -12,9 +12,14 @@ from apps.paging import Cursor
 from apps.posts.actions.publish import delete_post, repost
 from apps.timeline.home import home_timeline
 from apps.timeline.ranking import ordering
-from apps.timeline.ranking.affinity import reactions_of
 from apps.timeline.ranking.models import RankSession
-from apps.timeline.ranking.ordering import choose_preset, newest_scores, preset_of, ranked_page
+from apps.timeline.ranking.ordering import (
+    choose_preset,
+    newest_scores,
+    preset_of,
+    ranked_page,
+    reactions_of,
+)
 from apps.timeline.ranking.scoring import Preset
 from tests.factories import deliver, make_user, publish
 

@@ -69,7 +69,17 @@ class Command(BaseCommand):
         return violations
 
     def _status(self, _options: dict[str, Any]) -> int:
-        names = ("pages", "windows", "deliveries", "follows", "counts", "late", "settled", "violations", "repaired")  # fmt: skip
+        names = (
+            "pages",
+            "windows",
+            "deliveries",
+            "follows",
+            "counts",
+            "late",
+            "settled",
+            "violations",
+            "repaired",
+        )
         sums = AuditRun.objects.aggregate(**{name: Sum(name, default=0) for name in names})
         self.stdout.write(f"{AuditRun.objects.count()} turns. {run_text(AuditRun(**sums))}")
         self._write_findings(AuditFinding.objects.order_by("-pk")[:20])
@@ -82,18 +92,24 @@ class Command(BaseCommand):
             now, page = time.time(), home_timeline(viewer, cursor)
             pages, items = pages + 1, items + len(page.items)
             found = differences(Sample.of_page(viewer.pk, now, cursor, page))
-            late += sum(one.late for one in found)
-            wrong += [{"what": one.kind.value, "post": str(one.post_id)} for one in found if not one.late]  # fmt: skip
+            late += sum(difference.late for difference in found)
+            wrong += [
+                {"what": difference.kind.value, "post": str(difference.post_id)}
+                for difference in found
+                if not difference.late
+            ]
             if page.older is None:
                 break
             cursor = Cursor(max_id=page.older, limit=MAX_LIMIT)
-        lack, _late = missing_in_windows(viewer.pk)
-        wrong += [{"what": "window", "post": str(one)} for one in lack]
+        missing, _late = missing_in_windows(viewer.pk)
+        wrong += [{"what": "window", "post": str(post_id)} for post_id in missing]
         report = {"pages": pages, "posts": items, "on_the_way": late, "wrong": wrong}
         if options["json"]:
             self.stdout.write(json.dumps(report))
         else:
-            self.stdout.write(f"@{viewer.handle}: {pages} pages, {items} posts compared; {late} on the way, {len(wrong)} wrong.")  # fmt: skip
+            self.stdout.write(
+                f"@{viewer.handle}: {pages} pages, {items} posts compared; {late} on the way, {len(wrong)} wrong."
+            )
             for one in wrong:
                 self.stdout.write(f"  {one['what']}: {one['post']}")
         return len(wrong)

@@ -1,4 +1,4 @@
-"""`manage explain`: why a post is on somebody's home page, or why not; for staff, so it names the reasons nobody else is told."""
+"""`manage explain`: why a post is on a home page, or why not; for staff, so it names the reasons that pages hide."""
 
 from argparse import ArgumentParser, RawDescriptionHelpFormatter
 from typing import Any
@@ -42,13 +42,14 @@ class Command(BaseCommand):
             raise CommandError(refusal.message) from None
         if options["home"]:
             limit = min(max(options["limit"], 1), MAX_LIMIT)
-            for one in explain_home(viewer, Cursor(limit=limit)).items:
-                self.stdout.write(f"{one.item.id}  @{one.item.author.handle}  {one.text}")
+            for explanation in explain_home(viewer, Cursor(limit=limit)).items:
+                item = explanation.item
+                self.stdout.write(f"{item.id}  @{item.author.handle}  {explanation.text}")
             return
-        self.stdout.write(_one(viewer, options["post_id"]))
+        self.stdout.write(_explanation(viewer, options["post_id"]))
 
 
-def _one(viewer: User, post_id: int) -> str:
+def _explanation(viewer: User, post_id: int) -> str:
     try:
         found = explain(viewer, post_id)
     except NotFound:
@@ -59,7 +60,7 @@ def _one(viewer: User, post_id: int) -> str:
 
 
 def rule(viewer_id: int, post_id: int) -> str:
-    """The first rule that hides a post from somebody, from SQL."""
+    """The first rule that hides a post from a viewer, by the oracle."""
     oracle = Oracle.of_viewer(viewer_id, above=post_id - 1, below=post_id + 1, also=[post_id])
     post = oracle.posts.get(post_id)
     if post is None:

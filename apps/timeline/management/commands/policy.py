@@ -65,18 +65,24 @@ class Command(BaseCommand):
     def _show(self, _options: dict[str, Any]) -> None:
         site = SitePolicy.objects.filter(pk=1).first() or SitePolicy()
         merged = ", merged at reading" if site.pulls_all else ""
-        self.stdout.write(f"site: {site.policy} ({site.mode} now{merged}; version {site.version}, generation {site.generation})")  # fmt: skip
+        self.stdout.write(
+            f"site: {site.policy} ({site.mode} now{merged}; version {site.version}, generation {site.generation})"
+        )
         for row in AuthorPolicy.objects.select_related("author").order_by("author__handle"):
             self.stdout.write(f"@{row.author.handle}: {_in_words(row)}")
         for job in ledger.with_receipts(Backfill.objects.select_related("author")):
             left = ledger.delivery_progress(job).pending
             if left:
-                self.stdout.write(f"backfill of @{job.author.handle}: {len(job.post_ids)} posts, {left} followers left")  # fmt: skip
+                self.stdout.write(
+                    f"backfill of @{job.author.handle}: {len(job.post_ids)} posts, {left} followers left"
+                )
 
     def _set(self, options: dict[str, Any]) -> None:
         by, policy = f"command line ({getpass.getuser()})", Policy(options["policy"])
         if options["target"] != SITE:
-            row = switch.set_author_policy(_author(options), policy, by=by, reason=options["reason"])  # fmt: skip
+            row = switch.set_author_policy(
+                _author(options), policy, by=by, reason=options["reason"]
+            )
             if policy == Policy.AUTO:
                 cost.measure_author(row.pk)
                 row.refresh_from_db()
