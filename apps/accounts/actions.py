@@ -90,9 +90,7 @@ def register(
 
 
 def update_profile(user: User, **fields: Any) -> User:
-    """Change the given fields of a profile, as `clean_profile` allows. Invalid, and then nothing
-    changes.
-    """
+    """Change fields of a profile (`clean_profile`). Invalid, and then nothing changes."""
     changed = clean_profile(fields)
     replaced = [getattr(user, name).name for name in ("avatar", "header") if name in changed]
     for name, value in changed.items():
@@ -166,9 +164,7 @@ def update_reading(user: User, *, density: str, loads_by_button: bool) -> User:
 
 
 def issue_token(user: User, *, name: str, scopes: str = ALL) -> str:
-    """A new bearer token, which cannot be shown again. A long name is cut off; Invalid for an
-    unknown scope.
-    """
+    """A new bearer token, never shown again; cuts off a long name. Invalid for an unknown scope."""
     names = list(dict.fromkeys(scopes.split()))
     if not names or not NAMES.issuperset(names):
         raise _invalid({"scopes": _("Choose one of the list.")})

@@ -35,9 +35,7 @@ SEARCH_MAX_CHARACTERS = 100
 
 
 def log_in(request: HttpRequest, extra_context: object = None) -> HttpResponse:  # noqa: ARG001 -- Django's signature
-    """Redirect to the site's only login page, which counts failures; NotAllowed for members who are
-    not staff.
-    """
+    """Redirect to the login page, which counts failures; NotAllowed for members who are not staff."""
     if admin.site.has_permission(request):
         return HttpResponseRedirect(reverse("admin:index"))
     onward = next_url(request, reverse("admin:index"))
@@ -75,9 +73,7 @@ def staff_of(request: HttpRequest) -> User:
 
 
 def account_ids(term: str) -> list[int]:
-    """The id of a handle, if it exists. A query of its own: as a join it would read the whole other
-    table.
-    """
+    """The id of a handle, if any. Not a join, which would read the whole other table."""
     handle = term.strip().removeprefix("@").lower()
     return list(User.objects.filter(handle=handle).values_list("pk", flat=True))
 
@@ -152,9 +148,7 @@ class ProfileForm(forms.ModelForm):
 
 @admin.register(User)
 class UserAdmin(StaffList, DjangoUserAdmin):
-    """Accounts. People sign up themselves, or `manage create_user` creates them; they are suspended
-    instead of deleted.
-    """
+    """Accounts, created by sign-up or `manage create_user`, and suspended instead of deleted."""
 
     form = ProfileForm
     list_display = (

@@ -1,6 +1,4 @@
-"""The cache entries of this app: the counts of accounts, and the cards that pages show of their
-authors.
-"""
+"""The cache entries of this app: the counts of accounts, and the cards of authors."""
 
 import logging
 from collections.abc import Collection
@@ -57,9 +55,7 @@ def change_user_counts(user_id: int, deltas: dict[str, int], **values: Any) -> N
 # come from the counters, in the same round trip.
 @dataclass(frozen=True, slots=True)
 class Card:
-    """What pages show of an account, except its counts. Readers of the same bytes share one
-    instance.
-    """
+    """What pages show of an account, except its counts; shared by readers of equal bytes."""
 
     # in the order of the columns, for `from_db`
     id: int
@@ -161,9 +157,7 @@ def ask_users(batch: Batch, user_ids: Collection[int]) -> Future[dict[int, User]
 
 
 def card_changed(user_id: int) -> None:
-    """Call in the transaction of a change of an account: its card is forgotten after the commit, in
-    any case.
-    """
+    """In the transaction of a change: its card is forgotten after the commit, in any case."""
     record("account_changed", user_id=user_id)
     transaction.on_commit(lambda: forget_cards([user_id]), robust=True)
 

@@ -31,9 +31,7 @@ _enqueued_at: dict[str, float] = {}
 
 @dataclass(frozen=True)
 class CountsTable:
-    """A model with one column per count, and `revision`. `rebuild` names the task that rebuilds the
-    store.
-    """
+    """A model with a column per count, and `revision`. The task `rebuild` rebuilds the store."""
 
     model: type[models.Model]
     columns: tuple[str, ...]
@@ -95,9 +93,7 @@ class CountsTable:
         return self._select(sql, [revision, id_])[0]
 
     def raise_to(self, field: str, values: Mapping[int, int]) -> int:
-        """Raise a count of ids to values, never lower it; returns how many rows changed. The
-        revision stays.
-        """
+        """Raise a count, never lower it; returns how many rows changed. The revision stays."""
         return self._update(field, f"greatest(c.{field}, v.value)", f"c.{field} < v.value", values)
 
     def add_to(self, field: str, deltas: Mapping[int, int]) -> None:

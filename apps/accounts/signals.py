@@ -1,6 +1,4 @@
-"""Signals to apps above accounts in the same process, after the commit. What must not be lost is an
-event (`apps.events`).
-"""
+"""Signals of accounts after the commit; what must not be lost is an event (`apps.events`)."""
 
 from django.db import transaction
 from django.dispatch import Signal

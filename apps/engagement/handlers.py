@@ -10,9 +10,7 @@ from feedcache.structures.bloom.existence import mark_many
 
 @handles("mark_missed")
 def mark_again(payload: Payload) -> None:
-    """Repeat a mark that failed. A store that answers but rejects marks must not keep answering
-    "no".
-    """
+    """Repeat a failed mark. A store that rejects marks must not keep answering "no"."""
     marks = KINDS[payload["kind"]]
     try:
         mark_many(marks, [(payload["user_id"], payload["post_id"])])

@@ -187,9 +187,7 @@ def _rows(marks: Marks, *, after: int) -> list[tuple[int, int, int]]:
 
 
 def _recent(marks: Marks, since: datetime) -> Iterator[list[Pair]]:
-    """The rows since a moment, newest first. Keys follow time closely enough: a whole older page is
-    the end.
-    """
+    """The rows since a moment, newest first: keys follow time, so a whole older page ends it."""
     rows = MODELS[marks].objects.order_by("-pk")
     page = list(rows.values_list("pk", "user_id", "post_id", "created_at")[:RECENT_PER_QUERY])
     while pairs := [(user, post) for _pk, user, post, created in page if created >= since]:

@@ -110,9 +110,7 @@ def _compare(subject: Subject, rows: list[Row], report: Report, *, fix: bool) ->
 
 @transaction.atomic
 def _recount(subject: Subject, id_: int) -> int:
-    """Set the counts of an id to its rows, under the lock that all writers take; returns how many
-    were wrong.
-    """
+    """Set counts to their rows, under the lock of all writers; returns how many were wrong."""
     if subject.table.locked(id_) is None:
         return 0
     drifts = subject.drifted([id_])
@@ -146,9 +144,7 @@ _PollCounts = tuple[list[int], int]
 
 
 def recount_running_polls(*, seconds: float) -> int:
-    """Compare the running polls, those that end first at first, for at most `seconds`; returns how
-    many were repaired.
-    """
+    """Compare running polls, first to end first, for `seconds`; returns how many it repaired."""
     deadline, repaired = time.monotonic() + seconds, 0
     after: tuple[datetime, int] | None = None
     while (polls := _running(after)) and time.monotonic() < deadline:

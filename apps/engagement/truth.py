@@ -33,9 +33,7 @@ class Drift:
 
 @dataclass(frozen=True)
 class Subject:
-    """The counts of one kind of id. `truth` holds SQL per field that returns (id, n) for those of
-    `ids` that have any.
-    """
+    """The counts of one kind of id. `truth`: SQL per field for the (id, n) of `ids` that have any."""
 
     service: CounterService
     table: CountsTable

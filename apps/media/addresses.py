@@ -30,9 +30,7 @@ def is_restricted(name: str) -> bool:
 
 
 def address_of(name: str) -> str:
-    """The address of a stored picture, relative to the site; a restricted one's expires after one
-    to two days.
-    """
+    """The relative address of a stored picture; restricted ones expire within two days."""
     url: str = default_storage.url(name)
     if not is_restricted(name):
         return url

@@ -18,9 +18,7 @@ WHOLE: Box = (0.0, 0.0, 1.0, 1.0)
 
 @dataclass(frozen=True, slots=True)
 class Cropped:
-    """An upload and the part to show: left, upper, right and lower edge as fractions of the upright
-    picture.
-    """
+    """An upload and its crop: left, upper, right, lower edge as fractions of the upright picture."""
 
     file: IO[bytes]
     box: Box = WHOLE

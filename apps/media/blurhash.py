@@ -49,9 +49,7 @@ def _colour(light: NDArray[np.float64]) -> int:
 
 
 def _detail(colour: NDArray[np.float64]) -> int:
-    """A colour relative to the largest wave, three values of -1 to 1, as one number below 19 x 19 x
-    19.
-    """
+    """Three values of -1 to 1, relative to the largest wave, as one number below 19^3."""
     steps = np.clip(np.floor(np.sign(colour) * np.abs(colour) ** 0.5 * 9 + 9.5), 0, 18)
     red, green, blue = (int(value) for value in steps)
     return red * 19 * 19 + green * 19 + blue

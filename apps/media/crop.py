@@ -23,9 +23,7 @@ def main() -> int:
 
 
 def crop_picture(data: bytes, *, size: tuple[int, int], box: Box) -> bytes:
-    """Crop to a box and scale to exactly this size, as WebP. Where the proportions differ, the
-    middle is used.
-    """
+    """A WebP of exactly this size; the middle of the box where proportions differ."""
     upright = flat(opened(data, moving=False), SIDE).convert("RGB")
     return webp(ImageOps.fit(upright.crop(pixels(box, upright.size)), size), quality=85)
 

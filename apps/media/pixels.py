@@ -46,9 +46,7 @@ class TooManyPixels(Exception):
 
 
 def serve(work: Callable[[bytes], bytes], rehearse: Callable[[], object]) -> int:
-    """Write what `work` makes of standard input; returns the exit code. `rehearse` loads every
-    library that the work needs.
-    """
+    """Filter stdin to stdout; returns the exit code. `rehearse` loads all that `work` needs."""
     limit(rehearse)
     code, output = outcome(work, sys.stdin.buffer.read())
     sys.stdout.buffer.write(output)
@@ -67,9 +65,7 @@ def outcome(work: Callable[[bytes], bytes], data: bytes) -> tuple[int, bytes]:
 
 
 def limit(rehearse: Callable[[], object]) -> None:
-    """Drop every resource that decoding does not need, after the rehearsal: no file can be opened
-    from then on.
-    """
+    """Give up what decoding does not need, after the rehearsal: no file opens any more."""
     rehearse()
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
     resource.setrlimit(resource.RLIMIT_CPU, (CPU_SECONDS, CPU_SECONDS))
@@ -86,9 +82,7 @@ def samples() -> list[bytes]:
 
 
 def opened(data: bytes, *, moving: bool = True) -> Image.Image:
-    """Open a picture without decoding its pixels; TooManyPixels. Only the first frame counts unless
-    `moving`.
-    """
+    """Open without decoding; TooManyPixels. Counts only the first frame unless `moving`."""
     picture = Image.open(BytesIO(data), formats=FORMATS)
     frames = getattr(picture, "n_frames", 1) if moving else 1
     copied = frames > 1 or picture.format == "WEBP"

@@ -41,9 +41,7 @@ def rehearse() -> None:
 def written(
     still: Image.Image, moves: bytes, size: tuple[int, int]
 ) -> tuple[dict[str, object], list[bytes]]:
-    """The facts of a picture, and the bytes of it and of its preview; `moves` is the encoded
-    animation, or empty.
-    """
+    """The facts and bytes of a picture and its preview; `moves` is an encoded animation or empty."""
     if not moves:
         still = fitted(still, SIDE)
         size = still.size

@@ -1,6 +1,4 @@
-"""Decodes uploaded pictures in a restricted subprocess (`apps.media.pixels`), never in the calling
-process.
-"""
+"""Decodes uploaded pictures in a restricted subprocess (`apps.media.pixels`)."""
 
 import json
 import subprocess
@@ -21,9 +19,7 @@ ENVIRONMENT = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
 
 @dataclass(frozen=True, slots=True)
 class ReencodedPicture:
-    """A picture ready to be served. `data` and `preview` are WebP; `width` and `height` are those
-    of `data`, in pixels.
-    """
+    """A picture as WebP, its preview, and its size in pixels."""
 
     data: bytes
     preview: bytes
@@ -34,9 +30,7 @@ class ReencodedPicture:
 
 
 def reencode_picture(data: bytes) -> ReencodedPicture:
-    """Re-encode a JPEG, PNG, WebP or GIF: upright, at most 2,048 pixels a side, without metadata.
-    Invalid.
-    """
+    """As WebP: upright, at most 2,048 pixels a side, without metadata. Invalid."""
     output = run_decoder("apps.media.reencode", data, field="file")
     header, _newline, pictures = output.partition(b"\n")
     facts = json.loads(header)
@@ -47,9 +41,7 @@ def reencode_picture(data: bytes) -> ReencodedPicture:
 
 
 def run_decoder(module: str, data: bytes, *, arguments: Sequence[str] = (), field: str) -> bytes:
-    """The standard output of a decoding program for a file; Invalid, naming `field`, when it cannot
-    decode it.
-    """
+    """The output of a decoding program for a file; Invalid for `field` when it fails."""
     command = [sys.executable, "-s", "-E", "-m", module, *arguments]
     try:
         result = subprocess.run(  # noqa: S603 -- a constant and numbers

@@ -14,9 +14,7 @@ from feedcache.ids import parse_id
 def search_by_post_or_account(
     queryset: QuerySet[Any], search_term: str, *, account: str
 ) -> QuerySet[Any]:
-    """Filter rows with a `post` by its id, or by the handle of the account behind the lookup
-    `account`.
-    """
+    """Filter rows with a `post` by its id, or by the handle behind the lookup `account`."""
     term = search_term.strip()
     if not term:
         return queryset

@@ -239,9 +239,7 @@ class ThreadMute(models.Model):
 
 
 class IdempotencyKey(models.Model):
-    """A publish request that was done; the same key of the same author returns its result
-    (`idempotency`).
-    """
+    """A finished publish request; the same key of the same author returns its result."""
 
     user = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.CASCADE, related_name="+", db_index=False

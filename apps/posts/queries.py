@@ -109,9 +109,7 @@ def visible_posts(
 
 
 def concerns_others(post_id: int) -> bool:
-    """Whether an existing post answers, quotes, reposts or names anybody; one query. Most posts do
-    not.
-    """
+    """Whether a post answers, quotes, reposts or names anybody, as few do; one query."""
     names = Exists(Mention.objects.filter(post=OuterRef("pk")))
     about_others = Q(reply_to__isnull=False) | Q(source__isnull=False) | names
     return Post.objects.filter(about_others, pk=post_id, deleted_at=None).exists()

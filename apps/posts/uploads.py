@@ -66,9 +66,7 @@ def uploaded_pictures(owner: User, numbers: Sequence[int]) -> list[Attachment]:
 def describe_picture(
     owner: User, number: int, *, alt: str | None = None, focus: Focus | None = None
 ) -> Attachment:
-    """Change a waiting picture; edits of a post change published ones. None leaves a value.
-    Invalid, NotFound.
-    """
+    """Change a waiting picture (an edit changes published ones). Invalid, NotFound."""
     check_picture(alt, focus)
     with transaction.atomic():
         picture = _waiting(owner, number)

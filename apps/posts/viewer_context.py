@@ -31,9 +31,7 @@ class ViewerContext:
 
 @contextmanager
 def viewer_context_of(viewer_id: int | None) -> Iterator[ViewerContext]:
-    """A context that is filled in when the block ends: what the block reads is read at the same
-    time.
-    """
+    """A context that the end of the block fills, read together with what the block reads."""
     context, batch = ViewerContext(viewer_id), Batch()
     viewers = [] if viewer_id is None else [viewer_id]
     is_fresh = queue_revision_check(batch)

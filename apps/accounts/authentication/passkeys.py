@@ -86,9 +86,7 @@ def begin_registration(request: HttpRequest, user: User) -> dict[str, Any]:
 def finish_registration(
     request: HttpRequest, user: User, *, name: str, answer: str
 ) -> tuple[Any, list[str]]:
-    """The new passkey, and recovery codes if it is the first factor. Invalid when the browser's
-    answer is wrong.
-    """
+    """The passkey, and recovery codes with a first factor. Invalid for a wrong answer."""
     state = _challenge(request, ADDING, user)
     try:
         with transaction.atomic():
@@ -103,9 +101,7 @@ def finish_registration(
 
 
 def begin_authentication(request: HttpRequest, user: User | None) -> dict[str, Any]:
-    """The browser's options to verify a passkey of a user, or of anybody (None) for a login without
-    a name.
-    """
+    """The browser's options to verify a passkey of a user, or of anybody (None)."""
     options, state = Ceremony(request).authenticate_begin(user, require_user_verification=True)
     _store_challenge(request, USING, user, state)
     return dict(options)

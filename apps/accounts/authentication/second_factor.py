@@ -83,9 +83,7 @@ def require_password(user: User, password: str, origin: Origin) -> None:
 
 
 def begin_app(user: User) -> Any:
-    """A new key for an authenticator app, inactive until a code confirms it. Invalid when the
-    account has one.
-    """
+    """An authenticator app that a code must confirm. Invalid when the account has one."""
     with _locked(user):
         if TOTPDevice.objects.filter(user=user, confirmed=True).exists():
             raise Invalid(_("Remove the authenticator app that you have first."))
@@ -112,9 +110,7 @@ def confirm_app(user: User, device_id: int, code: str) -> tuple[Any, list[str]]:
 
 
 def factor_added(user: User, what: str) -> list[str]:
-    """Recovery codes if this is the first factor, which also revokes tokens that the password alone
-    granted.
-    """
+    """Recovery codes with a first factor, which revokes what the password alone granted."""
     logger.info("second factor of user %d: %s added", user.pk, what)
     if StaticDevice.objects.filter(user=user).exists():
         return []
@@ -198,9 +194,7 @@ def _locked(user: User) -> Iterator[None]:
 
 
 def _verified(model: Any, user: User, clean: str, **which: Any) -> Any | None:
-    """The device if the code is right. Two requests with the same code are serialised, and the
-    second fails.
-    """
+    """The device if the code is right; a concurrent second use of the code fails."""
     with transaction.atomic():
         device = model.objects.select_for_update().filter(user=user, **which).first()
         if device is None:

@@ -81,9 +81,7 @@ def end_session(user: User, login_id: int) -> None:
 
 
 def end_sessions(user_id: int) -> None:
-    """End all sessions of a user, in the caller's transaction. A session that continues must be
-    remembered again.
-    """
+    """End all sessions, in the caller's transaction. Remember one that continues again."""
     logins = Login.objects.filter(user=user_id)
     keys = list(logins.values_list("session_key", flat=True))
     Session.objects.filter(session_key__in=keys).delete()

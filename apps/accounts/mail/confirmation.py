@@ -88,9 +88,7 @@ def send_confirmation(user: User) -> None:
 
 
 def user_to_confirm(token: str) -> User:
-    """The user whose pending address a link confirms. NotFound when it was used, has expired, or is
-    forged.
-    """
+    """The user whose pending address a link confirms. NotFound when used, expired or forged."""
     try:
         number, address, given_at = signing.loads(
             token, salt=sending.CONFIRMATION_SALT, max_age=CONFIRMATION_SECONDS
@@ -105,9 +103,7 @@ def user_to_confirm(token: str) -> User:
 
 @transaction.atomic
 def confirm_email(token: str) -> User:
-    """Confirm the pending address of a link. NotFound as for `user_to_confirm`, and when another
-    account was first.
-    """
+    """Confirm the address of a link. NotFound, also when another account was first."""
     expected = user_to_confirm(token)
     user = User.objects.select_for_update().get(pk=expected.pk)
     if (user.pending_email, user.pending_email_at) != (

@@ -63,9 +63,7 @@ def due() -> list[int]:
 
 
 def purge() -> None:
-    """Delete mails that were sent a day ago, and those that failed a week ago: they contain
-    addresses.
-    """
+    """Delete mails, which contain addresses: sent ones after a day, failed ones after a week."""
     now = timezone.now()
     Mail.objects.filter(state=State.DONE, finished_at__lt=now - SENT_RETENTION).delete()
     Mail.objects.filter(state=State.DEAD, finished_at__lt=now - DEAD_RETENTION).delete()

@@ -25,9 +25,7 @@ SELECT id, 0, 0, 0, 0 FROM made
 
 
 def make_accounts(handles: Collection[str]) -> int:
-    """Insert the missing accounts of valid handles, without a usable password; returns how many
-    were inserted.
-    """
+    """Insert missing accounts of valid handles, without a password; returns how many."""
     blank = User()
     fields = [  # columns with a database default are left out
         field

@@ -47,9 +47,7 @@ def attach(post: Post, pictures: Sequence[NewPicture]) -> list[Picture]:
 def attach_uploads(
     post: Post, media_ids: Sequence[int], *, first_position: int = 0
 ) -> list[Picture]:
-    """Attach pictures that the author uploaded, in the post's transaction. Invalid when one is
-    missing or in use.
-    """
+    """Attach the author's uploads, in the post's transaction. Invalid for one missing or in use."""
     uploads = Attachment.objects.select_for_update(of=("self",)).in_bulk(media_ids)
     pictures = []
     for position, media_id in enumerate(media_ids, start=first_position):
@@ -94,9 +92,7 @@ def rearrange(
 
 
 def reserve(row: ScheduledPost, media_ids: Sequence[int]) -> None:
-    """Hold uploads for a scheduled post, in the transaction that inserts it. Invalid when one is
-    missing or in use.
-    """
+    """Hold uploads for a scheduled post, in its transaction. Invalid for one missing or in use."""
     uploads = Attachment.objects.filter(
         pk__in=media_ids, owner=row.author_id, post=None, scheduled=None
     )
@@ -150,9 +146,7 @@ def is_served(name: str) -> bool:
 
 
 def _move_files(row: Attachment, *, is_open: bool) -> None:
-    """Move the files of a picture to the folder of its post's visibility; the old ones are deleted
-    after the commit.
-    """
+    """Move files to the folder of the post's visibility; the old ones go after the commit."""
     if is_restricted(row.file.name or "") == is_open:
         _rename(row, is_open=is_open)
 

@@ -1,6 +1,4 @@
-"""The first steps of every write of an author: lock the counts, raise the outbox revision, resolve
-mentions.
-"""
+"""First steps of every write of an author: lock the counts, next revision, mentions."""
 
 from apps.accounts.models import User, UserCounts
 from apps.accounts.queries import user_ids_by_handle

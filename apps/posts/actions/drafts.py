@@ -112,9 +112,7 @@ def clean_body(text: str, *, required: bool) -> str:
 
 
 def clean_draft(draft: Draft) -> str:
-    """The text of a draft as it is stored; Invalid for every rule that can be checked before the
-    transaction.
-    """
+    """The stored text of a draft; Invalid for every rule that needs no transaction."""
     pictures = len(draft.pictures) + len(draft.media_ids)
     body = clean_body(draft.body, required=not pictures)
     check_labels(draft.visibility, draft.content_warning, pictures)

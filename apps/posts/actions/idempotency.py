@@ -67,9 +67,7 @@ class Request:
 
 
 def existing_result(request: Request) -> IdempotencyKey | None:
-    """The result of an equal earlier request, if any. Invalid for a bad key, and for a key of
-    another request.
-    """
+    """The result of an equal request. Invalid for a bad key, or one of another request."""
     if not request.key:
         return None
     if len(request.key) > KEY_MAX_CHARACTERS:

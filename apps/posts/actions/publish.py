@@ -1,6 +1,4 @@
-"""Publishes, reposts and deletes posts. Locks are taken in one order: the author's counts row, then
-counts of posts.
-"""
+"""Publishes, reposts and deletes posts. Locks the author's counts first, then those of posts."""
 
 from collections.abc import Collection, Sequence
 from datetime import UTC, datetime
@@ -207,9 +205,7 @@ def _insert(post: Post) -> None:
 
 
 def _count_and_record(post: Post, counts: UserCounts) -> None:
-    """The last step of every publication: counts of other people's posts stay locked only for a
-    moment.
-    """
+    """The last step of a publication: counts of others' posts stay locked only for a moment."""
     is_open = post.visibility in OPEN
     change_user_counts(
         counts.pk,

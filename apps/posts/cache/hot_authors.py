@@ -50,9 +50,7 @@ class HotAuthors:
         return often or author.counts.followers >= settings.HOT_AUTHOR_FOLLOWERS
 
     def get(self, author: User, load: Callable[[], HotAuthorEntry | None]) -> HotAuthorEntry | None:
-        """The entry of a hot author, no older than the revision that the counts name; loaded when
-        missing.
-        """
+        """The entry of a hot author, at least of the counts' revision; loaded when missing."""
         current()  # subscribes this process
         revision = author.counts.outbox_revision
         return self._entries.get(author.pk, load, accept=lambda entry: entry.revision >= revision)
@@ -70,9 +68,7 @@ class HotAuthors:
 
 @cache
 def hot_authors() -> HotAuthors:
-    """This process's instance. A forked child makes its own: a thread that it lacks may hold the
-    lock.
-    """
+    """One per process. A forked child makes its own: a lost thread may hold the lock."""
     listener().subscribe_channel(RECENT.channel, _on_message)
     return HotAuthors()
 

@@ -52,17 +52,13 @@ def cached_post_of(content: PostContent, source: Post | PostContent | None) -> C
 
 
 def load_contents(post_ids: Collection[int]) -> dict[int, PostContent]:
-    """Contents of posts that are not deleted, restricted ones too, from PostgreSQL: three queries,
-    four with polls.
-    """
+    """Contents of existing posts, restricted ones too, in three queries, four with polls."""
     posts = list(_posts(post_ids).filter(deleted_at=None))
     return {content.id: content for content in _contents(posts)}
 
 
 def load_open(post_ids: Collection[int]) -> dict[int, PostContent]:
-    """Contents of the open posts among these ids. For rarely read pages: nothing is cached for
-    them.
-    """
+    """Contents of open posts from PostgreSQL, not cached: for rarely read pages."""
     posts = list(_posts(post_ids).filter(deleted_at=None, visibility__in=OPEN))
     return {content.id: content for content in _contents(posts)}
 
@@ -96,9 +92,7 @@ def _contents(posts: list[Post]) -> list[PostContent]:
 
 
 def open_contents(versions: Mapping[int, int]) -> dict[int, PostContent]:
-    """Contents of open posts whose versions the caller has just read: of that version or a newer
-    one.
-    """
+    """Contents of open posts, of the versions that the caller has just read or newer."""
     entries = CACHED_POSTS.get_many(
         versions,
         load_cached_posts,

@@ -48,9 +48,7 @@ class Recent:
     complete_to: int | None = None
 
     def rest(self, cursor: Cursor, count: int) -> Cursor | None:
-        """Where the next level continues for the same cursor and count; None when the posts are
-        complete.
-        """
+        """Where the next level continues for this cursor; None when nothing is missing."""
         if len(self.posts) >= count:
             return None
         if self.complete_to is None:
@@ -105,9 +103,7 @@ def recent_posts(author: User, cursor: Cursor, count: int, *, replies: bool = Tr
 
 
 def weeks_read(counts: UserCounts) -> tuple[Week, Week]:
-    """This week and the last, by the later of our clock and the author's last id: ids may be ahead
-    of us.
-    """
+    """This week and the last, by the later of our clock and the author's last id."""
     this = Week.of_second(max(int(time.time()), second_of(counts.last_post_id)))
     return this, this.before()
 

@@ -55,9 +55,7 @@ def encode(content: PostContent) -> bytes:
 
 
 def decode(data: bytes) -> PostContent:
-    """ValueError when the bytes are something else, damaged, or hold values that this code does not
-    know.
-    """
+    """ValueError for bytes that are something else, damaged, or hold unknown values."""
     return from_protobuf(unpack(data, max_bytes=MAX_BYTES))
 
 
@@ -90,9 +88,7 @@ def to_protobuf(content: PostContent) -> bytes:
 
 
 def from_protobuf(data: bytes) -> PostContent:
-    """The inverse of `to_protobuf`; ValueError for anything else. Fields that a newer release added
-    are ignored.
-    """
+    """The inverse of `to_protobuf`; ValueError. Fields of a newer release are ignored."""
     try:
         message = wire.Post.FromString(data)
     except DecodeError as error:

@@ -1,6 +1,4 @@
-"""The content of a post, equal for every viewer and immutable per version. Its byte form is in
-`codec`.
-"""
+"""The content of a post: equal for every viewer, immutable per version. `codec` encodes it."""
 
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass

@@ -43,9 +43,7 @@ class Segment:
 
 
 def normalise(text: str) -> str:
-    """The stored form: NFC, line ends as \n, at most one blank line in a row, no surrounding white
-    space.
-    """
+    """The stored form: NFC, one kind of line end, at most one blank line in a row, stripped."""
     text = unicodedata.normalize("NFC", text.replace("\r\n", "\n").replace("\r", "\n"))
     lines = "\n".join(line.rstrip() for line in text.split("\n"))
     return re.sub(r"\n{3,}", "\n\n", lines).strip()
