@@ -45,7 +45,7 @@ def hanging(monkeypatch, settings):
         "PULLED",
         Bulkhead(pulled_authors.SOURCE, max_concurrency=2, after=pulled_authors.PULLED._after),
     )
-    monkeypatch.setattr(outbox, "page_of", hang)
+    monkeypatch.setattr(outbox, "ids_of_authors", hang)
     yield let_go
     let_go.set()
 
