@@ -20,7 +20,7 @@ CURSOR_PARAMETERS = [
 
 def people_cursor(request: Request) -> Cursor:
     """The cursor of a page of accounts, which are longer than pages of posts."""
-    return people_cursor(request)
+    return Cursor.from_query(request.query_params, default=PEOPLE_DEFAULT, maximum=MAX_PEOPLE)
 
 
 def paged(request: Request, page: Page[Any], body: object) -> Response:
