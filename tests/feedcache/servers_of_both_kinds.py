@@ -14,8 +14,6 @@ from runner.problems import LaunchError
 from runner.services.binaries import in_wheel
 from runner.services.redis import NOTHING_KEPT, Redis
 
-KINDS = ("redis", "valkey")
-
 
 @contextmanager
 def valkey(directory: Path) -> Iterator[redis.Redis]:
