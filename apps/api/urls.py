@@ -135,23 +135,15 @@ v1: list[URLPattern] = [
     path("conversations/<int:conversation_id>/read", conversations.read),
     # moderation
     path("reports", reports.reports),
-    # ranking
-    path("ranked", ranked.ranked),
-    path("ranking/preset", ranked.preset),
-    # audit
-    path("explain/home", explain.home),
-    path("explain/statuses/<int:status_id>", explain.status),
 ]
 
 v2: list[URLPattern] = [
     # timeline
     path("media", media.upload_v2),
     # search
-    # of the API's second version
     path("search", search.search),
     path("suggestions", search.suggestions),
     # filters
-    # of the API's second version
     path("filters", filters.filters),
     path("filters/<int:filter_id>", filters.one),
     path("filters/<int:filter_id>/keywords", filters.keywords),
@@ -168,8 +160,10 @@ v2: list[URLPattern] = [
 ]
 
 extensions: list[URLPattern] = [
-    # timeline
-    # what the Mastodon API has no word for
+    path("explain/home", explain.home),
+    path("explain/statuses/<int:status_id>", explain.status),
+    path("ranked", ranked.ranked),
+    path("ranking/preset", ranked.preset),
     path("activity", timelines.activity),
     path("policies", policies.of_authors),
     path("policies/site", policies.of_site),

@@ -25,13 +25,13 @@ import os, signal, django
 django.setup()
 from django.db import transaction
 from apps.accounts.queries import user_by_handle
-from apps.posts import actions, repeats
+from apps.posts import actions, cache_updates
 from apps.posts.drafts import Draft
 die = lambda *args, **kwargs: os.kill(os.getpid(), signal.SIGKILL)
 if {when!r} == "before the commit":
     transaction.Atomic.__exit__ = die
 else:
-    actions.upkeep.published = lambda *args: transaction.on_commit(die)
+    cache_updates.published = lambda *args: transaction.on_commit(die)
 actions.publish_post(user_by_handle("alice"), Draft("hello"), idempotency_key="client:k")
 """
 

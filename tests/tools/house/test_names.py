@@ -21,7 +21,7 @@ def test_modules_of_a_folder_are_counted_without_init_and_migrations():
 
 def test_names_that_are_no_role_come_by_folder_longest_list_first():
     assert list(ad_hoc_modules(reversed(PATHS)).items()) == [
-        (Path("apps/posts"), ["heads", "gate"]),
+        (Path("apps/posts"), ["post_cache", "visibility"]),
         (Path("apps/posts/media"), ["crop"]),
     ]
 
