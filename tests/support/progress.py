@@ -87,7 +87,7 @@ class _Progress:
     def _start(self, tests: list[str]) -> None:
         if self.estimate is None:
             self.estimate = Estimate(self.known, tests, self.workers)
-            self.begin = time.monotonic()
+            self.begin = self.last = time.monotonic()
 
     @pytest.hookimpl(wrapper=True)
     def pytest_report_teststatus(
@@ -114,8 +114,7 @@ class _Progress:
         done, tests = len(self.estimate.done), len(self.estimate.tests)
         left = self.estimate.seconds_left(elapsed)
         parts = [
-            f"{done:,} of {tests:,} tests",
-            f"{_minutes(elapsed)} passed",
+            f"{done:,} of {tests:,} tests after {_minutes(elapsed)}",
             f"about {_minutes(left)} left" if left is not None else "",
             f"{self.failed} failed" if self.failed else "",
         ]
