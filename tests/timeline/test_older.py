@@ -72,7 +72,7 @@ def rung(monkeypatch):
     """What workers were told to keep, of readers of very many."""
     told = []
     monkeypatch.setattr(older, "SLOW_SECONDS", 0)
-    monkeypatch.setattr(older, "ring", lambda name, *asked, expires: told.append((name, *asked)))
+    monkeypatch.setattr(older, "enqueue", lambda name, *asked, expires: told.append((name, *asked)))
     return told
 
 
@@ -179,7 +179,7 @@ def test_who_is_lost_among_the_many_is_found_by_what_each_followee_wrote(rung):
 def test_a_walk_is_what_the_oracle_says_however_the_ids_are_found(
     small_windows, mixture, monkeypatch
 ):
-    monkeypatch.setattr(older, "ring", lambda *_told, **_more: None)
+    monkeypatch.setattr(older, "enqueue", lambda *_told, **_more: None)
     truth = Oracle().home(mixture.pk)
     assert walk(mixture) == truth
     timelines().flushdb()
