@@ -76,7 +76,7 @@ WHERE reader_id = %(reader)s AND (post_id >> %(shift)s & %(mask)s) = %(author)s
 _AUTHOR_BITS = {"shift": SEQUENCE_BITS, "mask": MAX_AUTHOR_ID}  # of a post id
 _TIDY = """
 WITH follower AS (
-    SELECT id, follower_id FROM graph_follower WHERE owner_id = %(author)s AND id > %(after)s ORDER BY id LIMIT %(most)s
+    SELECT id, follower_id FROM graph_follower WHERE owner_id = %(author)s AND id > %(after)s ORDER BY id LIMIT %(maximum)s
 ), gone AS (
     DELETE FROM timeline_timelineentry entry USING follower
     WHERE entry.reader_id = follower.follower_id AND entry.post_id = %(post)s
@@ -85,7 +85,7 @@ SELECT max(id) FROM follower
 """
 _PURGE = """
 DELETE FROM timeline_timelineentry WHERE (reader_id, post_id) IN (
-    SELECT reader_id, post_id FROM timeline_timelineentry WHERE added_at < %(horizon)s LIMIT %(most)s
+    SELECT reader_id, post_id FROM timeline_timelineentry WHERE added_at < %(horizon)s LIMIT %(maximum)s
 ) AND added_at < %(horizon)s
 """
 
