@@ -34,9 +34,11 @@ Starts the site with everything it needs, and its tools.
   ./run stop                 stop the site of a data directory
   ./run reset                delete the data of a site
   ./run manage COMMAND ...   a Django management command in the site's environment
-  ./run test [ARGUMENTS]     the tests; arguments go to pytest
+  ./run test                 the quick tests, in a few minutes: units and integration on real servers
+  ./run test --all           every test: also whole processes, browsers, clusters, and what takes long
+  ./run test PATH -k WORD    exactly these; all other arguments go to pytest
   ./run test --matrix        all of the authorization matrix, with its figures
-  ./run check                format, lint, imports, types, migrations, schema, and the tests
+  ./run check                format, lint, imports, types, migrations, schema, and all tests
   ./run bench SUITE          our figures beside what one would do otherwise; --help says more
   ./run capacity             what a population needs, from what was measured; --help says more
   ./run drill                load and faults on a site of its own, then the proof; --help says more

@@ -26,6 +26,23 @@ SERVER_SETTINGS = (
 )  # fmt: skip
 
 MATRIX, MATRIX_TESTS = "--matrix", "tests/security/test_matrix.py"
+ALL = "--all"
+# What `./run test` leaves to `./run test --all`; tests/support/markers.py says which tests these are.
+QUICK = "not (flows or browser or clusters or long)"
+CHOICES = (
+    "-k",
+    "-m",
+    "--lf",
+    "--last-failed",
+    "--ff",
+    "--failed-first",
+    "--sw",
+    "--stepwise",
+    "--nf",
+    "--new-first",
+    "--pyargs",
+)
+ONE_PROCESS = ("-n", "--numprocesses", "--pdb", "--trace")
 MAX_PROCESSES = 4  # of the tests; one PostgreSQL serves them all
 # The Dockerfile's Python runs a part of the tests: what threads share, pages, the API, a login by
 # code.
@@ -33,14 +50,42 @@ IMAGE_PYTHON = "3.13"
 IMAGE_TESTS = (
     "tests/feedsite/test_key_rotation.py", "tests/api/test_statuses.py", "tests/oauth/test_authorize.py", "tests/timeline/test_home.py",
 )  # fmt: skip
+TEST_HELP = """\
+  ./run test                 the quick tests, in a few minutes: units and integration on real PostgreSQL, Redis and Memcached
+  ./run test --all           every test: also whole processes, browsers, clusters, and what takes long; what CI runs
+  ./run test PATH ... -k X   exactly these, whatever they need
+  ./run test -m browser      the tests with one marker: flows, browser, clusters, long
+  ./run test --lf            what failed the last time
+  ./run test --matrix        all of the authorization matrix, with its figures
+  ./run test -h              the options of pytest, which may all be given
+
+The first two run in as many processes as there are cores, up to {processes}; -n 1 takes one.
+"""
 SHORT_DRILL = ("--minutes", "0.6", "--rate", "16")  # with healing and checks about 75 s
 
 
 def test(arguments: list[str]) -> NoReturn:
-    """The whole suite runs in several processes."""
+    """Replace this process by pytest."""
+    if "--help" in arguments:
+        say(TEST_HELP.format(processes=MAX_PROCESSES))
+        sys.exit()
+    _exec("pytest", pytest_arguments(arguments))
+
+
+def pytest_arguments(arguments: list[str]) -> list[str]:
+    """The quick tests or all of them in several processes, with progress; what is chosen by path, -k or -m as it is."""
+    others = [argument for argument in arguments if argument != ALL]
     if MATRIX in arguments:
-        arguments = [*arguments, MATRIX_TESTS, *_in_parallel(), "-p", "no:logging"]
-    _exec("pytest", arguments or _in_parallel())
+        return [*others, MATRIX_TESTS, *_in_parallel(), "-p", "no:logging"]
+    if any(map(_chooses, others)):
+        return others
+    selection = [] if ALL in arguments else ["-m", QUICK]
+    processes = [] if any(one.startswith(ONE_PROCESS) for one in others) else _in_parallel()
+    return [*processes, "--progress", *selection, *others]
+
+
+def _chooses(argument: str) -> bool:
+    return argument.startswith(CHOICES) or (ROOT / argument.partition("::")[0]).exists()
 
 
 def bench(arguments: list[str]) -> NoReturn:
@@ -89,7 +134,7 @@ def check() -> int:
         else "\nAll checks before the tests passed"
     )
     # The tests come last, so that their summary is the last thing on the screen.
-    command = [*_module("pytest"), *_in_parallel()]
+    command = [*_module("pytest"), *pytest_arguments([ALL])]
     tests = subprocess.run(command, cwd=ROOT, env=_environment(), check=False).returncode
     return 1 if failed or tests else 0
 
@@ -129,7 +174,9 @@ def _in_parallel() -> list[str]:
     cores = (
         len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     )
-    return ["--numprocesses", str(min(cores, MAX_PROCESSES))] if cores > 1 else []
+    processes = str(min(cores, MAX_PROCESSES))
+    # a module's tests stay in one process, as long as none is idle: what they share is made once
+    return ["--numprocesses", processes, "--dist", "worksteal"] if cores > 1 else []
 
 
 def _static_checks() -> list[tuple[str, list[str]]]:

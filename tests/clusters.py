@@ -162,6 +162,7 @@ CLASSES = {
     "REDIS_GRAPH_URL": connections.graph,
     "REDIS_EXISTENCE_URL": connections.existence,
 }
+OTHERS = (connections.counters, connections.limits, connections.graph_replicas)
 
 
 @contextmanager
@@ -181,6 +182,5 @@ def addresses(settings, **urls) -> Iterator[None]:
 
 def forget() -> None:
     """The next use connects anew."""
-    for function in CLASSES.values():
+    for function in (*CLASSES.values(), *OTHERS):
         function.cache_clear()
-    connections.graph_replicas.cache_clear()

@@ -1,9 +1,12 @@
 """The cast of every test: alice is followed by bob; carol is a stranger. Real servers, empty caches."""
 
-import time
+import os
+import subprocess
+import sys
+from contextlib import contextmanager
 
 import pytest
-from django.db import connection
+from django.db import transaction
 from django.test import Client
 from rest_framework.test import APIClient
 
@@ -15,15 +18,17 @@ from apps.scopes import ALL
 from apps.tags.queries import TALK
 from apps.timeline import policy
 from feedcache import rate_limit
+from feedcache.memcached.tiers import tiers
 from feedcache.memcached.topology_listener import listener
 from feedcache.redis_servers.connections import counters, graph, limits, reset_breakers, timelines
 from feedcache.structures.counters.building import begin_build, end_build
 from feedsite import health
+from runner.checkout import MANAGE
+from runner.environment import UNCOMPRESSED
 from tests import clusters
 from tests.commits import commit_inside_tests
 from tests.factories import deliver, make_user
-
-LET_GO_SECONDS = 10.0
+from tests.staff import browser_of, make_staff
 
 
 def pytest_addoption(parser):
@@ -37,25 +42,9 @@ def pytest_addoption(parser):
 
 
 @pytest.fixture(scope="session")
-def django_db_setup(django_db_setup, django_db_blocker):
-    """As ever; but the database goes when the servers that tests have started have let go of it."""
-    yield
-    with django_db_blocker.unblock():
-        connection.close()
-        # what this process has of its own does not count
-        connection.close_pool()  # type: ignore[attr-defined]  # PostgreSQL's have one
-        deadline = time.monotonic() + LET_GO_SECONDS
-        while _others_use_it() and time.monotonic() < deadline:
-            time.sleep(0.1)
-        connection.close()
-
-
-def _others_use_it():
-    with connection.cursor() as sql:
-        sql.execute(
-            "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
-        )
-        return sql.fetchone()[0]
+def django_db_keepdb():
+    """Nobody has to drop the database: its whole server goes after the run."""
+    return True
 
 
 @pytest.fixture(scope="session")
@@ -80,6 +69,10 @@ def replicated(pair, settings):
 @pytest.fixture(autouse=True)
 def _empty_redis():
     reset_breakers()  # whatever the test before did to them
+    empty_redis()
+
+
+def empty_redis():
     timelines().flushdb()
     limits().flushdb()
     counters().flushdb()
@@ -115,10 +108,14 @@ def _whole_counters(_empty_redis, request):
     """As after a rebuild from the empty database."""
     fixtures = {"db", "transactional_db"} & set(request.fixturenames)
     if fixtures or request.node.get_closest_marker("django_db"):
-        for service in (POST_COUNTS, USER_COUNTS):
-            turn = begin_build(service.store, service.floor_now)
-            assert turn is not None
-            end_build(service.store, turn, complete=True)
+        complete_counters()
+
+
+def complete_counters():
+    for service in (POST_COUNTS, USER_COUNTS):
+        turn = begin_build(service.store, service.floor_now)
+        assert turn is not None
+        end_build(service.store, turn, complete=True)
 
 
 @pytest.fixture(autouse=True)
@@ -129,6 +126,27 @@ def _commits(monkeypatch):
 @pytest.fixture(autouse=True)
 def _fast_passwords(settings):
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+
+
+@pytest.fixture
+def case(db, subtests):
+    """`with case(name=value)`: one of many cases, each of which finds the rows that were there before the first one.
+
+    A test with a transaction of its own for each case would make these rows again and again.
+    """
+
+    @contextmanager
+    def one(**names):
+        with subtests.test(**names):
+            before = transaction.savepoint()
+            empty_redis()
+            complete_counters()
+            try:
+                yield
+            finally:
+                transaction.savepoint_rollback(before)
+
+    return one
 
 
 @pytest.fixture
@@ -147,6 +165,33 @@ def bob(alice):
 @pytest.fixture
 def carol(db):
     return make_user("carol")
+
+
+@pytest.fixture
+def chief(db):
+    """A browser in which a member of staff with every right is logged in."""
+    return browser_of(make_staff(superuser=True, handle="chief"))
+
+
+@pytest.fixture
+def media(settings, tmp_path):
+    """A place of the test's own for what people upload."""
+    settings.MEDIA_ROOT = str(tmp_path / "media")
+
+
+@pytest.fixture
+def memcached():
+    if not tiers().ping():
+        pytest.skip("no memcached on this machine")
+
+
+@pytest.fixture(scope="session")
+def static_files():
+    """The environment of a web server whose static files are stored as `./run` stores them; collected once."""
+    env = {"STATICFILES_BACKEND": UNCOMPRESSED}
+    collect = [sys.executable, "-P", str(MANAGE), "collectstatic", "--noinput", "--verbosity", "0"]
+    subprocess.run(collect, env={**os.environ, **env}, check=True)
+    return env
 
 
 @pytest.fixture

@@ -21,8 +21,8 @@ def picture():
 
 
 @pytest.fixture(autouse=True)
-def _media(settings, tmp_path):
-    settings.MEDIA_ROOT = str(tmp_path)
+def _media(media):
+    """All of them store pictures."""
 
 
 @pytest.fixture

@@ -33,10 +33,6 @@ class TestCropping:
             edges = np.asarray(made.convert("RGB"))[200, [10, 390]].astype(int)
         return "".join("r" if red > blue else "b" for red, _green, blue in edges)
 
-    @pytest.fixture(autouse=True)
-    def _media(self, settings, tmp_path):
-        settings.MEDIA_ROOT = str(tmp_path)
-
     @pytest.mark.parametrize(
         ("box", "kept"),
         [

@@ -11,6 +11,7 @@ from django.urls import URLResolver, get_resolver
 from django.utils import timezone
 from rest_framework.test import APIClient
 
+from apps.accounts.queries import user_by_id
 from apps.announcements.models import Announcement
 from apps.conversations.models import Conversation
 from apps.engagement.actions import bookmark_post
@@ -295,15 +296,14 @@ def test_every_endpoint_has_a_row_here():
     )
 
 
-@pytest.mark.parametrize(("method", "address", "needs_token"), ENDPOINTS)
-def test_endpoints_that_need_a_token_say_401_without_one(
-    alice, api_of, method, address, needs_token
-):
-    answer = call(api_of(None), method, address, subject(address, alice))
-    assert answer.status_code == (401 if needs_token else 200)
-    if needs_token:
-        assert answer.headers["WWW-Authenticate"] == 'Bearer realm="api"'
-        assert answer.json()["code"] == "unauthorized"
+def test_endpoints_that_need_a_token_say_401_without_one(alice, api_of, case):
+    for method, address, needs_token in ENDPOINTS:
+        with case(method=method, address=address):
+            answer = call(api_of(None), method, address, subject(address, alice))
+            assert answer.status_code == (401 if needs_token else 200)
+            if needs_token:
+                assert answer.headers["WWW-Authenticate"] == 'Bearer realm="api"'
+                assert answer.json()["code"] == "unauthorized"
 
 
 def bare(answer):
@@ -326,10 +326,7 @@ def stages_of(answer):
     return [stage.partition(";")[0] for stage in timing.split(", ")]
 
 
-@pytest.mark.parametrize(("method", "address"), OF_A_STATUS)
-def test_a_post_one_may_not_see_answers_like_one_that_is_not_there(
-    alice, carol, api_of, method, address
-):
+def test_a_post_one_may_not_see_answers_like_one_that_is_not_there(alice, carol, api_of, case):
     enemy = make_user()
     for_followers = publish(alice, visibility="followers")
     for_others = publish(alice, "hello @enemy", visibility="mentioned")
@@ -337,10 +334,12 @@ def test_a_post_one_may_not_see_answers_like_one_that_is_not_there(
     delete_post(deleted.pk, by=alice)
     block_user(enemy, carol)
     client = api_of(carol)
-    absent = bare(call(client, method, address, 1234567890123456789))
-    assert absent[0] == 404
-    for post in (for_followers, for_others, deleted, of_an_enemy):
-        assert bare(call(client, method, address, post.pk)) == absent
+    for method, address in OF_A_STATUS:
+        with case(method=method, address=address):
+            absent = bare(call(client, method, address, 1234567890123456789))
+            assert absent[0] == 404
+            for post in (for_followers, for_others, deleted, of_an_enemy):
+                assert bare(call(client, method, address, post.pk)) == absent
 
 
 @pytest.mark.parametrize(
@@ -362,23 +361,16 @@ ODD_IDS = ["0", "9223372036854775807", "9223372036854775808", "9" * 30, "9" * 50
            "1e5", "%20", "1%00", "%FF", "007"]  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("method", "address"),
-    [
-        *OF_A_STATUS,
-        *OF_A_POLL_OR_PICTURE,
-        *OF_AN_ACCOUNT,
-        *OF_A_LIST,
-        *OF_A_NOTIFICATION,
-        *OF_A_FILTER,
-    ],
-)
-def test_ids_that_cannot_be_are_refused_and_never_fail(carol, api_of, method, address):
-    client = api_of(promoted(carol, address))
-    for number in ODD_IDS:
-        answer = call(client, method, address, number)
-        assert answer.status_code in {400, 404}, number
-        assert answer.json()["status"] == answer.status_code
+def test_ids_that_cannot_be_are_refused_and_never_fail(carol, api_of, case):
+    for method, address in (
+        *OF_A_STATUS, *OF_A_POLL_OR_PICTURE, *OF_AN_ACCOUNT, *OF_A_LIST, *OF_A_NOTIFICATION, *OF_A_FILTER,
+    ):  # fmt: skip
+        with case(method=method, address=address):
+            client = api_of(promoted(user_by_id(carol.pk), address))
+            for number in ODD_IDS:
+                answer = call(client, method, address, number)
+                assert answer.status_code in {400, 404}, number
+                assert answer.json()["status"] == answer.status_code
 
 
 def part_of_a_filter(owner, address):
@@ -403,10 +395,18 @@ def told(address, reader, actor):
     return None
 
 
-@pytest.mark.parametrize(("method", "address", "needs_token"), ENDPOINTS)
-def test_a_trailing_slash_is_the_same_address_without_a_redirect(
-    alice, bob, api_of, method, address, needs_token
-):
+def test_a_trailing_slash_is_the_same_address_without_a_redirect(alice, bob, api_of, case):
+    for method, address, _needs_token in ENDPOINTS:
+        with case(method=method, address=address):
+            people = user_by_id(alice.pk), user_by_id(bob.pk)
+            client, number = asker_and_subject(method, address, *people, api_of)
+            answer = call(client, method, address, number, slash="/")
+            assert answer.status_code == 200
+            assert "Location" not in answer.headers
+
+
+def asker_and_subject(method, address, alice, bob, api_of):
+    """A program that may ask for it, and the number of something that is there."""
     number = subject(address, alice)
     owners = (
         "media_id" in address
@@ -432,18 +432,18 @@ def test_a_trailing_slash_is_the_same_address_without_a_redirect(
         number, owners = part_of_a_filter(alice, address), True
     if address == "emails/confirmations":
         type(bob).objects.filter(pk=bob.pk).update(pending_email="new@example.org")
-    client = client_for(method, address, api_of(promoted(alice if owners else bob, address)))
-    answer = call(client, method, address, number, slash="/")
-    assert answer.status_code == 200
-    assert "Location" not in answer.headers
+    usual = api_of(promoted(alice if owners else bob, address))
+    return client_for(method, address, usual), number
 
 
-@pytest.mark.parametrize(("method", "address", "needs_token"), ENDPOINTS)
-def test_another_method_is_refused_in_json(alice, api_of, method, address, needs_token):
-    taken = {one for one, where, _needs in ENDPOINTS if where == address}
-    other = next(one for one in ("PATCH", "PUT", "DELETE") if one not in taken)
-    answer = call(api_of(alice), other, address, alice.pk)
-    assert (answer.status_code, answer.json()["code"]) == (405, "method_not_allowed")
+def test_another_method_is_refused_in_json(alice, api_of, case):
+    client = api_of(alice)
+    for address in sorted({address for _method, address, _needs in ENDPOINTS}):
+        taken = {one for one, where, _needs in ENDPOINTS if where == address}
+        other = next(one for one in ("PATCH", "PUT", "DELETE") if one not in taken)
+        with case(method=other, address=address):
+            answer = call(client, other, address, alice.pk)
+            assert (answer.status_code, answer.json()["code"]) == (405, "method_not_allowed")
 
 
 BAD_CURSORS = ["max_id=abc", "min_id=-5", "since_id=1e9", "limit=x", "max_id=" + "9" * 30, "limit=-1", "min_id=٣",
@@ -452,23 +452,26 @@ ODD_CURSORS = ["max_id=", "limit=0", "limit=999999", "max_id=9223372036854775807
                "max_id=1&min_id=5", "since_id=5&min_id=3", "offset=5"]  # fmt: skip
 
 
-@pytest.mark.parametrize("address", LISTS)
-def test_bad_cursors_are_refused_and_odd_but_sound_ones_answered(alice, api_of, address):
-    client, path = api_of(alice), base(address) + address.replace("<int:account_id>", str(alice.pk))
-    for query in BAD_CURSORS:
-        answer = client.get(f"{path}?{query}")
-        assert (query, answer.status_code) == (query, 400)
-        assert answer.json()["code"] in {"bad_cursor", "bad_limit"}
-    for query in ODD_CURSORS:
-        assert (query, client.get(f"{path}?{query}").status_code) == (query, 200)
+def test_bad_cursors_are_refused_and_odd_but_sound_ones_answered(alice, api_of, case):
+    client = api_of(alice)
+    for address in LISTS:
+        path = base(address) + address.replace("<int:account_id>", str(alice.pk))
+        with case(address=address):
+            for query in BAD_CURSORS:
+                answer = client.get(f"{path}?{query}")
+                assert (query, answer.status_code) == (query, 400)
+                assert answer.json()["code"] in {"bad_cursor", "bad_limit"}
+            for query in ODD_CURSORS:
+                assert (query, client.get(f"{path}?{query}").status_code) == (query, 200)
 
 
-@pytest.mark.parametrize("address", LISTS)
-def test_an_empty_list_is_a_list_without_links(alice, api_of, address):
-    path = base(address) + address.replace("<int:account_id>", str(alice.pk))
-    answer = api_of(alice).get(path)
-    assert answer.json() == []
-    assert "Link" not in answer.headers
+def test_an_empty_list_is_a_list_without_links(alice, api_of, case):
+    client = api_of(alice)
+    for address in LISTS:
+        with case(address=address):
+            answer = client.get(base(address) + address.replace("<int:account_id>", str(alice.pk)))
+            assert answer.json() == []
+            assert "Link" not in answer.headers
 
 
 def test_a_bookmark_of_a_hidden_post_is_skipped_not_shown(alice, bob, api_of):

@@ -6,7 +6,7 @@ from feedcache.memcached import generations
 from feedcache.redis_servers import breaker
 from tests import clusters
 from tests.feedcache.pools import LABELS, Chosen, Pools, started
-from tests.feedcache.servers_of_both_kinds import KINDS, own, use, valkey
+from tests.feedcache.servers_of_both_kinds import own, use, valkey
 
 
 @pytest.fixture(scope="session")
@@ -31,7 +31,7 @@ def other_server(tmp_path_factory):
         yield client
 
 
-@pytest.fixture(params=KINDS)
+@pytest.fixture(params=["redis", pytest.param("valkey", marks=pytest.mark.clusters)])
 def server(request, monkeypatch):
     """Each of the two servers, empty."""
     if request.param == "redis":

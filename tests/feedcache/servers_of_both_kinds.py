@@ -14,8 +14,6 @@ from runner.services.binaries import in_wheel
 from runner.services.redis import NO_PERSISTENCE, Redis
 from runner.terminal import LaunchError
 
-KINDS = ("redis", "valkey")
-
 
 @contextmanager
 def valkey(directory: Path) -> Iterator[redis.Redis]:

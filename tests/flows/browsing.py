@@ -2,22 +2,14 @@
 
 import os
 import shutil
-import socket
-import subprocess
-import sys
 from contextlib import contextmanager
-from urllib.error import URLError
-from urllib.request import urlopen
 
 import pytest
 from django.db import connections
 from playwright.sync_api import ConsoleMessage, Page, sync_playwright
 
-from runner import programs
-from runner.checkout import MANAGE
-from runner.environment import UNCOMPRESSED
 from tests.factories import PASSWORD, make_user
-from tests.flows.processes import environment, stop, wait_for
+from tests.flows.processes import start_web, stop
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 PROGRAM = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, NAMES)), None)
@@ -25,27 +17,12 @@ ARGUMENTS = [
     "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
     "--disable-component-update", "--disable-sync",
 ]  # fmt: skip
-START_SECONDS = 30
 NO_STREAM = "ERR_NAME_NOT_RESOLVED"  # pages of members listen after two seconds, and here is nobody to listen to
 
 needs_browser = [
     pytest.mark.browser,
     pytest.mark.skipif(PROGRAM is None, reason=f"no Chromium: none of {', '.join(NAMES)} on PATH"),
 ]
-
-
-def _free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
-
-
-def _answers(address):
-    try:
-        with urlopen(f"{address}/healthz/live", timeout=1) as response:
-            return response.status == 200
-    except (URLError, OSError):
-        return False
 
 
 @pytest.fixture
@@ -59,27 +36,14 @@ def reader(transactional_db):
 
 
 @pytest.fixture(scope="module")
-def site(django_db_setup, tmp_path_factory):
-    """The address of a web server of its own, on the tests' database; stopped by its own pid.
-
-    Its static files are stored as `./run` stores them, so that a browser gets what readers get.
-    """
-    env = {**environment(), "STATICFILES_BACKEND": UNCOMPRESSED}
-    collect = [sys.executable, "-P", str(MANAGE), "collectstatic", "--noinput", "--verbosity", "0"]
-    subprocess.run(collect, env=env, check=True)
-    port = _free_port()
-    command = programs.web(host="127.0.0.1", port=port)
-    log = tmp_path_factory.mktemp("web") / "log"
-    with log.open("ab") as output:
-        server = subprocess.Popen(
-            command, env=env, stdout=output, stderr=output, start_new_session=True
-        )
-    address = f"http://127.0.0.1:{port}"
-    try:
-        assert wait_for(lambda: _answers(address), START_SECONDS), log.read_text()
-        yield address
-    finally:
-        stop(server)
+def site(django_db_setup, tmp_path_factory, static_files):
+    """The address of a web server of its own, on the tests' database; stopped by its own pid."""
+    # the pages name another address for streams: nobody listens
+    process, address = start_web(
+        tmp_path_factory.mktemp("web"), SITE_URL=os.environ["SITE_URL"], **static_files
+    )
+    yield address
+    stop(process)
 
 
 @pytest.fixture

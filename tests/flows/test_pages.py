@@ -1,6 +1,7 @@
 """Every page for everybody: it answers, speaks both languages, and shows nothing of its making."""
 
 import re
+from itertools import product
 
 import pytest
 from django.test import Client
@@ -36,13 +37,17 @@ def post(alice, bob):
     return post
 
 
-@pytest.mark.parametrize("language", ["en", "zh-hans"])
 @pytest.mark.parametrize("who", [None, "alice", "bob"])
-@pytest.mark.parametrize("address", FOR_ALL + FOR_MEMBERS)
-def test_page(post, alice, bob, page_of, address, who, language):
+def test_page(post, alice, bob, page_of, who, subtests):
     browser = page_of({"alice": alice, "bob": bob}.get(who))
-    browser.cookies["lang"] = language
-    response = browser.get(address.format(post=post.pk))
+    for address, language in product(FOR_ALL + FOR_MEMBERS, ["en", "zh-hans"]):
+        browser.cookies["lang"] = language
+        with subtests.test(address=address, language=language):
+            response = browser.get(address.format(post=post.pk))
+            check(response, who, address, language)
+
+
+def check(response, who, address, language):
     if who is None and address in FOR_MEMBERS:
         assert response.status_code == 302
         assert response["Location"].startswith("/login?next=")
@@ -56,10 +61,12 @@ def test_page(post, alice, bob, page_of, address, who, language):
     assert response.text.count("<h1") == 1
 
 
-@pytest.mark.parametrize("address", ["/", "/public", "/@alice", "/about", "/login", "/settings/profile"])  # fmt: skip
-def test_ids_are_unique(post, alice, page_of, address):
-    ids = re.findall(r'\sid="([^"]+)"', page_of(alice).get(address, follow=True).text)
-    assert len(ids) == len(set(ids))
+def test_ids_are_unique(post, alice, page_of, subtests):
+    browser = page_of(alice)
+    for address in ("/", "/public", "/@alice", "/about", "/login", "/settings/profile"):
+        with subtests.test(address=address):
+            ids = re.findall(r'\sid="([^"]+)"', browser.get(address, follow=True).text)
+            assert len(ids) == len(set(ids))
 
 
 @pytest.mark.parametrize(

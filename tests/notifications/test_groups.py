@@ -1,6 +1,7 @@
 """Notifications in groups: every one on exactly one page, however small the pages are."""
 
 from datetime import timedelta
+from itertools import product
 
 import pytest
 from django.utils import timezone
@@ -50,9 +51,13 @@ def test_what_many_did_alike_is_one_and_what_was_said_stays_single(alice, busy):
     )
 
 
-@pytest.mark.parametrize("limit", [1, 2, 3, 40])
-@pytest.mark.parametrize("upwards", [False, True])
-def test_every_notification_is_on_exactly_one_page(alice, busy, limit, upwards):
+def test_every_notification_is_on_exactly_one_page(alice, busy, subtests):
+    for limit, upwards in product([1, 2, 3, 40], [False, True]):
+        with subtests.test(limit=limit, upwards=upwards):
+            assert sorted(walked(alice, limit, upwards=upwards), reverse=True) == told(alice)
+
+
+def walked(alice, limit, *, upwards):
     seen, cursor = [], Cursor(limit=limit, min_id=0 if upwards else None)
     while True:
         page = groups_page(alice, cursor)
@@ -63,7 +68,7 @@ def test_every_notification_is_on_exactly_one_page(alice, busy, limit, upwards):
         if place is None:
             break
         cursor = Cursor(limit=limit, **{"min_id" if upwards else "max_id": place})
-    assert sorted(seen, reverse=True) == told(alice)
+    return seen
 
 
 def test_a_page_looks_at_a_bounded_number(alice, monkeypatch):
@@ -117,11 +122,14 @@ def test_a_group_is_found_by_its_key_and_only_by_its_owner(alice, bob, busy):
             group_of(bob, group.key)
 
 
-@pytest.mark.parametrize("key", ["", "x", "favourite-1", "favourite-0-1", "follow-", "follow-9999999999", "ungrouped-0", "ungrouped-" + "9" * 19,
-                                 "favourite-" + "9" * 19 + "-1", "follow-999999999", "mention-1-1", "follow-1\n", "follow-٣"])  # fmt: skip
-def test_what_is_no_key_is_not_found(alice, busy, key):
-    with pytest.raises(NotFound):
-        group_of(alice, key)
+NOT_KEYS = ["", "x", "favourite-1", "favourite-0-1", "follow-", "follow-9999999999", "ungrouped-0", "ungrouped-" + "9" * 19,
+            "favourite-" + "9" * 19 + "-1", "follow-999999999", "mention-1-1", "follow-1\n", "follow-٣"]  # fmt: skip
+
+
+def test_what_is_no_key_is_not_found(alice, busy, subtests):
+    for key in NOT_KEYS:
+        with subtests.test(key=key), pytest.raises(NotFound):
+            group_of(alice, key)
 
 
 def test_a_dismissed_group_is_gone_and_nothing_else(alice, busy):

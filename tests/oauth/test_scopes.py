@@ -40,26 +40,29 @@ def test_nothing_is_declared_for_methods_that_are_not_there():
             assert hasattr(view, method.lower()), (method, address)
 
 
-@pytest.mark.parametrize("address", sorted({address for address, _view in endpoints()}))
-def test_a_token_without_the_scope_is_refused_and_names_why(alice, api_of, address):
-    view = dict(endpoints())[address]
+def test_a_token_without_the_scope_is_refused_and_names_why(alice, api_of, case):
     post = publish(alice)
-    for method, needed in view.needed_scopes.items():
-        if needed == table.ANY_TOKEN or not view.authentication_classes:
-            continue
-        others = " ".join(sorted(table.NAMES - {"read", "write", "follow"} - set(needed)))
-        path = "/" + address
-        for kind in ("int:", "post:", "str:"):
-            while f"<{kind}" in path:
-                start = path.index(f"<{kind}")
-                number = post.pk if "status" in path[start:] else alice.pk
-                path = path[:start] + str(number) + path[path.index(">", start) + 1 :]
-        answer = api_of(alice, scopes=others).generic(method, path)
-        assert (method, answer.status_code, answer.json()["code"]) == (
-            method,
-            403,
-            "insufficient_scope",
-        )
+    for address, view in dict(endpoints()).items():
+        for method, needed in view.needed_scopes.items():
+            if needed == table.ANY_TOKEN or not view.authentication_classes:
+                continue
+            others = " ".join(sorted(table.NAMES - {"read", "write", "follow"} - set(needed)))
+            with case(method=method, address=address):
+                program = api_of(alice, scopes=others)
+                answer = program.generic(method, filled(address, post, alice))
+                assert answer.status_code == 403
+                assert answer.json()["code"] == "insufficient_scope"
+
+
+def filled(address, post, user):
+    """The path of an address, with the numbers of a post and of a user in it."""
+    path = "/" + address
+    for kind in ("int:", "post:", "str:"):
+        while f"<{kind}" in path:
+            start = path.index(f"<{kind}")
+            number = post.pk if "status" in path[start:] else user.pk
+            path = path[:start] + str(number) + path[path.index(">", start) + 1 :]
+    return path
 
 
 @pytest.mark.parametrize("scopes", ["read:statuses", "read", "read:accounts read:statuses"])

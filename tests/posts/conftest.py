@@ -12,5 +12,5 @@ def _empty_memcached():
 
 
 @pytest.fixture(autouse=True)
-def _media(settings, tmp_path):
-    settings.MEDIA_ROOT = str(tmp_path)
+def _media(media):
+    """All of them store pictures."""

@@ -40,3 +40,26 @@ def test_a_shim_that_leads_nowhere_is_passed_over(home):
 
 def test_its_tests_are_there():
     assert [name for name in checks.IMAGE_TESTS if not (ROOT / name).exists()] == []
+
+
+def test_without_a_choice_the_quick_tests_run_and_with_all_every_test():
+    quick, everything = checks.pytest_arguments([]), checks.pytest_arguments(["--all"])
+    assert quick[-3:] == ["--progress", "-m", checks.QUICK]
+    assert everything[-1] == "--progress"
+    assert checks.pytest_arguments(["-x"])[-3:] == ["-m", checks.QUICK, "-x"]
+    assert checks.pytest_arguments(["-n", "1"]) == ["--progress", "-m", checks.QUICK, "-n", "1"]
+
+
+@pytest.mark.parametrize(
+    "chosen",
+    [
+        ["tests/posts"],
+        ["-q", "tests/posts/test_actions.py::test_x"],
+        ["-k", "edit"],
+        ["-mbrowser"],
+        ["--lf"],
+    ],
+)
+def test_what_is_chosen_runs_as_it_was_chosen(chosen):
+    assert checks.pytest_arguments(chosen) == chosen
+    assert checks.pytest_arguments(["--all", *chosen]) == chosen

@@ -131,11 +131,8 @@ class TestLikes:
         assert Client().get("/likes")["Location"] == "/login?next=%2Flikes"
 
 
+@pytest.mark.usefixtures("media")
 class TestProfile:
-    @pytest.fixture(autouse=True)
-    def _media(self, settings, tmp_path):
-        settings.MEDIA_ROOT = str(tmp_path)
-
     def test_the_tabs(self, alice, bob):
         plain, answered = publish(alice, "Plain."), publish(bob)
         answer = publish(alice, "Answer.", reply_to_id=answered.pk)

@@ -1,5 +1,7 @@
 """A large pull is cut into groups of authors, which wait for a slow store together and not one after another (S85)."""
 
+from itertools import product
+
 import pytest
 
 from apps.paging import Cursor
@@ -16,6 +18,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 FOLLOWEES = 3_999  # and the reader: eight groups
 DELAY_SECONDS = 0.15
+CURSORS = [Cursor(), Cursor(min_id=0), Cursor(max_id=1_300_000_000_000_000_000)]
 
 
 @pytest.fixture
@@ -71,14 +74,12 @@ def test_groups_that_are_cold_are_loaded_by_the_threads_and_kept(reader, slow_st
     assert len(stored) == 500
 
 
-@pytest.mark.parametrize("count", [20, 300])
-@pytest.mark.parametrize(
-    "cursor", [Cursor(), Cursor(min_id=0), Cursor(max_id=1_300_000_000_000_000_000)]
-)
-def test_every_page_is_that_of_one_group(reader, monkeypatch, cursor, count):
+def test_every_page_is_that_of_one_group(reader, monkeypatch, subtests):
     reader, _ids = reader
     authors = list(range(reader.pk - FOLLOWEES, reader.pk))
-    found = outbox.ids_of_authors(authors, cursor, count)
-    monkeypatch.setattr(outbox, "GROUP_SIZE", 1000)
-    assert found == outbox.ids_of_authors(authors, cursor, count)
-    assert found
+    for cursor, count in product(CURSORS, [20, 300]):
+        with subtests.test(cursor=cursor, count=count), monkeypatch.context() as patch:
+            found = outbox.ids_of_authors(authors, cursor, count)
+            patch.setattr(outbox, "GROUP_SIZE", 1000)
+            assert found == outbox.ids_of_authors(authors, cursor, count)
+            assert found

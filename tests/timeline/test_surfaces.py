@@ -118,9 +118,14 @@ def thread_by_api(program, address):
     return [int(status["id"]) for status in parts]
 
 
-@pytest.mark.parametrize("viewer", VIEWERS)
-def test_a_viewer_sees_the_same_everywhere(people, posts, page_of, api_of, viewer):
+def test_a_viewer_sees_the_same_everywhere(people, posts, page_of, api_of, subtests):
     made, mine = posts
+    for viewer in VIEWERS:
+        with subtests.test(viewer=viewer):
+            check(viewer, people, made, mine, page_of, api_of)
+
+
+def check(viewer, people, made, mine, page_of, api_of):
     user = people.get(viewer)
     browser, program = page_of(user), api_of(user)
     for_all, for_members, one_by_one, of_list = surfaces(people["alice"], made, mine)

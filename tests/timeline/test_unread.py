@@ -1,6 +1,7 @@
 """Unread is what came since the reader looked, whatever its id: a slow delivery hides nothing."""
 
 import time
+from contextlib import contextmanager
 
 import pytest
 
@@ -30,15 +31,24 @@ def dora(bob):
 @pytest.fixture
 def place(bob, alice):
     """Bob has looked at his home timeline."""
-    publish(alice, "seen")
+    with seconds_ago(4):
+        publish(alice, "seen")
     deliver()
     return get_activity(bob).last_id
 
 
+@contextmanager
+def seconds_ago(number):
+    """What is published inside has an id of then."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("apps.posts.actions.time", lambda: time.time() - number)
+        yield
+
+
 def late_post(author, other):
     """A post with an older id than one that is already in the windows when it comes."""
-    slow = publish(author, "slow")
-    time.sleep(1.05)  # ids grow by the second
+    with seconds_ago(2):
+        slow = publish(author, "slow")
     held = list(Event.objects.filter(name="post_published", payload__post_id=slow.pk))
     Event.objects.filter(pk__in=[event.pk for event in held]).update(due_at="2100-01-01T00:00Z")
     quick = publish(other, "quick")
@@ -112,8 +122,8 @@ def test_what_was_deleted_is_not_unread(bob, alice, dora, place):
 
 def test_what_a_follow_brings_is_not_unread(bob, place):
     eve = make_user("eve")
-    publish(eve, "before")
-    time.sleep(1.05)
+    with seconds_ago(2):
+        publish(eve, "before")
     mine = publish(bob, "the newest of all")
     deliver()
     place = get_activity(bob).last_id
@@ -131,8 +141,8 @@ def test_a_place_from_before_the_caches_were_lost_still_works(bob, alice, place)
 
 
 def test_a_plain_id_is_a_place(bob, alice, place):
-    first = publish(alice, "one")
-    time.sleep(1.05)
+    with seconds_ago(2):
+        first = publish(alice, "one")
     second = publish(alice, "two")
     deliver()
     assert ids(get_activity(bob, str(first.pk))) == [second.pk]

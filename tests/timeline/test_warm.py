@@ -79,7 +79,7 @@ def test_a_page_is_two_round_trips_and_no_sql(alice, bob, waves, number, django_
     assert all(number == 1 for number in found[1].values())  # one pipeline for each server
 
 
-@pytest.mark.parametrize("number", [1, 3, 20])
+@pytest.mark.parametrize("number", [1, 3, pytest.param(20, marks=pytest.mark.long)])
 def test_what_is_reposted_quoted_and_answered_is_one_round_trip_more(
     alice, bob, carol, waves, number, django_assert_num_queries
 ):

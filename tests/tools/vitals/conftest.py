@@ -1,15 +1,11 @@
 """A web server that serves what production serves, and passwords that it can check."""
 
-import subprocess
-import sys
-
 import pytest
 
 from apps.engagement.actions import like_post
 from apps.graph.actions import follow_user
-from runner.checkout import ROOT
 from tests.factories import PASSWORD, deliver, make_user, publish
-from tests.flows.processes import environment, start_web, stop
+from tests.flows.processes import start_web, stop
 from tests.flows.streams import streaming_server
 from tools.vitals.stage import Cast
 
@@ -17,19 +13,13 @@ POSTS = 25
 
 
 @pytest.fixture
-def site(transactional_db, tmp_path, monkeypatch, settings):
+def site(transactional_db, tmp_path, monkeypatch, settings, static_files):
     """The address of a web server on the tests' database, with static files as in production, and a streaming server."""
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.Argon2PasswordHasher"]
     # Playwright keeps an event loop running in this thread, and the tests still use the ORM in it
     monkeypatch.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "1")
-    files = {
-        "STATICFILES_BACKEND": "feedsite.files.staticfiles.UncompressedStorage",
-        "STATIC_ROOT": str(tmp_path / "static"),
-    }
-    collect = [sys.executable, "manage.py", "collectstatic", "--noinput", "--verbosity", "0"]
-    subprocess.run(collect, cwd=ROOT, env={**environment(), **files}, check=True)
     with streaming_server(tmp_path) as streams:
-        process, address = start_web(tmp_path, STREAMING_URL=streams, **files)
+        process, address = start_web(tmp_path, STREAMING_URL=streams, **static_files)
         try:
             yield address
         finally:

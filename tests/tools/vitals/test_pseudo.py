@@ -57,16 +57,14 @@ def test_texts_get_accents_and_grow(text, other):
 
 
 @pytest.fixture
-def pseudo_site(cast, tmp_path):
+def pseudo_site(cast, tmp_path, static_files):
     """A web server that speaks them too."""
     write_catalogues(ROOT / "locale/zh_Hans/LC_MESSAGES/django.po", tmp_path / "locale")
     settings = {
         "DJANGO_SETTINGS_MODULE": "tests.tools.vitals.pseudo_settings",
         "PSEUDO_LOCALES": str(tmp_path / "locale"),
-        "STATICFILES_BACKEND": "feedsite.files.staticfiles.UncompressedStorage",
-        "STATIC_ROOT": str(tmp_path / "static"),
     }
-    process, address = start_web(tmp_path, **settings)
+    process, address = start_web(tmp_path, **static_files, **settings)
     yield address
     stop(process)
 

@@ -1,0 +1,76 @@
+"""Pytest plugin: what a test needs besides the servers of the run, marked by its file and by the fixtures it uses.
+
+`./run test` leaves out what is marked, `./run test --all` runs it too. What the markers mean stands in pyproject.toml.
+"""
+
+import pytest
+
+FILES = {
+    "tests/flows/": "flows",
+    "tests/feedsite/test_checks.py": "flows",
+    "tests/feedsite/test_migrating.py": "flows",
+    "tests/runner/test_packages.py": "flows",
+    "tests/runner/test_preparation.py": "flows",
+    "tests/runner/test_processes.py": "flows",
+    "tests/runner/test_services.py": "flows",
+    "tests/runner/test_site.py": "flows",
+    "tests/runner/test_supervisor.py": "flows",
+    "tests/security/test_streams_end.py": "flows",
+    "tests/tools/bench/test_site.py": "flows",
+    "tests/tools/vitals/test_short.py": "flows",
+    "tests/feedcache/test_cluster.py": "clusters",
+    "tests/feedcache/test_singleflight.py": "clusters",
+    "tests/feedcache/memcached/test_nodes.py": "clusters",
+    "tests/feedcache/memcached/test_swaps.py": "clusters",
+    "tests/flows/test_pooler.py": "clusters",
+    "tests/flows/test_proxy.py": "clusters",
+    "tests/accounts/test_second_factor.py::TestNotToBeGotAround::test_half_a_login_opens": "long",
+    "tests/api/test_schema.py::test_every_answer_is_as_the_document_says": "long",
+    "tests/demo/test_seed_runs.py": "long",
+    "tests/events/test_tasks.py::test_a_task_that_runs_twice": "long",
+    "tests/feedcache/structures/counters/test_memory.py": "long",
+    "tests/feedcache/structures/test_existence.py::test_no_false_negative_while_a_segment_grows": "long",
+    "tests/feedcache/structures/test_existence.py::test_the_promised_rate": "long",
+    "tests/feedcache/structures/test_longset.py::test_who_does_not_come_any_more": "long",
+    "tests/feedcache/structures/test_model.py": "long",
+    "tests/feedcache/structures/test_window.py::test_whatever_happens": "long",
+    "tests/flows/test_oracle.py": "long",
+    "tests/flows/test_policy_flips.py": "long",
+    "tests/flows/test_walks.py": "long",
+    "tests/graph/test_cache.py::test_after_any_history": "long",
+    "tests/graph/test_familiar.py::test_after_random_follows": "long",
+    "tests/posts/test_hostile_pictures.py": "long",
+    "tests/security/test_matrix.py::test_what_may_not_be_seen": "long",
+    "tests/security/test_traces.py": "long",
+    "tests/timeline/test_grouped_pull.py": "long",
+    "tests/timeline/test_home_histories.py": "long",
+    "tests/timeline/test_older.py::test_a_walk_is_what_the_oracle_says": "long",
+    "tests/timeline/test_outbox.py::test_random_histories": "long",
+    "tests/timeline/test_permissions.py::test_every_viewer_on_every_surface": "long",
+    "tests/timeline/test_plans.py": "long",
+    "tests/timeline/test_policies.py::test_a_hand_over_loses_and_repeats_nothing": "long",
+    "tests/timeline/test_policies.py::test_the_site_changes_over_without_a_loss": "long",
+    "tests/timeline/test_profile.py::test_a_long_profile_is_walked": "long",
+    "tests/timeline/test_surfaces.py": "long",
+    "tests/tools/house/": "long",
+}
+FIXTURES = {
+    "served": "flows",
+    "streamed": "flows",
+    "worker": "flows",
+    "cast": "flows",
+    "visit": "browser",
+    "cluster_nodes": "clusters",
+    "other_server": "clusters",
+    "pair": "clusters",
+}
+
+
+@pytest.hookimpl(tryfirst=True)  # before -m looks at them
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        fixtures = getattr(item, "fixturenames", ())
+        names = {name for start, name in FILES.items() if item.nodeid.startswith(start)}
+        names |= {name for fixture, name in FIXTURES.items() if fixture in fixtures}
+        for name in sorted(names):
+            item.add_marker(name)

@@ -1,0 +1,135 @@
+"""Pytest plugin: `--progress` says how far a run is and how long it will still take, instead of a dot for each test.
+
+The time left comes from the durations of the last run on this machine, which pytest's cache keeps, and from how
+fast this run is in comparison. Where there are none yet, every test counts the same.
+"""
+
+import sys
+import time
+from collections.abc import Collection, Generator
+from dataclasses import dataclass, field
+
+import pytest
+
+DURATIONS = "feedsite/durations"  # seconds by test, in pytest's cache
+SECONDS_BETWEEN_LINES = 15.0  # in a log; a terminal has one line that changes
+TRIAL_SECONDS = (
+    20.0  # what the last run says of the speed weighs as much as so many seconds of this one
+)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--progress", action="store_true", help="say how far the run is, and the time left"
+    )
+
+
+@pytest.hookimpl(trylast=True)  # the terminal reporter is there
+def pytest_configure(config: pytest.Config) -> None:
+    is_worker = hasattr(config, "workerinput")
+    if config.getoption("--progress") and not is_worker and config.get_verbosity() <= 0:
+        config.pluginmanager.register(_Progress(config))
+
+
+@dataclass
+class Estimate:
+    """What is done of some tests, and how long the others will take on `workers` processes."""
+
+    known: dict[str, float]  # seconds of the last run
+    tests: Collection[str]
+    workers: int
+    done: set[str] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        known = [self.known[name] for name in self.tests if name in self.known]
+        self._typical = sum(known) / len(known) if known else 1.0
+        self._all = sum(map(self._expected, self.tests))
+        self._passed = 0.0
+
+    def _expected(self, name: str) -> float:
+        return self.known.get(name, self._typical)
+
+    def add(self, name: str) -> None:
+        """A test has ended."""
+        if name not in self.done:
+            self.done.add(name)
+            self._passed += self._expected(name)
+
+    def seconds_left(self, elapsed: float) -> float | None:
+        """None as long as nothing is known."""
+        trial = TRIAL_SECONDS * self.workers if self.known else 0.0
+        if not self._passed + trial:
+            return None
+        pace = (elapsed + trial / self.workers) / (self._passed + trial)
+        return max(self._all - self._passed, 0.0) * pace
+
+
+class _Progress:
+    def __init__(self, config: pytest.Config) -> None:
+        assert config.cache is not None
+        self.cache = config.cache
+        self.reporter = config.pluginmanager.getplugin("terminalreporter")
+        self.workers = config.getoption("numprocesses", None) or 1
+        self.known: dict[str, float] = self.cache.get(DURATIONS, {})
+        self.took: dict[str, float] = {}
+        self.estimate: Estimate | None = None
+        self.begin = self.last = 0.0
+        self.failed = 0
+
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        if session.items:  # the workers' when there are any
+            self._start([item.nodeid for item in session.items])
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_xdist_node_collection_finished(self, ids: list[str]) -> None:
+        self._start(ids)
+
+    def _start(self, tests: list[str]) -> None:
+        if self.estimate is None:
+            self.estimate = Estimate(self.known, tests, self.workers)
+            self.begin = self.last = time.monotonic()
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_report_teststatus(
+        self, report: pytest.TestReport
+    ) -> Generator[None, tuple[str, str, object], tuple[str, str, object]]:
+        """The reporter counts all, and writes nothing."""
+        category, _letter, _word = yield
+        return category, "", ""
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        self.took[report.nodeid] = self.took.get(report.nodeid, 0.0) + report.duration
+        if report.failed:
+            self.failed += 1
+            self._write(f"{report.outcome}: {report.nodeid} ({report.when})", lasting=True)
+        if report.when == "teardown" and self.estimate is not None:
+            self.estimate.add(report.nodeid)
+            now = time.monotonic()
+            if now - self.last >= (1.0 if sys.stdout.isatty() else SECONDS_BETWEEN_LINES):
+                self.last = now
+                self._write(self._line(now - self.begin), lasting=not sys.stdout.isatty())
+
+    def _line(self, elapsed: float) -> str:
+        assert self.estimate is not None
+        done, tests = len(self.estimate.done), len(self.estimate.tests)
+        left = self.estimate.seconds_left(elapsed)
+        parts = [
+            f"{done:,} of {tests:,} tests after {_minutes(elapsed)}",
+            f"about {_minutes(left)} left" if left is not None else "",
+            f"{self.failed} failed" if self.failed else "",
+        ]
+        return ", ".join(filter(None, parts))
+
+    def _write(self, text: str, *, lasting: bool) -> None:
+        if lasting:
+            self.reporter.ensure_newline()
+            self.reporter.write_line(text)
+        else:
+            self.reporter.rewrite(text, erase=True)
+
+    def pytest_sessionfinish(self) -> None:
+        self.cache.set(DURATIONS, {**self.known, **{k: round(v, 3) for k, v in self.took.items()}})
+
+
+def _minutes(seconds: float) -> str:
+    return f"{int(seconds) // 60}:{int(seconds) % 60:02}"

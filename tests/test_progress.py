@@ -1,0 +1,51 @@
+"""Which tests a run takes, and how long it says that it will still take."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from runner.checks import QUICK
+from tests.support.markers import FILES, FIXTURES
+from tests.support.progress import TRIAL_SECONDS, Estimate
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+@pytest.mark.parametrize("start", FILES)
+def test_every_row_of_the_table_marks_something(start):
+    file, _separator, names = start.partition("::")
+    assert (ROOT / file).exists()
+    if names:
+        assert all(name in (ROOT / file).read_text() for name in names.split("::"))
+
+
+def test_every_marker_is_left_out_of_a_quick_run(pytestconfig):
+    registered = {line.partition(":")[0] for line in pytestconfig.getini("markers")}
+    left_out = set(re.findall(r"\w+", QUICK)) - {"not", "or"}
+    assert left_out == {*FILES.values(), *FIXTURES.values()}
+    assert left_out <= registered
+
+
+def test_without_durations_every_test_counts_the_same():
+    estimate = Estimate({}, ["a", "b", "c", "d"], workers=2)
+    assert estimate.seconds_left(0.0) is None
+    estimate.add("a")
+    assert estimate.seconds_left(10.0) == 30.0
+
+
+def test_the_last_run_says_how_long_the_rest_takes_at_this_runs_pace():
+    estimate = Estimate({"a": 40.0, "b": 160.0}, ["a", "b"], workers=2)
+    assert estimate.seconds_left(0.0) == 100.0
+    estimate.add("a")
+    estimate.add("a")  # once is enough
+    assert estimate.seconds_left(20.0) == 80.0
+    slower = estimate.seconds_left(20.0 + TRIAL_SECONDS)
+    assert slower is not None
+    assert slower > 80.0
+    estimate.add("b")
+    assert estimate.seconds_left(100.0) == 0.0
+
+
+def test_a_new_test_takes_as_long_as_others_do():
+    assert Estimate({"a": 1.0, "b": 3.0}, ["a", "b", "new"], workers=1).seconds_left(0.0) == 6.0
