@@ -45,8 +45,8 @@ def follow_user(
         raise NotAllowed(_("You can't follow this account."))
     edge = Followee.objects.filter(owner=follower, followee=followee).first()
     if edge is not None:
-        parse_query = Options.of(edge)._replace(**wanted)
-        edges.move(counts, *edges.change_options(edge, parse_query))
+        options = Options.of(edge)._replace(**wanted)
+        edges.move(counts, *edges.change_options(edge, options))
     elif User.objects.filter(pk=followee.pk, is_locked=True).exists():
         _ask(follower, followee, wanted)
     else:

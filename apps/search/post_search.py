@@ -30,29 +30,27 @@ _LANGUAGE = _POST.replace("{what}", "lower(p.language) LIKE %(language)s")
 
 
 def posts_found(
-    viewer: User | None, parse_query: SearchQuery, cursor: Cursor, *, author_id: int | None = None
+    viewer: User | None, search: SearchQuery, cursor: Cursor, *, author_id: int | None = None
 ) -> Page[FeedItem]:
     """A page of the posts that fit a wish; of one author when one is named. Empty when neither words nor an author are."""
     viewer_id = viewer.pk if viewer else None
-    if parse_query.author and author_id is None:
-        author_id = viewer_id if parse_query.author == "me" else _author(parse_query.author)
+    if search.author and author_id is None:
+        author_id = viewer_id if search.author == "me" else _author(search.author)
         if author_id is None:
             return Page()
-    if not parse_query.query and author_id is None:
+    if not search.query and author_id is None:
         return Page()
 
     def source(walk: Cursor, count: int) -> list[int]:
-        return _ids(parse_query, viewer_id, author_id, walk, count)
+        return _ids(search, viewer_id, author_id, walk, count)
 
-    return fill_page(
-        source, viewer_id=viewer_id, cursor=_within(parse_query, cursor), rule=not_muted
-    )
+    return fill_page(source, viewer_id=viewer_id, cursor=_within(search, cursor), rule=not_muted)
 
 
-def _within(parse_query: SearchQuery, cursor: Cursor) -> Cursor:
+def _within(search: SearchQuery, cursor: Cursor) -> Cursor:
     """The cursor inside what the operators say of the time."""
-    below = [one for one in (parse_query.below, cursor.max_id) if one is not None]
-    above = max(parse_query.above, cursor.since_id or 0)
+    below = [one for one in (search.below, cursor.max_id) if one is not None]
+    above = max(search.above, cursor.since_id or 0)
     return replace(cursor, max_id=min(below, default=None), since_id=above or None)
 
 
@@ -61,25 +59,25 @@ def _author(handle: str) -> int | None:
 
 
 def _ids(
-    parse_query: SearchQuery,
+    search: SearchQuery,
     viewer_id: int | None,
     author_id: int | None,
     cursor: Cursor,
     count: int,
 ) -> list[int]:
     parts = {
-        _WORDS: bool(parse_query.query),
+        _WORDS: bool(search.query),
         _AUTHOR: author_id is not None,
-        _PICTURES: parse_query.with_pictures,
-        _REPLY: parse_query.only_replies,
-        _LANGUAGE: bool(parse_query.language),
+        _PICTURES: search.with_pictures,
+        _REPLY: search.only_replies,
+        _LANGUAGE: bool(search.language),
     }
     order = f"ORDER BY e.post_id {'ASC' if cursor.ascending else 'DESC'} LIMIT %(count)s"
     values: dict[str, Any] = {
         "viewer": viewer_id,
         "author": author_id,
-        "query": parse_query.query,
-        "language": parse_query.language + "%",
+        "query": search.query,
+        "language": search.language + "%",
         "oldest": cursor.floor,
         "newest": MAX_ID if cursor.max_id is None else cursor.max_id,
         "count": count,

@@ -9,7 +9,7 @@ from apps.engagement.actions import like_post
 from apps.graph.actions import block_user, mute_user
 from apps.posts.actions.edit import edit_post
 from apps.posts.actions.publish import repost
-from tests.factories import make_user, publish, suspend
+from tests.support.factories import make_user, publish, suspend
 
 pytestmark = pytest.mark.django_db
 

@@ -28,8 +28,8 @@ from apps.timeline.pipeline import samples
 from apps.timeline.sources.home_cache import HOME, INBOX
 from feedcache.redis_servers.connections import timelines
 from feedcache.structures.home_window import mark_deleted
-from tests.factories import deliver, publish
-from tests.faults import dead_redis
+from tests.support.factories import deliver, publish
+from tests.support.faults import dead_redis
 
 pytestmark = pytest.mark.django_db
 

@@ -13,7 +13,7 @@ from apps.posts.actions.publish import delete_post, repost
 from apps.timeline.home import home_timeline
 from apps.timeline.sources.home_cache import HOME, INBOX
 from feedcache.redis_servers.connections import timelines
-from tests.factories import deliver, make_user, publish
+from tests.support.factories import deliver, make_user, publish
 
 # Its times are of a second, and so are those in our ids; inside a second the id decides.
 ARTICLE = """

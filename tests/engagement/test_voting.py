@@ -16,8 +16,8 @@ from apps.posts.actions.edit import edit_post
 from apps.posts.actions.publish import delete_post
 from apps.posts.models import Poll
 from apps.posts.queries import visible_posts
-from tests.factories import deliver, make_user, publish
-from tests.threads import together
+from tests.support.factories import deliver, make_user, publish
+from tests.support.threads import together
 
 pytestmark = pytest.mark.django_db
 

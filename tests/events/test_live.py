@@ -12,8 +12,8 @@ from apps.accounts.models import AccessToken
 from apps.events.live import announce, read, subscribe
 from feedcache.redis_servers.connections import reset_breakers
 from runner.services.service import restart
-from tests.factories import suspend
-from tests.services import running
+from tests.support.factories import suspend
+from tests.support.services import running
 
 pytestmark = pytest.mark.django_db
 

@@ -20,9 +20,9 @@ from feedcache.structures.home_window import HomeWindows, mark_deleted
 from feedcache.structures.list_prefix import Entry, ListPrefix, ListPrefixes
 from feedcache.structures.longset import Change, LongSets, intersect
 from feedcache.topology import Node, Topology
-from tests.clusters import addresses, cluster_url, until
 from tests.feedcache.structures import test_existence as existence_tests
 from tests.feedcache.structures import test_window as window_tests
+from tests.support.clusters import addresses, cluster_url, until
 
 HOME = HomeWindows("home:1", length=800, ttl_seconds=3600)
 # These stop or count the one server of the tests, look at how it is reached, or only take long.

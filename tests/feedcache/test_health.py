@@ -15,8 +15,8 @@ from feedcache.health import (
 )
 from feedcache.redis_servers import connections
 from feedcache.redis_servers.connections import timelines
-from tests.faults import dead_redis, frozen
-from tests.services import running
+from tests.support.faults import dead_redis, frozen
+from tests.support.services import running
 
 
 @pytest.fixture

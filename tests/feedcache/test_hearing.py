@@ -5,7 +5,7 @@ import pytest
 from feedcache.memcached.topology_listener import CHANNEL, Listener, publish
 from feedcache.redis_servers.connections import timelines
 from feedcache.topology import Node, Topology
-from tests.flows.processes import wait_for
+from tests.support.processes import wait_for
 
 SOON = 3.0
 

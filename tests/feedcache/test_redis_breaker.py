@@ -6,8 +6,8 @@ import pytest
 
 from feedcache.redis_servers import breaker, connections
 from feedcache.redis_servers.connections import RedisError
-from tests.faults import dead_redis, frozen
-from tests.services import running
+from tests.support.faults import dead_redis, frozen
+from tests.support.services import running
 
 
 @pytest.fixture

@@ -13,20 +13,15 @@ from apps.operations.queries import topology_in_force
 from feedcache import totals
 from feedcache.memcached import topology_listener
 from feedcache.redis_servers.connections import timelines
-from tests.faults import dead_redis, frozen, stopped
-from tests.services import running
-from tests.staff import browser_of, choose, confirm, make_staff
+from tests.support.faults import dead_redis, frozen, stopped
+from tests.support.services import running
+from tests.support.staff import browser_of, choose, confirm, make_staff
 
 pytestmark = pytest.mark.django_db
 CONSOLE = "/admin/topology/cachenode/"
 HISTORY = "/admin/topology/topologyversion/"
 MAX_QUERIES = 8
 VIEW = ("topology.view_cachenode", "topology.view_topologyversion")
-
-
-@pytest.fixture
-def chief():
-    return browser_of(make_staff(superuser=True, handle="chief"))
 
 
 def change(browser, which, *, confirmed=True, seen=None, **fields):

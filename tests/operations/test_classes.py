@@ -16,8 +16,8 @@ from feedcache.read_through import ReadThrough
 from feedcache.redis_servers.connections import timelines
 from feedcache.redis_servers.flush import delete_keys as forget_in_redis
 from feedcache.topology import CLASSES, Topology
-from tests.factories import deliver, publish
-from tests.memory import flush, forget
+from tests.support.factories import deliver, publish
+from tests.support.memory import flush, forget
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -31,10 +31,10 @@ from feedcache.memcached import generations
 from feedcache.memcached import tiers as module
 from feedcache.memcached.tiers import tiers
 from feedcache.redis_servers.connections import timelines
-from tests.factories import deliver, moderator, publish, suspend
-from tests.faults import frozen
-from tests.memory import another, flush, forget
-from tests.services import running
+from tests.support.factories import deliver, moderator, publish, suspend
+from tests.support.faults import frozen
+from tests.support.memory import another, flush, forget
+from tests.support.services import running
 
 pytestmark = pytest.mark.django_db
 

@@ -19,9 +19,9 @@ from feedcache.memcached import topology_listener as listening
 from feedcache.memcached.topology_listener import Listener
 from feedcache.redis_servers.connections import timelines
 from feedcache.topology import Topology
-from tests.factories import publish
-from tests.flows.processes import wait_for
-from tests.threads import together
+from tests.support.factories import publish
+from tests.support.processes import wait_for
+from tests.support.threads import together
 
 pytestmark = pytest.mark.django_db
 

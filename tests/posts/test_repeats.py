@@ -13,9 +13,9 @@ from apps.posts.actions import idempotency
 from apps.posts.actions.drafts import Draft
 from apps.posts.actions.schedule import cancel, schedule_post
 from apps.posts.models import IdempotencyKey, Post, ScheduledPost
-from tests.factories import make_user, publish
-from tests.flows.processes import environment
-from tests.threads import together
+from tests.support.factories import make_user, publish
+from tests.support.processes import environment
+from tests.support.threads import together
 
 pytestmark = pytest.mark.django_db
 

@@ -21,7 +21,7 @@ from apps.timeline.reactions import bookmarks_timeline
 from apps.timeline.sources.home_cache import HOME, INBOX
 from feedcache.ids import compose
 from feedcache.redis_servers.connections import RedisError, timelines
-from tests.factories import deliver, make_user, publish
+from tests.support.factories import deliver, make_user, publish
 
 
 def ids(page):

@@ -22,7 +22,7 @@ from apps.posts.actions.edit import edit_post
 from apps.posts.actions.publish import delete_post, repost
 from apps.timeline.home import home_timeline
 from apps.timeline.sources.home_cache import HOME, INBOX
-from tests.factories import deliver, make_user, publish
+from tests.support.factories import deliver, make_user, publish
 from tests.timeline.short_caches import shorten
 
 pytestmark = pytest.mark.django_db

@@ -24,13 +24,13 @@ from apps.timeline.sources import older
 from apps.timeline.sources import sql as pull
 from apps.timeline.sources.home_cache import HOME, INBOX
 from apps.timeline.tasks import fill_second_level
-from feedcache.redis_servers.connections import timelines
 from feedcache.memcached.tiers import tiers
+from feedcache.redis_servers.connections import timelines
 from feedcache.structures.bloom import generations
-from tests.factories import deliver, make_user, publish
-from tests.flows.processes import wait_for
+from tests.support.factories import deliver, make_user, publish
+from tests.support.processes import wait_for
+from tests.support.waves import relayed
 from tests.timeline.outboxes import crowd, follow_all, fresh, reader_of, write
-from tests.waves import relayed
 
 pytestmark = pytest.mark.django_db
 PAGE = 20

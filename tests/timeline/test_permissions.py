@@ -19,8 +19,8 @@ from apps.posts.content.post import State
 from apps.timeline.sources.home_cache import HOME, INBOX
 from feedcache.memcached.tiers import tiers
 from feedcache.redis_servers.connections import timelines
-from tests.factories import deliver, make_user, publish
-from tests.staff import make_staff
+from tests.support.factories import deliver, make_user, publish
+from tests.support.staff import make_staff
 
 pytestmark = pytest.mark.django_db
 

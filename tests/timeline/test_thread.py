@@ -6,7 +6,7 @@ from apps.posts.actions.publish import delete_post
 from apps.posts.models import Post, PostCounts
 from apps.timeline.thread import MAX_ANCESTORS, MAX_DESCENDANTS, thread, visible_item
 from feedcache.ids import compose
-from tests.factories import make_user, publish, suspend
+from tests.support.factories import make_user, publish, suspend
 
 pytestmark = pytest.mark.django_db
 

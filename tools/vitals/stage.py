@@ -81,8 +81,8 @@ def prepare(site: str, cast: Cast) -> Scene:
 def _join(context: BrowserContext) -> None:
     """Somebody who has nothing yet. Who joined in an earlier run still has nothing."""
     with suppress(RuntimeError):
-        parse_query = {"handle": NEWCOMERS_HANDLE, "password": NEWCOMERS_PASSWORD}
-        submit(context, "/join", parse_query)
+        form = {"handle": NEWCOMERS_HANDLE, "password": NEWCOMERS_PASSWORD}
+        submit(context, "/join", form)
 
 
 def _lay(context: BrowserContext, cast: Cast) -> dict[str, str]:
@@ -147,8 +147,8 @@ def submit(
 
 
 def _token(context: BrowserContext) -> str:
-    parse_query = {"name": "vitals", "scopes": SCOPES}
-    shown = submit(context, "/settings/account", parse_query, to="/settings/tokens")
+    form = {"name": "vitals", "scopes": SCOPES}
+    shown = submit(context, "/settings/account", form, to="/settings/tokens")
     found = re.search(r'class="token">([^<]+)<', shown.text())
     if found is None:
         raise RuntimeError("no access token was shown")

@@ -6,7 +6,7 @@ from feedcache.ids import MAX_ID
 from feedcache.redis_servers.connections import timelines
 from feedcache.structures.home_window import HomeWindows, late_arrivals, mark_deleted
 from feedcache.structures.home_window_scripts import MAX_LATE
-from tests.faults import dead_redis
+from tests.support.faults import dead_redis
 
 READER, OTHER = 7, 8
 KIND = HomeWindows("test", length=200, ttl_seconds=1000)

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from feedcache.redis_servers.connections import RedisError
 from feedcache.structures.list_prefix import CHUNK, Entry, ListPrefix, ListPrefixes
-from tests.faults import dead_redis
 from tests.feedcache.servers_of_both_kinds import busiest, own
+from tests.support.faults import dead_redis
 
 OWNER = 7
 CACHED_POSTS = ListPrefixes("test", "fans", length=5, ttl_seconds=1000)

@@ -21,7 +21,7 @@ from apps.timeline.ranking.ordering import (
     reactions_of,
 )
 from apps.timeline.ranking.scoring import Preset
-from tests.factories import deliver, make_user, publish
+from tests.support.factories import deliver, make_user, publish
 
 pytestmark = pytest.mark.django_db
 

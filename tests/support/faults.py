@@ -8,8 +8,8 @@ import pytest
 
 from feedcache.redis_servers.connections import reset_breakers
 from runner.services.service import Service
-from tests.memory import forget
-from tests.services import running
+from tests.support.memory import forget
+from tests.support.services import running
 
 
 @contextmanager
