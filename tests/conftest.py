@@ -25,10 +25,10 @@ from feedcache.topology_listener import listener
 from feedsite import health
 from runner.checkout import MANAGE
 from runner.environment import UNCOMPRESSED
-from tests import clusters
-from tests.commits import commit_inside_tests
-from tests.factories import deliver, make_user
-from tests.staff import browser_of, make_staff
+from tests.support import clusters
+from tests.support.commits import commit_inside_tests
+from tests.support.factories import deliver, make_user
+from tests.support.staff import browser_of, make_staff
 
 
 def pytest_addoption(parser):

@@ -10,13 +10,12 @@ import pytest
 
 from apps.engagement.cache import BOOKMARKS, LIKES
 from apps.engagement.tasks import maintain_filters
-from feedcache.memcached.tiers import tiers
 from feedcache.structures.bloom import generations
-from tests.factories import deliver, publish
-from tests.flows.processes import wait_for
-from tests.waves import relayed
+from tests.support.factories import deliver, publish
+from tests.support.processes import wait_for
+from tests.support.waves import relayed
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("memcached")]
 POSTS = 20
 
 
@@ -40,12 +39,6 @@ BUDGETS = {
     "/@alice": Budget(7, 5, 6_000, 12_000),
     "/@alice/{post}": Budget(5, 8, 8_000, 8_000),
 }
-
-
-@pytest.fixture(autouse=True)
-def _needs_memcached():
-    if not tiers().ping():
-        pytest.skip("no memcached on this machine")
 
 
 def _built():

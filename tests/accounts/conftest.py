@@ -3,7 +3,7 @@ from io import BytesIO
 import pytest
 from PIL import Image
 
-from tests.staff import make_staff
+from tests.support.staff import make_staff
 
 
 @pytest.fixture

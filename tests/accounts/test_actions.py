@@ -25,8 +25,8 @@ from apps.accounts.models import RESERVED_HANDLES, AccessToken, User, UserCounts
 from apps.accounts.queries import user_by_handle, user_of_token
 from apps.errors import Invalid, NotAllowed, NotFound
 from feedcache.batch import Batch
-from tests.factories import PASSWORD, make_user
-from tests.threads import together
+from tests.support.factories import PASSWORD, make_user
+from tests.support.threads import together
 
 pytestmark = pytest.mark.django_db
 

@@ -8,16 +8,11 @@ from django.urls import reverse
 from apps.accounts.actions import issue_token
 from apps.accounts.models import AccessToken, User
 from apps.events import admin as events_admin
-from tests.factories import PASSWORD, make_user, publish, suspend
-from tests.staff import MAX_QUERIES, browser_of, choose, confirm, make_staff
+from tests.support.factories import PASSWORD, make_user, publish, suspend
+from tests.support.staff import MAX_QUERIES, browser_of, choose, confirm, make_staff
 
 pytestmark = pytest.mark.django_db
 USERS = "/admin/accounts/user/"
-
-
-@pytest.fixture
-def chief():
-    return browser_of(make_staff(superuser=True, handle="chief"))
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ from django.contrib.auth import authenticate
 from apps.accounts.actions import issue_token, restore_user, suspend_user
 from apps.accounts.login import HandleOrEmailBackend
 from apps.api.authentication import TOKEN_MAX_CHARACTERS
-from tests.factories import PASSWORD
+from tests.support.factories import PASSWORD
 
 pytestmark = pytest.mark.django_db
 

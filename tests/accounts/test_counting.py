@@ -17,9 +17,9 @@ from feedcache.connections import counters
 from feedcache.structures.counters import building, maintenance
 from feedcache.structures.counters.layout import IdBuckets, TimeBuckets
 from feedcache.structures.counters.schema import Row
-from tests.factories import deliver, make_user, publish
-from tests.faults import dead_redis
-from tests.threads import together
+from tests.support.factories import deliver, make_user, publish
+from tests.support.faults import dead_redis
+from tests.support.threads import together
 
 pytestmark = pytest.mark.django_db
 

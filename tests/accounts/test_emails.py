@@ -13,7 +13,7 @@ from django.utils import timezone
 from apps.accounts.emails import change_email
 from apps.accounts.models import User
 from tests.api.test_endpoints import application_client
-from tests.factories import PASSWORD, deliver, make_user
+from tests.support.factories import PASSWORD, deliver, make_user
 
 pytestmark = pytest.mark.django_db
 

@@ -15,7 +15,7 @@ from apps.accounts.checks import mail_goes_out
 from apps.accounts.models import Mail, MailKind
 from apps.events import actions as events
 from apps.events.leases import MAX_ATTEMPTS, State
-from tests.factories import deliver
+from tests.support.factories import deliver
 
 pytestmark = pytest.mark.django_db
 

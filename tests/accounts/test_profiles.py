@@ -5,7 +5,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from apps.graph.actions import follow_user
-from tests.factories import make_user
+from tests.support.factories import make_user
 
 pytestmark = pytest.mark.django_db
 UPDATE, ME = "/api/v1/accounts/update_credentials", "/api/v1/accounts/verify_credentials"

@@ -12,7 +12,7 @@ from apps.accounts.queries import (
     users_by_id,
 )
 from apps.errors import NotFound
-from tests.factories import make_user
+from tests.support.factories import make_user
 
 pytestmark = pytest.mark.django_db
 

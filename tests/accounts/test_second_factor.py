@@ -22,8 +22,8 @@ from apps.accounts.models import AccessToken, Login
 from apps.errors import Invalid, NotAllowed, TooMany
 from apps.oauth.actions import issue_access, register_application
 from feedsite.passkeys import relying_party
-from tests.factories import PASSWORD, deliver, make_user, publish
-from tests.staff import browser_of, confirm, make_staff
+from tests.support.factories import PASSWORD, deliver, make_user, publish
+from tests.support.staff import browser_of, confirm, make_staff
 
 pytestmark = pytest.mark.django_db
 CODE = "/login/code"

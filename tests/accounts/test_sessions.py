@@ -14,7 +14,7 @@ from apps.accounts.models import Login
 from apps.accounts.queries import user_of_token
 from apps.oauth.actions import issue_access, register_application
 from apps.oauth.queries import bearer_of
-from tests.factories import PASSWORD, deliver
+from tests.support.factories import PASSWORD, deliver
 
 pytestmark = pytest.mark.django_db
 

@@ -12,7 +12,7 @@ from PIL import Image
 from apps.accounts.actions import issue_token
 from apps.accounts.models import AccessToken, User
 from apps.accounts.queries import user_of_token
-from tests.factories import PASSWORD, deliver, make_user
+from tests.support.factories import PASSWORD, deliver, make_user
 
 NEW = {
     "handle": "newcomer",

@@ -7,8 +7,8 @@ from django.utils import timezone
 
 from apps.announcements.models import Announcement, AnnouncementReaction
 from apps.api.entities.announcement import AnnouncementJson
-from tests.factories import make_user
-from tests.staff import make_staff
+from tests.support.factories import make_user
+from tests.support.staff import make_staff
 
 pytestmark = pytest.mark.django_db
 

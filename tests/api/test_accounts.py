@@ -6,7 +6,7 @@ from apps.accounts.models import User
 from apps.api.entities.account import AccountJson, CredentialAccountJson, SourceJson
 from apps.api.entities.relationship import FamiliarFollowersJson, RelationshipJson
 from apps.graph.actions import follow_user
-from tests.factories import make_user, publish
+from tests.support.factories import make_user, publish
 
 pytestmark = pytest.mark.django_db
 

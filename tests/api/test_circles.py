@@ -4,7 +4,7 @@ import pytest
 
 from apps.graph.circle_actions import add_to_circle, create_circle, remove_from_circle
 from apps.posts.models import Post
-from tests.factories import publish
+from tests.support.factories import publish
 
 pytestmark = pytest.mark.django_db
 

@@ -12,17 +12,12 @@ from apps.posts.models import Post
 from apps.posts.uploads import upload_picture
 from apps.timeline.fanout.dispatch import push_to_author
 from tests.api.test_endpoints import application_client, in_an_hour
-from tests.factories import PASSWORD, deliver, make_user, publish
-from tests.posts.test_uploads import picture
+from tests.support.factories import PASSWORD, deliver, make_user, publish
+from tests.support.pictures import picture
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("media")]
 
 STATUSES = "/api/v1/statuses"
-
-
-@pytest.fixture(autouse=True)
-def _media(settings, tmp_path):
-    settings.MEDIA_ROOT = str(tmp_path)
 
 
 def ids(answer):

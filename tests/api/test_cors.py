@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.factories import publish
+from tests.support.factories import publish
 
 pytestmark = pytest.mark.django_db
 FROM = {"Origin": "https://elephant.example"}

@@ -27,15 +27,10 @@ from apps.posts.drafts import Draft, PollDraft
 from apps.posts.models import Post
 from apps.posts.scheduled import schedule_post
 from apps.posts.uploads import upload_picture
-from tests.factories import make_user, publish
-from tests.posts.test_uploads import picture
+from tests.support.factories import make_user, publish
+from tests.support.pictures import picture
 
-pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture(autouse=True)
-def _media(settings, tmp_path):
-    settings.MEDIA_ROOT = str(tmp_path)
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("media")]
 
 
 # (method, address, whether it needs a token)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from apps.posts.models import Post
 from tests.api.test_endpoints import ENDPOINTS, base
-from tests.factories import publish
+from tests.support.factories import publish
 
 pytestmark = pytest.mark.django_db
 EXAMPLES = hypothesis_settings(

@@ -3,7 +3,7 @@
 import pytest
 
 from feedsite import instance
-from tests.factories import make_user, publish
+from tests.support.factories import make_user, publish
 
 pytestmark = pytest.mark.django_db
 

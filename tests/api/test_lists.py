@@ -7,7 +7,7 @@ import pytest
 
 from apps.engagement.actions import bookmark_post, like_post
 from apps.graph.actions import follow_user
-from tests.factories import deliver, make_user, publish
+from tests.support.factories import deliver, make_user, publish
 
 pytestmark = pytest.mark.django_db
 

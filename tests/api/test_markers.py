@@ -3,7 +3,7 @@
 import pytest
 
 from apps.notifications.models import ReadMarker
-from tests.threads import together
+from tests.support.threads import together
 
 pytestmark = pytest.mark.django_db
 

@@ -12,17 +12,12 @@ from apps.api.entities.status import MediaAttachmentJson, PollJson
 from apps.posts.models import Attachment, Poll, Post, ScheduledPost
 from apps.timeline.pipeline.hydrate import hydrate
 from apps.timeline.publishing import publish_due
-from tests.factories import publish
-from tests.posts.test_uploads import picture
+from tests.support.factories import publish
+from tests.support.pictures import picture
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("media")]
 
 STATUSES, MEDIA = "/api/v1/statuses", "/api/v1/media"
-
-
-@pytest.fixture(autouse=True)
-def _media(settings, tmp_path):
-    settings.MEDIA_ROOT = str(tmp_path)
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from apps.graph.actions import follow_user
 from apps.notifications.actions import mark_read
 from apps.notifications.models import Notification, NotificationKind
 from apps.posts.actions import repost
-from tests.factories import deliver, publish
+from tests.support.factories import deliver, publish
 
 pytestmark = pytest.mark.django_db
 

@@ -18,9 +18,9 @@ from apps.posts.drafts import Draft, PollDraft
 from apps.posts.scheduled import schedule_post
 from apps.posts.uploads import upload_picture
 from tests.api.test_endpoints import application_client, in_an_hour
-from tests.factories import PASSWORD, deliver, publish
-from tests.posts.test_uploads import picture
-from tests.staff import make_staff
+from tests.support.factories import PASSWORD, deliver, publish
+from tests.support.pictures import picture
+from tests.support.staff import make_staff
 
 pytestmark = pytest.mark.django_db
 

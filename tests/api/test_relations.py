@@ -6,7 +6,7 @@ from apps.accounts.actions import set_locked
 from apps.api.entities.relationship import MutedAccountJson, RelationshipJson
 from apps.graph.actions import block_user, endorse_user, follow_user, mute_user
 from apps.graph.models import Followee, Mute
-from tests.factories import make_user, suspend
+from tests.support.factories import make_user, suspend
 
 pytestmark = pytest.mark.django_db
 

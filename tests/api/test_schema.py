@@ -30,8 +30,8 @@ from apps.posts.scheduled import schedule_post
 from apps.posts.uploads import upload_picture
 from feedsite.wsgi import application
 from tests.api.test_endpoints import in_an_hour
-from tests.factories import deliver, make_user, publish
-from tests.posts.test_uploads import picture
+from tests.support.factories import deliver, make_user, publish
+from tests.support.pictures import picture
 
 pytestmark = pytest.mark.django_db(
     transaction=True

@@ -9,7 +9,7 @@ from apps.engagement.actions import like_post
 from apps.graph.actions import block_user, mute_user
 from apps.posts.actions import repost
 from apps.posts.editing import edit_post
-from tests.factories import make_user, publish, suspend
+from tests.support.factories import make_user, publish, suspend
 
 pytestmark = pytest.mark.django_db
 

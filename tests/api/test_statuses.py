@@ -10,7 +10,7 @@ from apps.api.inputs.status import VISIBILITIES
 from apps.posts.actions import repost
 from apps.posts.editing import edit_post
 from apps.posts.models import Post
-from tests.factories import make_user, publish, suspend
+from tests.support.factories import make_user, publish, suspend
 
 pytestmark = pytest.mark.django_db
 

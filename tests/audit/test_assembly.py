@@ -13,7 +13,7 @@ from apps.paging import Cursor
 from apps.posts.actions import delete_post
 from apps.ranking.ordering import begin
 from apps.timeline.home import home_timeline
-from tests.factories import deliver, make_user, publish
+from tests.support.factories import deliver, make_user, publish
 
 pytestmark = pytest.mark.django_db
 ABSENT = 1234567890123456789

@@ -28,8 +28,8 @@ from apps.timeline.models import FanoutChunk, FanoutJob, Policy
 from apps.timeline.pipeline import samples
 from feedcache.connections import timelines
 from feedcache.structures.home_window import mark_deleted
-from tests.factories import deliver, publish
-from tests.faults import dead_redis
+from tests.support.factories import deliver, publish
+from tests.support.faults import dead_redis
 
 pytestmark = pytest.mark.django_db
 

@@ -18,8 +18,8 @@ from apps.timeline.cache import HOME
 from apps.timeline.home import home_timeline
 from apps.timeline.models import FanoutChunk
 from tests.api.test_endpoints import bare
-from tests.factories import deliver, make_user, publish
-from tests.faults import dead_redis
+from tests.support.factories import deliver, make_user, publish
+from tests.support.faults import dead_redis
 
 pytestmark = pytest.mark.django_db
 ABSENT = 1234567890123456789

@@ -13,7 +13,7 @@ from apps.posts.actions import delete_post, repost
 from apps.timeline.cache import HOME, INBOX
 from apps.timeline.home import home_timeline
 from feedcache.connections import timelines
-from tests.factories import deliver, make_user, publish
+from tests.support.factories import deliver, make_user, publish
 
 # Its times are of a second, and so are those in our ids; inside a second the id decides.
 ARTICLE = """

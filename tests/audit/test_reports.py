@@ -11,16 +11,11 @@ from apps.paging import Cursor
 from apps.timeline.cache import HOME
 from apps.timeline.home import home_timeline
 from tests.audit.test_auditor import age
-from tests.factories import deliver, publish
-from tests.staff import MAX_QUERIES, browser_of, make_staff
+from tests.support.factories import deliver, publish
+from tests.support.staff import MAX_QUERIES, browser_of, make_staff
 
 pytestmark = pytest.mark.django_db
 RUNS, FINDINGS = "/admin/audit/auditrun/", "/admin/audit/auditfinding/"
-
-
-@pytest.fixture
-def chief():
-    return browser_of(make_staff(superuser=True))
 
 
 @pytest.fixture

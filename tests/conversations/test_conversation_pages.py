@@ -4,7 +4,7 @@ import pytest
 from django.test import Client
 
 from apps.conversations.models import Conversation
-from tests.factories import deliver, publish
+from tests.support.factories import deliver, publish
 
 pytestmark = pytest.mark.django_db
 

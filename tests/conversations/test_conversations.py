@@ -9,7 +9,7 @@ from apps.events.models import Event
 from apps.graph.actions import block_user, mute_user
 from apps.posts.actions import delete_post
 from apps.posts.editing import edit_post
-from tests.factories import deliver, make_user, publish
+from tests.support.factories import deliver, make_user, publish
 
 pytestmark = pytest.mark.django_db
 

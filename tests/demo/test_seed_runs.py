@@ -14,7 +14,7 @@ from apps.demo.seeding.world import SIZES
 from apps.engagement.models import Bookmark, Like
 from apps.posts.models import Attachment, Kind, Mention, Post, PostCounts
 from tests.demo.seeding import assert_counts_equal_rows, described, make_demo, sizes
-from tests.factories import make_user, publish
+from tests.support.factories import make_user, publish
 
 
 @pytest.fixture

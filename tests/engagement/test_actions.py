@@ -8,8 +8,8 @@ from apps.events.models import Event
 from apps.graph.actions import block_user, unfollow_user
 from apps.posts.actions import delete_post, repost
 from apps.posts.models import PostCounts
-from tests.factories import make_user, publish
-from tests.threads import together
+from tests.support.factories import make_user, publish
+from tests.support.threads import together
 
 pytestmark = pytest.mark.django_db
 

@@ -6,16 +6,11 @@ from django.contrib import admin
 from apps.engagement.actions import like_post
 from apps.engagement.models import Bookmark, Like
 from apps.posts.models import PostCounts
-from tests.factories import make_user, publish
-from tests.staff import MAX_QUERIES, browser_of, choose, confirm, make_staff
+from tests.support.factories import make_user, publish
+from tests.support.staff import MAX_QUERIES, choose, confirm
 
 pytestmark = pytest.mark.django_db
 LIKES = "/admin/engagement/like/"
-
-
-@pytest.fixture
-def chief():
-    return browser_of(make_staff(superuser=True))
 
 
 @pytest.mark.parametrize("number", [1, 3])

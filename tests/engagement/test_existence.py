@@ -33,8 +33,8 @@ from feedcache.connections import existence
 from feedcache.structures.bloom import existence as filters
 from feedcache.structures.bloom import generations
 from feedcache.structures.bloom.arithmetic import CHUNK_BYTES
-from tests.factories import deliver, make_user, publish
-from tests.faults import dead_redis
+from tests.support.factories import deliver, make_user, publish
+from tests.support.faults import dead_redis
 
 pytestmark = pytest.mark.django_db
 

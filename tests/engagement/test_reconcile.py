@@ -22,9 +22,9 @@ from apps.posts.queries import counts_of, post_counts
 from feedcache.connections import counters
 from feedcache.structures.counters import building, maintenance
 from feedcache.structures.counters.schema import Row
-from tests.factories import make_user, publish
-from tests.faults import dead_redis
-from tests.threads import together
+from tests.support.factories import make_user, publish
+from tests.support.faults import dead_redis
+from tests.support.threads import together
 
 pytestmark = pytest.mark.django_db
 

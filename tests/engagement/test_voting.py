@@ -16,8 +16,8 @@ from apps.posts.drafts import PollDraft
 from apps.posts.editing import edit_post
 from apps.posts.models import Poll
 from apps.posts.queries import visible_posts
-from tests.factories import deliver, make_user, publish
-from tests.threads import together
+from tests.support.factories import deliver, make_user, publish
+from tests.support.threads import together
 
 pytestmark = pytest.mark.django_db
 

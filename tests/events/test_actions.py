@@ -13,9 +13,9 @@ from apps.events.models import Event
 from apps.graph.actions import follow_user
 from apps.graph.models import Followee
 from feedcache.connections import RedisError
-from tests.factories import make_user, publish
-from tests.faults import dead_redis
-from tests.threads import together
+from tests.support.factories import make_user, publish
+from tests.support.faults import dead_redis
+from tests.support.threads import together
 
 
 class TroubleError(Exception):

@@ -6,15 +6,10 @@ import pytest
 
 from apps.events.leases import State
 from apps.events.models import Event
-from tests.staff import MAX_QUERIES, browser_of, choose, confirm, make_staff
+from tests.support.staff import MAX_QUERIES, browser_of, choose, confirm, make_staff
 
 pytestmark = pytest.mark.django_db
 EVENTS = "/admin/events/event/"
-
-
-@pytest.fixture
-def chief():
-    return browser_of(make_staff(superuser=True))
 
 
 @pytest.fixture

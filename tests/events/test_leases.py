@@ -6,7 +6,7 @@ from django.utils import timezone
 from apps.events import leases
 from apps.events.leases import MAX_ATTEMPTS, State
 from apps.events.models import Event
-from tests.threads import together
+from tests.support.threads import together
 
 pytestmark = pytest.mark.django_db
 

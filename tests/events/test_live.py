@@ -12,8 +12,8 @@ from apps.accounts.models import AccessToken
 from apps.events.live import announce, hear, read
 from feedcache.connections import mark_ready_again
 from runner.services.shape import restart
-from tests.factories import suspend
-from tests.services import running
+from tests.support.factories import suspend
+from tests.support.services import running
 
 pytestmark = pytest.mark.django_db
 

@@ -5,7 +5,7 @@ import pytest
 from apps.events import sweeping
 from apps.events.models import Event
 from apps.events.tasks import SWEEP_HELPERS, SWEEP_LIMIT, sweep
-from tests.factories import publish
+from tests.support.factories import publish
 
 LIMIT = 5
 

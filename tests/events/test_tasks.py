@@ -38,7 +38,7 @@ from feedcache.connections import timelines
 from feedcache.ids import MAX_ID
 from feedcache.structures.home_window import NO_MORE
 from feedsite.celery import app as celery_app
-from tests.factories import PASSWORD, deliver, make_user, publish
+from tests.support.factories import PASSWORD, deliver, make_user, publish
 
 pytestmark = pytest.mark.django_db
 celery_app.loader.import_default_modules()  # as a worker does

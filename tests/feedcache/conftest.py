@@ -4,9 +4,9 @@ import pytest
 
 from feedcache.memcached import generations
 from feedcache.redis_servers import breaker
-from tests import clusters
 from tests.feedcache.pools import LABELS, Chosen, Pools, started
 from tests.feedcache.servers_of_both_kinds import own, use, valkey
+from tests.support import clusters
 
 
 @pytest.fixture(scope="session")

@@ -13,8 +13,8 @@ from feedcache.memcached.tiers import TieredCache
 from feedcache.topology import Node, Topology
 from runner.services.debian import find_memcached
 from runner.services.memcached import Memcached
-from tests.flows.processes import wait_for
-from tests.memory import contents, told
+from tests.support.memory import contents, told
+from tests.support.processes import wait_for
 
 MAIN, BACKUP, L1 = ("main-a", "main-b"), ("backup",), (("l1-a",), ("l1-b", "l1-c"), ("l1-d",))
 LABELS = (*MAIN, *BACKUP, *(label for group in L1 for label in group))

@@ -3,7 +3,7 @@
 import pytest
 
 from feedcache.redis_servers.breaker import FIRST_PAUSE_SECONDS, MAX_PAUSE_SECONDS, Breaker
-from tests.threads import together
+from tests.support.threads import together
 
 
 class Clock:

@@ -19,9 +19,9 @@ from feedcache.structures.list_prefix import Entry, Head, ListHeads
 from feedcache.structures.longset import Change, LongSets, common
 from feedcache.topology import Node, Topology
 from feedcache.topology_listener import Listener, processes, publish
-from tests.clusters import addresses, cluster_url, until
 from tests.feedcache.structures import test_existence as existence_tests
 from tests.feedcache.structures import test_window as window_tests
+from tests.support.clusters import addresses, cluster_url, until
 
 HOME = HomeWindows("home:1", length=800, ttl_seconds=3600)
 # These stop or count the one server of the tests, look at how it is reached, or only take long.

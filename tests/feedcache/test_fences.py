@@ -6,9 +6,9 @@ from feedcache.memcached.layer import make
 from feedcache.memcached.protocol import Kind
 from feedcache.read_through import ReadThrough
 from feedcache.topology import Node, Topology
-from tests.memory import forget
-from tests.services import running
-from tests.threads import together
+from tests.support.memory import forget
+from tests.support.services import running
+from tests.support.threads import together
 from tools.bench.servers import memcached_nodes
 
 FENCED: ReadThrough[int, tuple[int, int]] = ReadThrough(

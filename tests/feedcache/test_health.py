@@ -7,8 +7,8 @@ import pytest
 from feedcache import connections, totals
 from feedcache.connections import timelines
 from feedcache.health import RedisHealth, health_of, node_health, probe, redis_health, share
-from tests.faults import dead_redis, frozen
-from tests.services import running
+from tests.support.faults import dead_redis, frozen
+from tests.support.services import running
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ import pytest
 from feedcache.connections import timelines
 from feedcache.topology import Node, Topology
 from feedcache.topology_listener import CHANNEL, Listener, publish
-from tests.flows.processes import wait_for
+from tests.support.processes import wait_for
 
 SOON = 3.0
 

@@ -18,8 +18,8 @@ from feedcache.topology_listener import (
     publish,
     published,
 )
-from tests.faults import dead_redis
-from tests.flows.processes import wait_for
+from tests.support.faults import dead_redis
+from tests.support.processes import wait_for
 
 SOON = 2.0  # what staff are promised
 

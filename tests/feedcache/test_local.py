@@ -4,7 +4,7 @@ from functools import partial
 import pytest
 
 from feedcache.local_cache import MAX_COUNTED, LocalCache, Rate
-from tests.threads import together
+from tests.support.threads import together
 
 
 class Clock:

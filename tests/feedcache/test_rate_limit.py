@@ -6,10 +6,10 @@ import pytest
 from feedcache import rate_limit
 from feedcache.connections import limits, timelines
 from feedcache.rate_limit import Limit, LocalWindows, count_each
-from tests.clusters import addresses
-from tests.faults import dead_redis, frozen
-from tests.services import running
-from tests.threads import together
+from tests.support.clusters import addresses
+from tests.support.faults import dead_redis, frozen
+from tests.support.services import running
+from tests.support.threads import together
 
 LIMIT, SECONDS = 10, 60
 

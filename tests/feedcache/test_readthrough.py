@@ -9,9 +9,9 @@ from feedcache.memcached.tiers import tiers, use_topology
 from feedcache.read_through import ReadThrough
 from feedcache.topology import Node, Topology
 from runner.services.shape import restart
-from tests.faults import dead_memcached
-from tests.memory import another, flush, forget
-from tests.services import running
+from tests.support.faults import dead_memcached
+from tests.support.memory import another, flush, forget
+from tests.support.services import running
 
 NUMBERS = ReadThrough(
     name="test-number",

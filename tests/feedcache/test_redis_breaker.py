@@ -7,8 +7,8 @@ import pytest
 from feedcache import connections
 from feedcache.connections import RedisError
 from feedcache.redis_servers import breaker
-from tests.faults import dead_redis, frozen
-from tests.services import running
+from tests.support.faults import dead_redis, frozen
+from tests.support.services import running
 
 
 @pytest.fixture

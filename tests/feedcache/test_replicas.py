@@ -6,7 +6,7 @@ import pytest
 
 from feedcache.connections import RedisError, graph, graph_replicas
 from feedcache.replicas import graph_reader, read_graph
-from tests.clusters import addresses, until
+from tests.support.clusters import addresses, until
 
 
 def follow(revision, *ids):

@@ -16,8 +16,8 @@ from feedcache import single_flight
 from feedcache.memcached.layer import LEASE
 from feedcache.memcached.tiers import tiers
 from feedcache.read_through import ReadThrough
-from tests.memory import forget, keys_in, told
-from tests.threads import together
+from tests.support.memory import forget, keys_in, told
+from tests.support.threads import together
 
 CROWD = ReadThrough("crowd", 1, 60, str, bytes, bytes)
 LOAD_SECONDS = 0.1

@@ -21,10 +21,10 @@ from apps.streaming.hub import Hub
 from apps.streaming.server import Server
 from feedcache import connections, topology_listener
 from feedsite import health
-from tests.factories import make_user, publish
-from tests.faults import dead_memcached, dead_redis
-from tests.staff import make_staff
-from tests.threads import together
+from tests.support.factories import make_user, publish
+from tests.support.faults import dead_memcached, dead_redis
+from tests.support.staff import make_staff
+from tests.support.threads import together
 
 pytestmark = pytest.mark.django_db
 

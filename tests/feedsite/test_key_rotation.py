@@ -12,7 +12,7 @@ from apps.accounts.models import Login
 from apps.errors import DomainError
 from apps.media.addresses import address_of, may_be_shown
 from feedsite.environment import Environment
-from tests.factories import PASSWORD, make_user
+from tests.support.factories import PASSWORD, make_user
 
 pytestmark = pytest.mark.django_db
 OLD, NEW = "the-key-of-yesterday" * 3, "the-key-of-today" * 4

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.staff import make_staff
+from tests.support.staff import make_staff
 
 pytestmark = pytest.mark.django_db
 

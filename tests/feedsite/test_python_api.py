@@ -9,8 +9,8 @@ from apps.errors import BadRequest, Invalid, NotAllowed, NotFound
 from apps.graph.actions import block_user
 from apps.posts.models import Post
 from feedsite.python_api import add_activity, follow, get_activity, unfollow
-from tests.factories import deliver, make_user
-from tests.flows.processes import environment
+from tests.support.factories import deliver, make_user
+from tests.support.processes import environment
 
 pytestmark = pytest.mark.django_db
 

@@ -6,8 +6,8 @@ from apps.engagement.actions import like_post
 from apps.graph.actions import follow_user
 from apps.search.trends import rank_posts
 from apps.tags.counting import count_days
-from tests.factories import make_user, publish
-from tests.faults import dead_redis
+from tests.support.factories import make_user, publish
+from tests.support.faults import dead_redis
 
 pytestmark = pytest.mark.django_db
 

@@ -3,7 +3,7 @@
 import pytest
 
 from apps.filters.models import Filter
-from tests.factories import publish
+from tests.support.factories import publish
 
 pytestmark = pytest.mark.django_db
 FILTERS = "/api/v2/filters"

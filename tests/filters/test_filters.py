@@ -20,7 +20,7 @@ from apps.filters.actions import (
 from apps.filters.models import Filter, FilterContext
 from apps.filters.queries import active_filters_of, filters_of, own_filter
 from apps.posts.actions import repost
-from tests.factories import deliver, publish
+from tests.support.factories import deliver, publish
 
 pytestmark = pytest.mark.django_db
 EVERYWHERE = FilterContext.values

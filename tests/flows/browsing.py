@@ -8,8 +8,8 @@ import pytest
 from django.db import connections
 from playwright.sync_api import ConsoleMessage, Page, sync_playwright
 
-from tests.factories import PASSWORD, make_user
-from tests.flows.processes import start_web, stop
+from tests.support.factories import PASSWORD, make_user
+from tests.support.processes import start_web, stop
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 PROGRAM = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, NAMES)), None)

@@ -2,10 +2,10 @@
 
 import pytest
 
-from tests.factories import PASSWORD
 from tests.flows.browsing import author, reader, site, visit  # noqa: F401 -- fixtures
-from tests.flows.processes import start_web, start_worker, stop
-from tests.flows.streams import streaming_server
+from tests.support.factories import PASSWORD
+from tests.support.processes import start_web, start_worker, stop
+from tests.support.streams import streaming_server
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from runner.processes import child_setup
-from tests.flows.processes import START_SECONDS, free_port, stop, wait_for
+from tests.support.processes import START_SECONDS, free_port, stop, wait_for
 
 DEPLOY = Path(__file__).resolve().parents[2] / "deploy"
 PATHS = ("/usr/sbin", "/usr/local/sbin", "/usr/bin")

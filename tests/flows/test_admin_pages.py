@@ -3,9 +3,9 @@
 import pytest
 
 from apps.timeline.models import FanoutJob
-from tests.factories import deliver, publish
 from tests.flows.browsing import log_in, needs_browser
-from tests.staff import make_staff
+from tests.support.factories import deliver, publish
+from tests.support.staff import make_staff
 
 pytestmark = needs_browser
 

@@ -4,9 +4,9 @@ import pytest
 from playwright.sync_api import expect
 
 from apps.graph.actions import follow_user
-from tests.factories import PASSWORD, deliver, publish
 from tests.flows.browsing import log_in, needs_browser
-from tests.flows.processes import wait_for
+from tests.support.factories import PASSWORD, deliver, publish
+from tests.support.processes import wait_for
 
 pytestmark = needs_browser
 

@@ -19,8 +19,8 @@ from apps.posts.models import Post
 from apps.timeline.fanout import dispatch
 from feedcache.connections import timelines
 from runner.services.shape import restart
-from tests.factories import deliver, make_user, publish
-from tests.services import running
+from tests.support.factories import deliver, make_user, publish
+from tests.support.services import running
 
 SECONDS_PER_FAULT = 1.5
 EDIT = re.compile(r"edit (\d+)")

@@ -11,8 +11,8 @@ from apps.graph.actions import follow_user, mute_user
 from apps.posts.actions import repost
 from apps.posts.editing import edit_post
 from feedcache.connections import timelines
-from tests.factories import deliver, make_user, publish
-from tests.services import running
+from tests.support.factories import deliver, make_user, publish
+from tests.support.services import running
 
 PLACES = [
     "/api/v1/timelines/home", "/api/v1/timelines/public", "/api/v1/accounts/{alice}/statuses", "/api/v1/statuses/{post}",

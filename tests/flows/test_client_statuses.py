@@ -6,14 +6,11 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from tests.factories import deliver, publish
 from tests.flows.clients import Toot, mastodon
-from tests.posts.test_uploads import picture
+from tests.support.factories import deliver, publish
+from tests.support.pictures import picture
 
-
-@pytest.fixture(autouse=True)
-def _media(settings, tmp_path):
-    settings.MEDIA_ROOT = str(tmp_path / "media")
+pytestmark = pytest.mark.usefixtures("media")
 
 
 @pytest.fixture

@@ -11,9 +11,9 @@ from playwright.sync_api import expect
 
 from apps.posts.models import Attachment, Post, ScheduledPost
 from apps.posts.uploads import upload_picture
-from tests.factories import publish
 from tests.flows.browsing import log_in, needs_browser
-from tests.posts.test_uploads import picture
+from tests.support.factories import publish
+from tests.support.pictures import picture
 
 pytestmark = needs_browser
 FILE = {"name": "wall.png", "mimeType": "image/png", "buffer": picture((600, 400))}

@@ -10,7 +10,7 @@ from feedcache.structures.counters import building, maintenance
 from runner.services import redis
 from runner.services.redis import Redis
 from tests.feedcache.structures.counters.rows import make_service, post_id
-from tests.services import running
+from tests.support.services import running
 
 IDS = [post_id(seconds * 60) for seconds in range(30)]
 

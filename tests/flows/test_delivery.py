@@ -10,8 +10,8 @@ from apps.graph.models import Followee, Follower
 from apps.timeline.cache import HOME
 from apps.timeline.models import FanoutChunk, FanoutJob
 from feedsite.celery import app
-from tests.factories import make_user
-from tests.flows.processes import start_worker, stop, wait_for
+from tests.support.factories import make_user
+from tests.support.processes import start_worker, stop, wait_for
 
 IN_TIME_SECONDS = 10  # the aim is two; a busy test machine gets more
 

@@ -4,8 +4,8 @@ import pytest
 from playwright.sync_api import expect
 
 from apps.posts.models import Post
-from tests.factories import deliver, publish
 from tests.flows.browsing import log_in, needs_browser
+from tests.support.factories import deliver, publish
 
 pytestmark = needs_browser
 

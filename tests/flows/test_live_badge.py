@@ -3,8 +3,8 @@
 import pytest
 from playwright.sync_api import expect
 
-from tests.factories import deliver, publish
 from tests.flows.browsing import log_in, needs_browser
+from tests.support.factories import deliver, publish
 
 pytestmark = needs_browser
 

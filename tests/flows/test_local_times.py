@@ -9,8 +9,8 @@ from django.utils import timezone
 from playwright.sync_api import expect
 
 from apps.posts.drafts import PollDraft
-from tests.factories import publish
 from tests.flows.browsing import needs_browser
+from tests.support.factories import publish
 
 pytestmark = needs_browser
 SHANGHAI = ZoneInfo("Asia/Shanghai")

@@ -8,9 +8,9 @@ from PIL import Image
 from playwright.sync_api import expect
 
 from apps.posts.uploads import upload_picture
-from tests.factories import publish
 from tests.flows.browsing import log_in, needs_browser
-from tests.posts.test_uploads import picture
+from tests.support.factories import publish
+from tests.support.pictures import picture
 
 pytestmark = needs_browser
 

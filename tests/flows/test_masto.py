@@ -10,8 +10,8 @@ import pytest
 
 from apps.accounts.actions import issue_token
 from apps.posts.actions import delete_post
-from tests.factories import deliver, publish
-from tests.flows.streams import streaming_server
+from tests.support.factories import deliver, publish
+from tests.support.streams import streaming_server
 
 PLACE = Path(__file__).parent / "masto"
 INSTALL_SECONDS = 60

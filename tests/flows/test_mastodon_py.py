@@ -6,8 +6,8 @@ import pytest
 from mastodon import Mastodon, MastodonIllegalArgumentError, MastodonUnauthorizedError
 
 from feedcache.ids import second_of
-from tests.factories import PASSWORD, deliver, publish
 from tests.flows.clients import SCOPES, mastodon
+from tests.support.factories import PASSWORD, deliver, publish
 
 
 def test_it_logs_in_by_code_and_knows_who_it_is(served, alice):

@@ -10,17 +10,14 @@ from apps.engagement.actions import like_post
 from apps.graph.actions import follow_user
 from apps.posts.actions import delete_post, repost
 from apps.posts.editing import edit_post
-from tests.factories import deliver, make_user, publish
 from tests.flows.clients import mastodon
-from tests.flows.processes import wait_for
-from tests.posts.test_uploads import picture
+from tests.support.factories import deliver, make_user, publish
+from tests.support.pictures import picture
+from tests.support.processes import wait_for
+
+pytestmark = pytest.mark.usefixtures("media")
 
 NEWS_SECONDS = 15
-
-
-@pytest.fixture(autouse=True)
-def _media(settings, tmp_path):
-    settings.MEDIA_ROOT = str(tmp_path / "media")
 
 
 class Listener(StreamListener):

@@ -28,8 +28,8 @@ from apps.timeline.profile import ProfileFilter, profile_timeline
 from apps.timeline.public import public_timeline
 from apps.timeline.publishing import undo_repost
 from feedcache.connections import timelines
-from tests.factories import deliver, make_user, publish
-from tests.services import running
+from tests.support.factories import deliver, make_user, publish
+from tests.support.services import running
 
 STEPS, LOOK_EVERY, PEOPLE = 150, 25, 4
 

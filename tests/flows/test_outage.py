@@ -7,10 +7,10 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 
 import pytest
 
-from tests.factories import publish
 from tests.feedcache.relay import Relay
-from tests.flows.processes import environment, start_web, stop, wait_for
-from tests.services import running
+from tests.support.factories import publish
+from tests.support.processes import environment, start_web, stop, wait_for
+from tests.support.services import running
 
 SOCKET = ".s.PGSQL.5432"
 
@@ -30,7 +30,7 @@ def site(relay, tmp_path, monkeypatch):
     url = urlsplit(environment()["DATABASE_URL"])
     changed = url._replace(query=urlencode({"host": relay.place.parent})).geturl()
     there = {**environment(), "DATABASE_URL": changed}
-    monkeypatch.setattr("tests.flows.processes.environment", lambda: there)
+    monkeypatch.setattr("tests.support.processes.environment", lambda: there)
     process, address = start_web(tmp_path)
     yield address
     stop(process)

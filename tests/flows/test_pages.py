@@ -9,7 +9,7 @@ from django.utils.translation import activate
 
 from apps.engagement.actions import bookmark_post
 from apps.posts.actions import repost
-from tests.factories import deliver, publish
+from tests.support.factories import deliver, publish
 
 FOR_ALL = [
     "/", "/public", "/local", "/@alice", "/@alice/with_replies", "/@alice/followers", "/@alice/following",

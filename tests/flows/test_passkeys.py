@@ -11,9 +11,9 @@ from django_otp_webauthn.models import WebAuthnCredential
 from playwright.sync_api import expect
 
 from apps.accounts import second_factor
-from tests.factories import PASSWORD
 from tests.flows.browsing import log_in, needs_browser
-from tests.flows.processes import start_web, stop
+from tests.support.factories import PASSWORD
+from tests.support.processes import start_web, stop
 
 pytestmark = needs_browser
 AUTHENTICATOR = {

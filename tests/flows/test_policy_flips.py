@@ -18,8 +18,8 @@ from apps.timeline.fanout import dispatch, switch
 from apps.timeline.fanout.switch import set_author_policy, set_site_policy
 from apps.timeline.home import home_timeline
 from apps.timeline.models import AuthorPolicy, Backfill, Policy, PolicyChange
-from tests.factories import deliver, make_user, publish
-from tests.threads import together
+from tests.support.factories import deliver, make_user, publish
+from tests.support.threads import together
 
 FLIPS, AUTHORS, READERS = 1000, 4, 4
 SWITCHERS, WRITERS, LOOKERS, WORKERS = 2, 1, 1, 2

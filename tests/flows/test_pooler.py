@@ -12,9 +12,9 @@ from django.db import connection
 
 from apps.accounts.actions import issue_token
 from feedsite import migrating
-from tests.factories import make_user, publish
 from tests.flows import proxies
-from tests.flows.processes import environment, start_web, stop
+from tests.support.factories import make_user, publish
+from tests.support.processes import environment, start_web, stop
 
 pytestmark = [
     pytest.mark.django_db(transaction=True),
@@ -48,7 +48,7 @@ def limited(settings):
 def site(pooler, tmp_path, monkeypatch):
     patient = {"WEB_QUEUE_SECONDS": "20"}  # a busy machine is no refusal
     there = {**environment(), **patient, "DATABASE_URL": pooler, "DATABASE_POOLER": "transaction"}
-    monkeypatch.setattr("tests.flows.processes.environment", lambda: there)
+    monkeypatch.setattr("tests.support.processes.environment", lambda: there)
     process, address = start_web(tmp_path)
     yield address
     stop(process)

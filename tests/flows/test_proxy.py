@@ -11,10 +11,10 @@ import pytest
 import requests
 
 from apps.accounts.actions import issue_token
-from tests.factories import PASSWORD, deliver, make_user, publish
 from tests.flows import proxies
-from tests.flows.processes import free_port, start_web, stop
-from tests.flows.streams import listening, streaming_server
+from tests.support.factories import PASSWORD, deliver, make_user, publish
+from tests.support.processes import free_port, start_web, stop
+from tests.support.streams import listening, streaming_server
 
 pytestmark = [
     pytest.mark.django_db(transaction=True),

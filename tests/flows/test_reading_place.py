@@ -3,8 +3,8 @@
 import pytest
 from playwright.sync_api import expect
 
-from tests.factories import publish
 from tests.flows.browsing import needs_browser
+from tests.support.factories import publish
 
 pytestmark = needs_browser
 

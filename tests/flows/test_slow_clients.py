@@ -18,8 +18,8 @@ from PIL import Image
 from apps.accounts.actions import issue_token
 from apps.posts.models import Attachment, Post
 from runner import programs
-from tests.factories import make_user, publish
-from tests.flows.processes import environment, start_web, stop
+from tests.support.factories import make_user, publish
+from tests.support.processes import environment, start_web, stop
 
 BODY_SECONDS = 3
 BEGUN = b"POST /login HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: 1000\r\n\r\nname="

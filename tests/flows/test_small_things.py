@@ -4,8 +4,8 @@ import pytest
 from playwright.sync_api import expect
 
 from apps.graph.actions import follow_user
-from tests.factories import PASSWORD, deliver, publish
 from tests.flows.browsing import log_in, needs_browser
+from tests.support.factories import PASSWORD, deliver, publish
 
 pytestmark = needs_browser
 # Whether a word of an element stands on more than one line.

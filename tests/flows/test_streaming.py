@@ -10,9 +10,9 @@ from apps.engagement.actions import like_post
 from apps.graph.actions import block_user, follow_user
 from apps.posts.actions import delete_post
 from apps.posts.editing import edit_post
-from tests.factories import deliver, make_user, publish, suspend
-from tests.flows.processes import wait_for
-from tests.flows.streams import RefusedError, get, listening, streaming_server
+from tests.support.factories import deliver, make_user, publish, suspend
+from tests.support.processes import wait_for
+from tests.support.streams import RefusedError, get, listening, streaming_server
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -6,8 +6,8 @@ import pytest
 
 from apps.engagement.actions import like_post
 from apps.search.indexing import index_new_people
-from tests.factories import PASSWORD, deliver, publish
 from tests.flows.clients import Toot
+from tests.support.factories import PASSWORD, deliver, publish
 
 
 @pytest.fixture

@@ -18,10 +18,10 @@ from apps.accounts.actions import issue_token
 from apps.operations.queries import rates, topology_in_force
 from feedcache import topology_listener
 from feedcache.health import node_health
-from tests.factories import publish
-from tests.flows.processes import start_web, start_worker, stop, wait_for
 from tests.operations.conftest import settled, spare
-from tests.staff import make_staff
+from tests.support.factories import publish
+from tests.support.processes import start_web, start_worker, stop, wait_for
+from tests.support.staff import make_staff
 
 __all__ = ["settled", "spare"]  # fixtures
 

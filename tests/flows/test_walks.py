@@ -35,8 +35,8 @@ from apps.timeline.fanout.switch import set_author_policy, set_site_policy
 from apps.timeline.home import home_timeline
 from apps.timeline.models import FanoutChunk, FanoutJob, Policy
 from feedcache.connections import timelines
-from tests.factories import deliver, make_user, publish
-from tests.services import running
+from tests.support.factories import deliver, make_user, publish
+from tests.support.services import running
 
 WALKS = int(os.environ.get("WALKS", "300"))
 SEED = int(os.environ.get("WALKS_SEED", "1"))

@@ -16,8 +16,8 @@ from apps.graph.actions import (
 )
 from apps.graph.models import Block, Followee, Follower, Mute
 from apps.graph.queries import exact_relations, mirror_faults
-from tests.factories import make_user
-from tests.threads import together
+from tests.support.factories import make_user
+from tests.support.threads import together
 
 pytestmark = pytest.mark.django_db
 

@@ -8,15 +8,10 @@ from apps.graph.actions import block_user, follow_user, mute_user
 from apps.graph.circle_actions import add_to_circle, create_circle
 from apps.graph.models import Block, Circle, Followee, Follower, Mute
 from apps.graph.queries import mirror_faults
-from tests.factories import make_user
-from tests.staff import MAX_QUERIES, browser_of, choose, confirm, make_staff
+from tests.support.factories import make_user
+from tests.support.staff import MAX_QUERIES, browser_of, choose, confirm, make_staff
 
 pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture
-def chief():
-    return browser_of(make_staff(superuser=True))
 
 
 def path(model: type[Model]) -> str:

@@ -19,7 +19,7 @@ from apps.graph.queries import mirror_faults
 from apps.paging import Cursor
 from apps.timeline.cache import HOME
 from apps.timeline.home import home_timeline
-from tests.factories import deliver, make_user, publish
+from tests.support.factories import deliver, make_user, publish
 
 DIGEST = "d" * 64
 

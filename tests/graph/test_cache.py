@@ -30,10 +30,10 @@ from apps.graph.queries import followers_page, following_page, relations
 from apps.paging import Cursor
 from apps.posts.queries import visible_posts
 from feedcache.connections import graph
-from tests.factories import make_user, publish
-from tests.faults import dead_redis
 from tests.graph.warm import cached, from_truth, measured, revision_of
-from tests.threads import together
+from tests.support.factories import make_user, publish
+from tests.support.faults import dead_redis
+from tests.support.threads import together
 
 
 def follow_without_reposts(one, other):

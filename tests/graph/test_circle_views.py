@@ -10,7 +10,7 @@ from apps.graph.circle_actions import add_to_circle, create_circle
 from apps.graph.circle_queries import circle_audience, circles_of
 from apps.graph.models import Circle
 from apps.paging import MAX_LIMIT
-from tests.factories import make_user
+from tests.support.factories import make_user
 
 pytestmark = pytest.mark.django_db
 

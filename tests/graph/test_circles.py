@@ -32,8 +32,8 @@ from apps.graph.circle_queries import (
 )
 from apps.graph.models import Circle, CircleMember
 from apps.paging import Cursor
-from tests.factories import make_user
-from tests.threads import together
+from tests.support.factories import make_user
+from tests.support.threads import together
 
 pytestmark = pytest.mark.django_db
 

@@ -13,9 +13,9 @@ from apps.graph.actions import block_user, follow_user, mute_user, unfollow_user
 from apps.graph.cache import FOLLOWERS, RELATIONS
 from apps.graph.familiar import common_followers
 from feedcache.connections import graph
-from tests.factories import make_user
-from tests.faults import dead_redis
 from tests.graph.warm import measured
+from tests.support.factories import make_user
+from tests.support.faults import dead_redis
 
 LIMIT = 40
 

@@ -12,8 +12,8 @@ from apps.graph.models import Followee
 from apps.graph.queries import relations
 from apps.posts.queries import visible_posts
 from feedcache.connections import graph
-from tests.factories import make_user, publish
 from tests.graph.warm import cached, from_truth
+from tests.support.factories import make_user, publish
 
 MANY = 20_000
 

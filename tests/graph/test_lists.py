@@ -22,9 +22,9 @@ from apps.graph.models import Followee, Follower
 from apps.graph.queries import Relations, followers_page, following_page, relations
 from apps.paging import Cursor
 from feedcache.connections import graph
-from tests.factories import make_user
-from tests.faults import dead_redis
 from tests.graph.warm import measured
+from tests.support.factories import make_user
+from tests.support.faults import dead_redis
 
 LISTS = [(followers_page, Follower, "follower_id"), (following_page, Followee, "followee_id")]
 

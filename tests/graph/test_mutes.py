@@ -23,7 +23,7 @@ from apps.paging import Cursor
 from apps.posts.actions import repost
 from apps.timeline.home import home_timeline
 from apps.timeline.list import list_timeline
-from tests.factories import deliver, make_user, publish
+from tests.support.factories import deliver, make_user, publish
 
 pytestmark = pytest.mark.django_db
 

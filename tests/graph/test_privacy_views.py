@@ -6,7 +6,7 @@ from apps.accounts.actions import set_locked
 from apps.accounts.models import User
 from apps.graph.actions import block_user, follow_user, mute_user
 from apps.graph.models import Followee, FollowRequest, Mute
-from tests.factories import make_user
+from tests.support.factories import make_user
 
 pytestmark = pytest.mark.django_db
 

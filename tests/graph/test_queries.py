@@ -18,7 +18,7 @@ from apps.graph.queries import (
     suggestions,
 )
 from apps.paging import Cursor
-from tests.factories import make_user, publish
+from tests.support.factories import make_user, publish
 
 pytestmark = pytest.mark.django_db
 

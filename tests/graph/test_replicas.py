@@ -8,9 +8,9 @@ from apps.graph.queries import followers_page, relations
 from apps.paging import Cursor
 from apps.posts.queries import visible_posts
 from feedcache.connections import graph, graph_replicas
-from tests.clusters import until
-from tests.factories import make_user, publish
 from tests.graph.warm import cached, from_truth, revision_of
+from tests.support.clusters import until
+from tests.support.factories import make_user, publish
 
 
 @pytest.fixture(autouse=True)

@@ -15,8 +15,8 @@ from apps.graph.request_actions import approve_request, reject_request
 from apps.paging import Cursor
 from apps.posts.queries import visible_posts
 from apps.timeline.home import home_timeline
-from tests.factories import deliver, make_user, publish, suspend
-from tests.threads import together
+from tests.support.factories import deliver, make_user, publish, suspend
+from tests.support.threads import together
 
 pytestmark = pytest.mark.django_db
 

@@ -8,7 +8,7 @@ from django.test import Client
 from apps.accounts.models import User
 from apps.graph.actions import block_user, follow_user
 from apps.graph.queries import relations
-from tests.factories import make_user
+from tests.support.factories import make_user
 
 HTMX = {"HX-Request": "true"}
 

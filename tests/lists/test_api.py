@@ -3,7 +3,7 @@
 import pytest
 
 from apps.graph.actions import follow_user
-from tests.factories import make_user, publish
+from tests.support.factories import make_user, publish
 
 pytestmark = pytest.mark.django_db
 LISTS = "/api/v1/lists"

@@ -18,7 +18,7 @@ from apps.paging import Cursor
 from apps.posts.actions import delete_post, repost
 from apps.timeline.home import home_timeline
 from apps.timeline.list import list_timeline
-from tests.factories import deliver, make_user, publish, suspend
+from tests.support.factories import deliver, make_user, publish, suspend
 
 pytestmark = pytest.mark.django_db
 

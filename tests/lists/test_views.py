@@ -4,7 +4,7 @@ import pytest
 
 from apps.lists.actions import add_to_list, create_list
 from apps.lists.models import ListMember, UserList
-from tests.factories import publish
+from tests.support.factories import publish
 
 pytestmark = pytest.mark.django_db
 

@@ -8,8 +8,8 @@ from apps.errors import Invalid, NotAllowed, NotFound, TooMany
 from apps.graph.actions import block_user
 from apps.moderation.actions import MAX_POSTS, file_report, reopen_report, resolve_report
 from apps.moderation.models import Report
-from tests.factories import make_user, publish
-from tests.staff import make_staff
+from tests.support.factories import make_user, publish
+from tests.support.staff import make_staff
 
 pytestmark = pytest.mark.django_db
 

@@ -24,8 +24,8 @@ from apps.posts.models import Poll
 from apps.posts.muting import mute_thread, unmute_thread
 from apps.posts.polls import end_polls
 from apps.timeline.publishing import undo_repost
-from tests.factories import deliver, make_user, publish
-from tests.threads import together
+from tests.support.factories import deliver, make_user, publish
+from tests.support.threads import together
 
 pytestmark = pytest.mark.django_db
 

@@ -4,8 +4,8 @@ import pytest
 
 from apps.engagement.actions import like_post
 from apps.notifications.models import Notification
-from tests.factories import deliver, make_user, publish
-from tests.staff import MAX_QUERIES, browser_of, make_staff
+from tests.support.factories import deliver, make_user, publish
+from tests.support.staff import MAX_QUERIES, browser_of, make_staff
 
 pytestmark = pytest.mark.django_db
 NOTIFICATIONS = "/admin/notifications/notification/"

@@ -9,7 +9,7 @@ from apps.graph.models import Follower
 from apps.notifications.actions import choose_kinds, wanted_kinds
 from apps.notifications.models import Notification, NotificationKind
 from apps.posts.actions import repost
-from tests.factories import deliver, publish
+from tests.support.factories import deliver, publish
 
 pytestmark = pytest.mark.django_db
 READING, KINDS = "/settings/reading", "/settings/notifications"

@@ -14,7 +14,7 @@ from apps.notifications.groups import BATCH, group_of, groups_page, unread_group
 from apps.notifications.models import Notification
 from apps.paging import Cursor
 from apps.posts.actions import repost
-from tests.factories import deliver, make_user, publish
+from tests.support.factories import deliver, make_user, publish
 
 pytestmark = pytest.mark.django_db
 

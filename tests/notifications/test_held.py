@@ -18,7 +18,7 @@ from apps.notifications.queries import (
 )
 from apps.paging import Cursor
 from apps.streaming.queries import news_of_notifications
-from tests.factories import deliver, make_user, publish
+from tests.support.factories import deliver, make_user, publish
 
 pytestmark = pytest.mark.django_db
 POLICY, REQUESTS = "/api/v2/notifications/policy", "/api/v1/notifications/requests"

@@ -10,7 +10,7 @@ from apps.notifications.actions import change_policy
 from apps.notifications.models import NotificationKind
 from apps.notifications.queries import notifications_page, policy_of
 from apps.paging import Cursor
-from tests.factories import deliver, publish
+from tests.support.factories import deliver, publish
 
 pytestmark = pytest.mark.django_db
 SETTINGS, HELD = "/settings/notifications", "/notifications/requests"

@@ -9,7 +9,7 @@ from apps.notifications.models import Notification
 from apps.notifications.queries import MAX_UNREAD, notifications_page, unread_count
 from apps.paging import Cursor
 from apps.posts.actions import delete_post
-from tests.factories import deliver, make_user, publish
+from tests.support.factories import deliver, make_user, publish
 
 pytestmark = pytest.mark.django_db
 

@@ -6,7 +6,7 @@ from django.test import Client
 from apps.engagement.actions import like_post
 from apps.graph.actions import follow_user
 from apps.notifications.queries import unread_count
-from tests.factories import deliver, make_user, publish
+from tests.support.factories import deliver, make_user, publish
 
 
 def _likes(post, number):

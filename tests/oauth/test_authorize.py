@@ -10,8 +10,8 @@ from oauth2_provider.models import AccessToken, Grant
 
 from apps.oauth.actions import register_application
 from apps.oauth.models import OUT_OF_BAND
-from tests.factories import PASSWORD
-from tests.threads import together
+from tests.support.factories import PASSWORD
+from tests.support.threads import together
 
 pytestmark = pytest.mark.django_db
 

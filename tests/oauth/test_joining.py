@@ -5,7 +5,7 @@ from django.test import Client
 
 from apps.accounts.models import User
 from tests.api.test_endpoints import application_client
-from tests.factories import PASSWORD, make_user, suspend
+from tests.support.factories import PASSWORD, make_user, suspend
 
 pytestmark = pytest.mark.django_db
 

@@ -8,7 +8,7 @@ from rest_framework.views import APIView
 from apps import scopes as table
 from apps.api.authentication import BearerAuthentication
 from apps.errors import NotAllowed
-from tests.factories import publish
+from tests.support.factories import publish
 
 pytestmark = pytest.mark.django_db
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")

@@ -11,7 +11,7 @@ from apps.accounts.actions import restore_user
 from apps.oauth.actions import end_access, issue_access, purge, register_application
 from apps.oauth.models import Application
 from apps.oauth.queries import bearer_of
-from tests.factories import PASSWORD, deliver, moderator, suspend
+from tests.support.factories import PASSWORD, deliver, moderator, suspend
 
 pytestmark = pytest.mark.django_db
 

@@ -7,7 +7,7 @@ import pytest
 from feedcache.connections import configured_topology
 from runner.services.debian import find_memcached
 from runner.services.memcached import Memcached
-from tests.services import running
+from tests.support.services import running
 
 
 @pytest.fixture

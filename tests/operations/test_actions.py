@@ -12,8 +12,8 @@ from apps.operations.wording import CODES
 from feedcache import topology_listener
 from feedcache.connections import timelines
 from feedcache.topology import Place, Pool, State, Topology
-from tests.faults import dead_redis
-from tests.threads import together
+from tests.support.faults import dead_redis
+from tests.support.threads import together
 
 pytestmark = pytest.mark.django_db
 commits = pytest.mark.django_db(transaction=True)  # what happens after the commit

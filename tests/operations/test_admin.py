@@ -12,20 +12,15 @@ from apps.operations.models import TopologyVersion
 from apps.operations.queries import topology_in_force
 from feedcache import topology_listener, totals
 from feedcache.connections import timelines
-from tests.faults import dead_redis, frozen, stopped
-from tests.services import running
-from tests.staff import browser_of, choose, confirm, make_staff
+from tests.support.faults import dead_redis, frozen, stopped
+from tests.support.services import running
+from tests.support.staff import browser_of, choose, confirm, make_staff
 
 pytestmark = pytest.mark.django_db
 CONSOLE = "/admin/topology/cachenode/"
 HISTORY = "/admin/topology/topologyversion/"
 MAX_QUERIES = 8
 VIEW = ("topology.view_cachenode", "topology.view_topologyversion")
-
-
-@pytest.fixture
-def chief():
-    return browser_of(make_staff(superuser=True, handle="chief"))
 
 
 def change(browser, which, *, confirmed=True, seen=None, **fields):

@@ -16,8 +16,8 @@ from feedcache.connections import timelines
 from feedcache.flush import forget as forget_in_redis
 from feedcache.read_through import ReadThrough
 from feedcache.topology import CLASSES, Topology
-from tests.factories import deliver, publish
-from tests.memory import flush, forget
+from tests.support.factories import deliver, publish
+from tests.support.memory import flush, forget
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -11,8 +11,8 @@ from apps.operations.queries import topology_in_force
 from feedcache import topology_listener
 from feedcache.connections import timelines
 from feedcache.topology import Place, Pool
-from tests.faults import stopped
-from tests.services import running
+from tests.support.faults import stopped
+from tests.support.services import running
 
 pytestmark = pytest.mark.django_db
 

@@ -1,7 +1,7 @@
 import pytest
 
 from feedcache.memcached.tiers import tiers
-from tests.memory import flush
+from tests.support.memory import flush
 
 
 @pytest.fixture(autouse=True)

@@ -28,8 +28,8 @@ from apps.posts.models import (
 from apps.posts.queries import counts_of, visible_posts
 from apps.timeline.publishing import undo_repost
 from feedcache.ids import author_of, second_of
-from tests.factories import make_user, moderator, publish
-from tests.threads import together
+from tests.support.factories import make_user, moderator, publish
+from tests.support.threads import together
 
 pytestmark = pytest.mark.django_db
 

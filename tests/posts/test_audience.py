@@ -14,7 +14,7 @@ from apps.posts.actions import repost
 from apps.posts.editing import edit_post
 from apps.posts.models import Post, Visibility
 from apps.posts.queries import visible_posts
-from tests.factories import make_user, publish
+from tests.support.factories import make_user, publish
 
 pytestmark = pytest.mark.django_db
 

@@ -14,7 +14,7 @@ from apps.posts.wire import post_pb2 as wire
 from feedcache.ids import MAX_ID
 from feedcache.memcached.envelope import COMPRESS_FROM, pack, unpack
 from feedcache.memcached.tiers import tiers
-from tests.factories import publish
+from tests.support.factories import publish
 
 pictures = st.builds(
     Picture,

@@ -16,7 +16,7 @@ from apps.posts.cache import POST_COUNTS
 from apps.posts.models import PostCounts
 from apps.timeline.profile import ProfileFilter, profile_timeline
 from feedcache.structures.counters import maintenance
-from tests.factories import deliver, publish
+from tests.support.factories import deliver, publish
 
 pytestmark = pytest.mark.django_db
 

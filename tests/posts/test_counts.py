@@ -16,9 +16,9 @@ from apps.posts.queries import Counts, counts_of, post_counts, visible_posts
 from apps.posts.tasks import evict_counts, maintain_counts, write_back_reads
 from feedcache.connections import RedisError, counters
 from feedcache.structures.counters import maintenance
-from tests.factories import deliver, make_user, publish
-from tests.faults import dead_redis
-from tests.threads import together
+from tests.support.factories import deliver, make_user, publish
+from tests.support.faults import dead_redis
+from tests.support.threads import together
 
 pytestmark = pytest.mark.django_db
 

@@ -7,8 +7,8 @@ from apps.posts.editing import edit_post, pin_post, unpin_post
 from apps.posts.history import source_of, versions_of
 from apps.posts.models import Post, Revision
 from apps.posts.queries import visible_posts
-from tests.factories import publish
-from tests.threads import together
+from tests.support.factories import publish
+from tests.support.threads import together
 
 pytestmark = pytest.mark.django_db
 

@@ -30,10 +30,10 @@ from feedcache.connections import timelines
 from feedcache.memcached import generations
 from feedcache.memcached import tiers as module
 from feedcache.memcached.tiers import tiers
-from tests.factories import deliver, moderator, publish, suspend
-from tests.faults import frozen
-from tests.memory import another, flush, forget
-from tests.services import running
+from tests.support.factories import deliver, moderator, publish, suspend
+from tests.support.faults import frozen
+from tests.support.memory import another, flush, forget
+from tests.support.services import running
 
 pytestmark = pytest.mark.django_db
 

@@ -15,7 +15,7 @@ from PIL import Image
 
 from apps.media.pixels import MAX_COPIED_PIXELS, MAX_PIXELS
 from apps.media.sandbox import ENVIRONMENT
-from tests.posts.test_uploads import moving, picture, with_place, with_words
+from tests.support.pictures import moving, picture, with_place, with_words
 
 NUMBER = 400
 BATCH = 50  # in one process, as the limits of its time are for one large picture

@@ -19,9 +19,9 @@ from feedcache.connections import timelines
 from feedcache.local_cache import LocalCache, Rate
 from feedcache.topology import Topology
 from feedcache.topology_listener import Listener
-from tests.factories import publish
-from tests.flows.processes import wait_for
-from tests.threads import together
+from tests.support.factories import publish
+from tests.support.processes import wait_for
+from tests.support.threads import together
 
 pytestmark = pytest.mark.django_db
 

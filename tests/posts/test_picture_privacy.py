@@ -16,8 +16,8 @@ from apps.posts.editing import edit_post
 from apps.posts.models import Attachment
 from apps.posts.uploads import upload_picture
 from apps.privacy.erasure import delete_account
-from tests.factories import PASSWORD, moderator, publish, suspend
-from tests.posts.test_uploads import picture
+from tests.support.factories import PASSWORD, moderator, publish, suspend
+from tests.support.pictures import picture
 
 pytestmark = pytest.mark.django_db
 

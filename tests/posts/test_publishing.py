@@ -5,7 +5,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from apps.graph.actions import follow_user
-from tests.factories import deliver, make_user, publish
+from tests.support.factories import deliver, make_user, publish
 
 # The lock of the author, the post, its counts, the author's counts, the events.
 PLAIN = ["BEGIN", "SELECT", "INSERT", "INSERT", "UPDATE", "INSERT", "COMMIT"]

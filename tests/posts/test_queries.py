@@ -15,9 +15,9 @@ from apps.posts.models import Post
 from apps.posts.post_cache import load_contents, open_contents
 from apps.posts.queries import MAX_IDS, reposted_ids, visible_posts
 from feedcache.memcached.tiers import tiers
-from tests.factories import make_user, publish
-from tests.faults import dead_memcached
-from tests.memory import flush
+from tests.support.factories import make_user, publish
+from tests.support.faults import dead_memcached
+from tests.support.memory import flush
 
 pytestmark = pytest.mark.django_db
 
@@ -122,13 +122,7 @@ def name_of(post_id):
     return CACHED_POSTS._name(post_id, tiers())
 
 
-@pytest.fixture
-def _needs_memcached():
-    if not tiers().ping():
-        pytest.skip("no memcached on this machine")
-
-
-@pytest.mark.usefixtures("_needs_memcached")
+@pytest.mark.usefixtures("memcached")
 @pytest.mark.parametrize("visibility", VISIBILITIES)
 def test_only_open_posts_are_in_memcached(alice, bob, visibility):
     post = publish(alice, "hello @bob", visibility=visibility)
@@ -137,7 +131,7 @@ def test_only_open_posts_are_in_memcached(alice, bob, visibility):
     assert bool(cached(post.pk)) == (visibility in {"public", "unlisted"})
 
 
-@pytest.mark.usefixtures("_needs_memcached")
+@pytest.mark.usefixtures("memcached")
 def test_a_poisoned_entry_of_a_restricted_post_is_never_read(alice, bob):
     post = publish(alice, "secret", visibility="followers")
     tiers().set_many({name_of(post.pk): b"garbage"}, ttl_seconds=60)
@@ -145,7 +139,7 @@ def test_a_poisoned_entry_of_a_restricted_post_is_never_read(alice, bob):
     assert visible_posts(None, [post.pk]).posts == {}
 
 
-@pytest.mark.usefixtures("_needs_memcached")
+@pytest.mark.usefixtures("memcached")
 def test_an_edit_takes_the_place_of_the_old_entry(alice):
     post = publish(alice, "before")
     assert visible_posts(None, [post.pk]).posts[post.pk].body == "before"

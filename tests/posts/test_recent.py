@@ -28,9 +28,9 @@ from feedcache.connections import RedisError, timelines
 from feedcache.ids import first_id_at, second_of
 from feedcache.memcached.tiers import tiers
 from feedcache.structures.week_bucket import WEEK_SECONDS, Week
-from tests.factories import make_user, publish
-from tests.faults import dead_redis
-from tests.threads import together
+from tests.support.factories import make_user, publish
+from tests.support.faults import dead_redis
+from tests.support.threads import together
 
 pytestmark = pytest.mark.django_db
 

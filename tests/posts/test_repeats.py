@@ -13,9 +13,9 @@ from apps.posts import idempotency
 from apps.posts.drafts import Draft
 from apps.posts.models import IdempotencyKey, Post, ScheduledPost
 from apps.posts.scheduled import cancel, schedule_post
-from tests.factories import make_user, publish
-from tests.flows.processes import environment
-from tests.threads import together
+from tests.support.factories import make_user, publish
+from tests.support.processes import environment
+from tests.support.threads import together
 
 pytestmark = pytest.mark.django_db
 

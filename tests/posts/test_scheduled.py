@@ -14,8 +14,8 @@ from apps.posts.actions import delete_post
 from apps.posts.drafts import Draft
 from apps.posts.models import Post, ScheduledPost
 from apps.timeline import publishing
-from tests.factories import make_user, publish
-from tests.threads import together
+from tests.support.factories import make_user, publish
+from tests.support.threads import together
 
 pytestmark = pytest.mark.django_db
 

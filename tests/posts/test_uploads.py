@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from django.utils import timezone
-from PIL import Image, PngImagePlugin
+from PIL import Image
 
 from apps.errors import Invalid, NotFound, TooMany
 from apps.media.addresses import LIFETIME_SECONDS
@@ -21,41 +21,10 @@ from apps.posts.models import Attachment, Post
 from apps.posts.queries import visible_posts
 from apps.posts.tasks import purge_pictures
 from apps.posts.uploads import describe_picture, upload_picture, uploaded_picture, withdraw_picture
-from tests.factories import publish
+from tests.support.factories import publish
+from tests.support.pictures import moving, picture, with_place, with_words
 
 pytestmark = pytest.mark.django_db
-
-RED = (200, 30, 30)
-
-
-def picture(size=(60, 40), kind="PNG", mode="RGB", **more):
-    buffer = BytesIO()
-    Image.new(mode, size, RED[: len(mode)] if mode in {"RGB", "CMYK"} else 0).save(
-        buffer, kind, **more
-    )
-    return buffer.getvalue()
-
-
-def with_place():
-    """A JPEG that says where it was taken, and lies on its side."""
-    facts = Image.Exif()
-    facts[0x0112] = 6
-    facts.get_ifd(0x8825)[2] = (31.0, 18.0, 0.0)
-    return picture((60, 40), "JPEG", exif=facts.tobytes())
-
-
-def with_words():
-    words = PngImagePlugin.PngInfo()
-    words.add_text("Author", "secret canary")
-    words.add_itxt("XML:com.adobe.xmp", "secret canary")
-    return picture(pnginfo=words, icc_profile=b"secret canary")
-
-
-def moving(frames, size=(20, 10)):
-    pictures = [Image.new("RGB", size, (number * 9 % 256, 0, 0)) for number in range(frames)]
-    buffer = BytesIO()
-    pictures[0].save(buffer, "GIF", save_all=True, append_images=pictures[1:], duration=50)
-    return buffer.getvalue()
 
 
 @pytest.mark.parametrize(

@@ -24,8 +24,8 @@ from apps.posts.scheduled import schedule_post
 from apps.posts.uploads import upload_picture
 from apps.tags.actions import follow_tag
 from apps.timeline.home import home_timeline
-from tests.factories import deliver, make_user, publish
-from tests.posts.test_uploads import picture
+from tests.support.factories import deliver, make_user, publish
+from tests.support.pictures import picture
 
 CANARY = "zebrafinch"  # in everything that Alice writes
 

@@ -25,9 +25,9 @@ from apps.privacy import erasure
 from apps.privacy.erasure import delete_account
 from apps.privacy.models import Erasure
 from feedcache.connections import timelines
-from tests.factories import PASSWORD, deliver, make_user, moderator, publish
 from tests.privacy.conftest import CANARY
 from tests.privacy.test_export import made
+from tests.support.factories import PASSWORD, deliver, make_user, moderator, publish
 
 pytestmark = pytest.mark.django_db
 PAGE = "/settings/delete"

@@ -21,8 +21,8 @@ from apps.privacy import export
 from apps.privacy.archive import BATCH, write_archive
 from apps.privacy.archive_parts import PARTS
 from apps.privacy.models import Export
-from tests.factories import make_user, publish
 from tests.privacy.conftest import CANARY
+from tests.support.factories import make_user, publish
 
 pytestmark = pytest.mark.django_db
 PAGE = "/settings/export"

@@ -16,7 +16,7 @@ from apps.ranking.models import RankSession
 from apps.ranking.ordering import choose_preset, newest_scores, preset_of, ranked_page
 from apps.ranking.scoring import Preset
 from apps.timeline.home import home_timeline
-from tests.factories import deliver, make_user, publish
+from tests.support.factories import deliver, make_user, publish
 
 pytestmark = pytest.mark.django_db
 

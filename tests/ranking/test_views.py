@@ -7,7 +7,7 @@ import pytest
 from apps.filters.actions import FilterChange, KeywordChange, create_filter
 from apps.ranking.ordering import preset_of
 from apps.ranking.scoring import Preset
-from tests.factories import deliver, publish
+from tests.support.factories import deliver, publish
 
 pytestmark = pytest.mark.django_db
 API = "/api/x/ranked"

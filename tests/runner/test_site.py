@@ -16,7 +16,7 @@ from runner.checkout import ROOT
 from runner.checks import SERVER_SETTINGS
 from runner.processes import MARK, child_setup
 from tests.runner.onlookers import eventually, processes_naming
-from tests.services import SETTINGS
+from tests.support.services import SETTINGS
 
 START_SECONDS = 120  # a bound, no promise: a busy machine migrates slowly
 

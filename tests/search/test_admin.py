@@ -9,16 +9,11 @@ from apps.lists.actions import add_to_list, create_list
 from apps.lists.models import ListMember
 from apps.search.models import IndexWalk, TrendingPost
 from apps.tags.models import TagFollow
-from tests.factories import deliver, publish
-from tests.staff import MAX_QUERIES, browser_of, make_staff
+from tests.support.factories import deliver, publish
+from tests.support.staff import MAX_QUERIES
 
 pytestmark = pytest.mark.django_db
 TABLES = ["tags/tag", "tags/tagday", "lists/userlist", "filters/filter", "search/trendingpost", "search/indexwalk"]  # fmt: skip
-
-
-@pytest.fixture
-def chief():
-    return browser_of(make_staff(superuser=True))
 
 
 @pytest.fixture

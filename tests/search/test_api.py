@@ -5,7 +5,7 @@ import pytest
 from apps.engagement.actions import like_post
 from apps.search.indexing import index_new_people
 from apps.search.trends import rank_posts
-from tests.factories import deliver, publish
+from tests.support.factories import deliver, publish
 
 pytestmark = pytest.mark.django_db
 

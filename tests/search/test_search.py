@@ -18,7 +18,7 @@ from apps.search.query import parse_query
 from apps.search.tasks import index_older_posts
 from apps.search.trends import rank_posts, trending_posts
 from apps.tags.models import TagUse
-from tests.factories import deliver, make_user, publish, suspend
+from tests.support.factories import deliver, make_user, publish, suspend
 
 pytestmark = pytest.mark.django_db
 

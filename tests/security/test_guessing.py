@@ -9,10 +9,10 @@ from django.utils.module_loading import import_string
 
 from apps.oauth.actions import register_application
 from feedcache.connections import limits
-from tests.clusters import addresses
-from tests.factories import PASSWORD, make_user
-from tests.faults import dead_redis, frozen
-from tests.services import running
+from tests.support.clusters import addresses
+from tests.support.factories import PASSWORD, make_user
+from tests.support.faults import dead_redis, frozen
+from tests.support.services import running
 
 pytestmark = pytest.mark.django_db
 

@@ -6,8 +6,8 @@ from apps.accounts.queries import user_by_id
 from apps.graph.actions import block_user, endorse_user, follow_user, unblock_user
 from apps.graph.familiar import common_followers
 from feedcache.connections import graph
-from tests.factories import deliver, make_user
-from tests.faults import dead_redis
+from tests.support.factories import deliver, make_user
+from tests.support.faults import dead_redis
 
 pytestmark = pytest.mark.django_db
 LISTS = ["followers", "following", "endorsements"]

@@ -23,11 +23,11 @@ from apps.graph.request_actions import approve_request
 from apps.posts.actions import delete_post
 from apps.posts.editing import edit_post
 from apps.posts.models import Post, ThreadMute
-from tests.factories import suspend
 from tests.security import surfaces
 from tests.security.matrix import Matrix, filled
 from tests.security.surfaces import LISTS, OF_POSTS, OF_WORDS, WRITES
 from tests.security.world import STATES, VIEWERS, World, make_world, settle
+from tests.support.factories import suspend
 
 pytestmark = pytest.mark.django_db
 

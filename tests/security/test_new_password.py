@@ -18,9 +18,9 @@ from apps.accounts.models import Login, User
 from apps.accounts.queries import user_of_token
 from apps.oauth.actions import register_application
 from apps.oauth.queries import bearer_of
-from tests.factories import PASSWORD, deliver, moderator, suspend
-from tests.staff import browser_of, make_staff
-from tests.threads import together
+from tests.support.factories import PASSWORD, deliver, moderator, suspend
+from tests.support.staff import browser_of, make_staff
+from tests.support.threads import together
 
 pytestmark = pytest.mark.django_db
 NEW = "quite another one"

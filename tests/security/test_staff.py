@@ -10,8 +10,8 @@ from apps.events.leases import State
 from apps.events.models import Event
 from apps.moderation.actions import file_report, reopen_report, resolve_report
 from apps.posts.models import Post
-from tests.factories import publish
-from tests.staff import browser_of, choose, confirm, make_staff
+from tests.support.factories import publish
+from tests.support.staff import browser_of, choose, confirm, make_staff
 
 pytestmark = pytest.mark.django_db
 MAY_DELETE, MAY_SUSPEND = "posts.delete_post", "accounts.change_user"

@@ -15,9 +15,9 @@ from django.test import Client
 from apps.accounts.actions import issue_token
 from apps.accounts.models import AccessToken, Login, User
 from apps.oauth.actions import end_access, issue_access, register_application
-from tests.factories import PASSWORD, suspend
-from tests.flows.processes import wait_for
-from tests.flows.streams import get, listening, streaming_server
+from tests.support.factories import PASSWORD, suspend
+from tests.support.processes import wait_for
+from tests.support.streams import get, listening, streaming_server
 
 pytestmark = pytest.mark.django_db(transaction=True)
 SOON = 2.0

@@ -8,10 +8,10 @@ from apps.graph.actions import follow_user
 from apps.graph.circle_actions import add_to_circle, create_circle
 from apps.posts.actions import delete_post
 from apps.posts.drafts import PollDraft
-from tests.factories import make_user, publish
 from tests.security.matrix import Asker, Tally, filled
 from tests.security.surfaces import LISTS
 from tests.security.world import World, settle
+from tests.support.factories import make_user, publish
 
 pytestmark = pytest.mark.django_db
 

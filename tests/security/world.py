@@ -36,8 +36,8 @@ from apps.tags.actions import follow_tag
 from apps.tags.counting import count_days
 from apps.tags.queries import TALK
 from feedcache.ids import compose, second_of
-from tests.factories import deliver, make_user, publish, suspend
-from tests.posts.test_uploads import picture
+from tests.support.factories import deliver, make_user, publish, suspend
+from tests.support.pictures import picture
 
 VIEWERS = (
     "anonymous", "stranger", "follower", "mutual", "muter", "member", "mentioned", "blocked", "blocker",

@@ -25,7 +25,7 @@ from apps.tags.actions import follow_tag
 from apps.timeline.home import home_timeline
 from apps.timeline.list import list_timeline
 from apps.timeline.public import public_timeline
-from tests.factories import deliver, make_user, publish, suspend
+from tests.support.factories import deliver, make_user, publish, suspend
 
 pytestmark = pytest.mark.django_db
 HOME, PUBLIC = Stream("user"), Stream("public")

@@ -12,7 +12,7 @@ from apps.accounts.logins import end_session
 from apps.accounts.models import Login
 from apps.streaming.queries import ended_tokens, listener_of
 from apps.streaming.tickets import PREFIX, ticket_for
-from tests.factories import PASSWORD, suspend
+from tests.support.factories import PASSWORD, suspend
 
 pytestmark = pytest.mark.django_db
 

@@ -8,7 +8,7 @@ from django.test import Client
 
 from apps.accounts.actions import update_profile
 from apps.web.syndication import sitemaps
-from tests.factories import make_user, publish, suspend
+from tests.support.factories import make_user, publish, suspend
 
 pytestmark = pytest.mark.django_db
 NS = "{http://www.sitemaps.org/schemas/sitemap/0.9}"

@@ -9,17 +9,12 @@ from apps.accounts.actions import update_profile
 from apps.posts.actions import delete_post, repost
 from apps.posts.editing import edit_post
 from apps.posts.uploads import upload_picture
-from tests.factories import publish, suspend
-from tests.posts.test_uploads import picture
+from tests.support.factories import publish, suspend
+from tests.support.pictures import picture
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("media")]
 ATOM = "{http://www.w3.org/2005/Atom}"
 FORMS = ["atom", "rss", "json"]
-
-
-@pytest.fixture(autouse=True)
-def _media(settings, tmp_path):
-    settings.MEDIA_ROOT = str(tmp_path)
 
 
 def get(page_of, address, **headers):

@@ -15,7 +15,7 @@ from apps.privacy.erasure import delete_account
 from apps.syndication import preview_image
 from apps.syndication.preview_image import Card, card_file, drawn, font_of, shown, wrapped
 from feedcache.ids import compose
-from tests.factories import PASSWORD, deliver, publish, suspend
+from tests.support.factories import PASSWORD, deliver, publish, suspend
 
 pytestmark = pytest.mark.django_db
 

@@ -3,7 +3,7 @@
 import pytest
 
 from apps.tags.counting import count_days
-from tests.factories import publish
+from tests.support.factories import publish
 
 pytestmark = pytest.mark.django_db
 

@@ -6,7 +6,7 @@ from apps.tags.counting import count_days
 from apps.tags.models import Tag
 from apps.tags.queries import TALK, Day, TagUsage, _last_days, talked_about
 from apps.web.templatetags.tag_tags import line_of_days
-from tests.factories import deliver, publish
+from tests.support.factories import deliver, publish
 
 pytestmark = pytest.mark.django_db
 

@@ -13,7 +13,7 @@ from apps.search.indexing import index_posts
 from apps.tags.counting import count_days
 from apps.tags.models import TagDay
 from apps.tags.queries import talked_about
-from tests.factories import PASSWORD, moderator, publish, suspend
+from tests.support.factories import PASSWORD, moderator, publish, suspend
 
 pytestmark = pytest.mark.django_db
 

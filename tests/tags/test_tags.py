@@ -18,7 +18,7 @@ from apps.tags.models import Tag, TagUse
 from apps.tags.queries import followed_page, known, tag_named, trending
 from apps.timeline.home import home_timeline, newer_count
 from apps.timeline.tag import TagQuery, tag_timeline
-from tests.factories import deliver, make_user, publish, suspend
+from tests.support.factories import deliver, make_user, publish, suspend
 
 pytestmark = pytest.mark.django_db
 

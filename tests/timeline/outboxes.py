@@ -11,7 +11,7 @@ from apps.graph.actions import follow_user
 from apps.graph.models import Followee, Follower
 from apps.posts.models import OPEN, Post, PostCounts
 from feedcache.ids import compose
-from tests.factories import deliver, make_user
+from tests.support.factories import deliver, make_user
 
 FIRST_SECOND = 1_700_000_000
 _numbers = count(1)

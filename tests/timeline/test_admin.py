@@ -9,16 +9,11 @@ from apps.graph.actions import follow_user
 from apps.paging import Cursor
 from apps.timeline.home import home_timeline
 from apps.timeline.models import FanoutChunk, FanoutJob
-from tests.factories import deliver, make_user, publish
-from tests.staff import MAX_QUERIES, browser_of, choose, make_staff
+from tests.support.factories import deliver, make_user, publish
+from tests.support.staff import MAX_QUERIES, browser_of, choose, make_staff
 
 pytestmark = pytest.mark.django_db
 JOBS = "/admin/timeline/fanoutjob/"
-
-
-@pytest.fixture
-def chief():
-    return browser_of(make_staff(superuser=True))
 
 
 @pytest.fixture

@@ -11,8 +11,8 @@ from apps.graph.actions import block_user
 from apps.posts.actions import delete_post, repost
 from apps.posts.editing import edit_post, pin_post
 from apps.posts.uploads import upload_picture
-from tests.factories import deliver, publish
-from tests.posts.test_uploads import picture
+from tests.support.factories import deliver, publish
+from tests.support.pictures import picture
 
 AROUND = ["history", "likes", "reposts", "quotes", "embed"]
 

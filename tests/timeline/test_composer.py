@@ -15,15 +15,12 @@ from apps.posts.drafts import Draft
 from apps.posts.models import Attachment, Post, ScheduledPost
 from apps.posts.scheduled import schedule_post
 from apps.posts.uploads import upload_picture
-from tests.factories import deliver, publish
-from tests.posts.test_uploads import picture
+from tests.support.factories import deliver, publish
+from tests.support.pictures import picture
+
+pytestmark = pytest.mark.usefixtures("media")
 
 KEY = "0f8fad5b-d9cb-469f-a165-70867728950e"
-
-
-@pytest.fixture(autouse=True)
-def _media(settings, tmp_path):
-    settings.MEDIA_ROOT = str(tmp_path)
 
 
 def file(name="a.png", **more):

@@ -6,7 +6,7 @@ from apps.graph.actions import follow_user, mute_user
 from apps.paging import Cursor
 from apps.posts.actions import delete_post
 from apps.timeline.home import home_timeline
-from tests.factories import deliver, make_user, publish
+from tests.support.factories import deliver, make_user, publish
 from tests.timeline.test_home import bulk_posts
 
 pytestmark = pytest.mark.django_db

@@ -13,7 +13,7 @@ from apps.timeline.home import home_timeline
 from apps.timeline.models import Policy
 from apps.timeline.sources import outbox, pulled_authors
 from feedcache.bulkhead import Bulkhead
-from tests.factories import deliver, make_user, publish
+from tests.support.factories import deliver, make_user, publish
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -15,16 +15,11 @@ from apps.posts.drafts import Draft, PollDraft
 from apps.posts.models import Attachment, Post, ScheduledPost
 from apps.posts.uploads import upload_picture
 from apps.timeline import publishing
-from tests.factories import publish
-from tests.posts.test_uploads import picture
+from tests.support.factories import publish
+from tests.support.pictures import picture
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("media")]
 GONE = "The post you reply to is not there any more."
-
-
-@pytest.fixture(autouse=True)
-def _media(settings, tmp_path):
-    settings.MEDIA_ROOT = str(tmp_path)
 
 
 def wait(author, text="Too late.", **more):

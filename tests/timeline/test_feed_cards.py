@@ -25,20 +25,13 @@ from apps.timeline.pipeline.folding import Row
 from apps.web import post_card
 from apps.web.post_card import PostCard, Viewer, card_of
 from apps.web.timelines import ranked
-from feedcache.memcached.tiers import tiers
-from tests.factories import deliver, make_user, publish
+from tests.support.factories import deliver, make_user, publish
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("memcached")]
 
 CARDS = "{% load feed %}{% feed_cards items %}"
 FOCUSED = "{% load feed %}{% focused_card items.0 2 %}{% ancestor_card items.1 1 %}"
 THREAD = "{% load feed %}{% thread_cards items %}"
-
-
-@pytest.fixture(autouse=True)
-def _needs_memcached():
-    if not tiers().ping():
-        pytest.skip("no memcached on this machine")
 
 
 def items_of(viewer):

@@ -6,7 +6,7 @@ import pytest
 
 from apps.timeline.pipeline.folding import rows_of
 from apps.timeline.thread import thread
-from tests.factories import make_user, publish
+from tests.support.factories import make_user, publish
 
 pytestmark = pytest.mark.django_db
 HTMX = {"HX-Request": "true", "HX-Current-URL": "http://testserver/@alice/1#p2"}

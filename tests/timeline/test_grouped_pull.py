@@ -9,9 +9,9 @@ from apps.timeline.cache import SHORT_OUTBOXES
 from apps.timeline.sources import outbox
 from feedcache.memcached.tiers import tiers, use_topology
 from feedcache.topology import Node, Topology
-from tests.factories import make_user
 from tests.feedcache.relay import Relay
-from tests.services import running
+from tests.support.factories import make_user
+from tests.support.services import running
 from tests.timeline.outboxes import crowd, follow_all, truth, write
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -22,7 +22,7 @@ from apps.timeline.handlers import (
 from apps.timeline.home import home_timeline, newer_count
 from feedcache.connections import RedisError, timelines
 from feedcache.ids import compose
-from tests.factories import deliver, make_user, publish
+from tests.support.factories import deliver, make_user, publish
 
 
 def ids(page):

@@ -22,7 +22,7 @@ from apps.posts.actions import delete_post, repost
 from apps.posts.editing import edit_post
 from apps.timeline.cache import HOME, INBOX
 from apps.timeline.home import home_timeline
-from tests.factories import deliver, make_user, publish
+from tests.support.factories import deliver, make_user, publish
 from tests.timeline.short_caches import shorten
 
 pytestmark = pytest.mark.django_db

@@ -6,7 +6,7 @@ from apps.graph.actions import block_user
 from apps.posts.actions import delete_post, repost
 from apps.timeline.pipeline.hydrate import hydrate
 from apps.timeline.pipeline.items import ViewerFlags
-from tests.factories import make_user, publish, suspend
+from tests.support.factories import make_user, publish, suspend
 
 pytestmark = pytest.mark.django_db
 

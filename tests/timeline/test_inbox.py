@@ -31,7 +31,7 @@ from apps.timeline.sources.rebuild import rebuild_home, rebuild_inbox
 from feedcache.connections import RedisError, timelines
 from feedcache.redis_servers import clients
 from feedcache.structures import home_window
-from tests.factories import deliver, make_user, publish
+from tests.support.factories import deliver, make_user, publish
 from tests.timeline.short_caches import shorten
 
 pytestmark = pytest.mark.django_db

@@ -9,7 +9,7 @@ from apps.graph.actions import follow_user, unfollow_user
 from apps.paging import Cursor
 from apps.posts.actions import repost
 from apps.timeline.home import home_timeline
-from tests.factories import deliver, publish
+from tests.support.factories import deliver, publish
 
 pytestmark = pytest.mark.django_db
 

@@ -27,10 +27,10 @@ from apps.timeline.tasks import keep_older
 from feedcache.connections import timelines
 from feedcache.memcached.tiers import tiers
 from feedcache.structures.bloom import generations
-from tests.factories import deliver, make_user, publish
-from tests.flows.processes import wait_for
+from tests.support.factories import deliver, make_user, publish
+from tests.support.processes import wait_for
+from tests.support.waves import relayed
 from tests.timeline.outboxes import crowd, follow_all, fresh, reader_of, write
-from tests.waves import relayed
 
 pytestmark = pytest.mark.django_db
 PAGE = 20

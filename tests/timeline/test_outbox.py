@@ -20,10 +20,10 @@ from apps.timeline.sources import outbox, sql
 from feedcache.memcached.layer import Layer
 from feedcache.memcached.tiers import tiers
 from feedcache.structures.id_vector import IdVector
-from tests.factories import deliver, make_user, moderator, publish
-from tests.faults import dead_memcached
-from tests.services import running
-from tests.threads import together
+from tests.support.factories import deliver, make_user, moderator, publish
+from tests.support.faults import dead_memcached
+from tests.support.services import running
+from tests.support.threads import together
 from tests.timeline.outboxes import crowd, follow_all, inside, truth, write
 
 pytestmark = pytest.mark.django_db(transaction=True)  # vectors are written after a commit

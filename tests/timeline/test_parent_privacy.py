@@ -12,8 +12,8 @@ from apps.posts.viewer_context import ViewerContext
 from apps.streaming.queries import news_of_post
 from apps.streaming.streams import Stream
 from apps.timeline.pipeline.hydrate import hydrate, hydrated
-from tests.factories import deliver, make_user, moderator, publish, suspend
-from tests.faults import dead_memcached
+from tests.support.factories import deliver, make_user, moderator, publish, suspend
+from tests.support.faults import dead_memcached
 
 pytestmark = pytest.mark.django_db
 

@@ -19,8 +19,8 @@ from apps.posts.content import State
 from apps.timeline.cache import HOME, INBOX
 from feedcache.connections import timelines
 from feedcache.memcached.tiers import tiers
-from tests.factories import deliver, make_user, publish
-from tests.staff import make_staff
+from tests.support.factories import deliver, make_user, publish
+from tests.support.staff import make_staff
 
 pytestmark = pytest.mark.django_db
 

@@ -12,7 +12,7 @@ from apps.posts.models import Post
 from apps.posts.queries import visible_posts
 from apps.timeline.sources import sql as pull
 from feedcache.ids import compose
-from tests.factories import publish
+from tests.support.factories import publish
 
 CURSOR = Cursor(max_id=1_800_000_000_000_000_000)
 

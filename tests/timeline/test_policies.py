@@ -31,8 +31,8 @@ from apps.timeline.models import (
 )
 from apps.timeline.sources import outbox, pulled_authors
 from feedcache.connections import RedisError, timelines
-from tests.factories import deliver, make_user, publish
-from tests.faults import dead_redis
+from tests.support.factories import deliver, make_user, publish
+from tests.support.faults import dead_redis
 
 pytestmark = pytest.mark.django_db
 POLICIES = [Policy.PUSH, Policy.ONLINE, Policy.PULL, Policy.AUTO]

@@ -5,17 +5,12 @@ from django.core.management import CommandError, call_command
 
 from apps.graph.actions import follow_user
 from apps.timeline.models import AuthorPolicy, Backfill, PolicyChange, SitePolicy
-from tests.factories import deliver, make_user, publish
-from tests.faults import dead_redis
-from tests.staff import browser_of, make_staff
+from tests.support.factories import deliver, make_user, publish
+from tests.support.faults import dead_redis
+from tests.support.staff import browser_of, make_staff
 
 pytestmark = pytest.mark.django_db
 ROOT = "/admin/timeline"
-
-
-@pytest.fixture
-def chief():
-    return browser_of(make_staff(superuser=True, handle="chief"))
 
 
 def test_an_author_gets_a_policy_by_the_handle(chief, alice):

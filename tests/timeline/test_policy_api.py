@@ -4,8 +4,8 @@ import pytest
 
 from apps.timeline.fanout.switch import set_author_policy
 from apps.timeline.models import AuthorPolicy, Policy, PolicyChange, SitePolicy
-from tests.factories import make_user
-from tests.staff import make_staff
+from tests.support.factories import make_user
+from tests.support.staff import make_staff
 
 pytestmark = pytest.mark.django_db
 

@@ -6,7 +6,7 @@ from django.core.files.base import ContentFile
 from apps.engagement.models import Vote
 from apps.engagement.voting import vote
 from apps.posts.drafts import NewPicture, PollDraft
-from tests.factories import publish
+from tests.support.factories import publish
 
 pytestmark = pytest.mark.django_db
 

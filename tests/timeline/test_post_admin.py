@@ -7,8 +7,8 @@ from apps.paging import Cursor
 from apps.posts.models import Post
 from apps.timeline import post_admin
 from apps.timeline.home import home_timeline
-from tests.factories import deliver, publish
-from tests.staff import MAX_QUERIES, browser_of, choose, confirm, make_staff
+from tests.support.factories import deliver, publish
+from tests.support.staff import MAX_QUERIES, browser_of, choose, confirm, make_staff
 
 pytestmark = pytest.mark.django_db
 POSTS = "/admin/posts/post/"

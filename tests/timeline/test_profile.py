@@ -13,7 +13,7 @@ from apps.posts.models import Post
 from apps.posts.recent import NO_RECENT
 from apps.timeline.profile import ProfileFilter, profile_ids, profile_timeline
 from apps.timeline.sources import outbox
-from tests.factories import make_user, publish
+from tests.support.factories import make_user, publish
 from tests.timeline.outboxes import fresh, inside, truth, write
 
 pytestmark = pytest.mark.django_db

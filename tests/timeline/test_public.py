@@ -4,7 +4,7 @@ from apps.graph.actions import block_user, mute_user
 from apps.paging import Cursor
 from apps.posts.actions import delete_post, repost
 from apps.timeline.public import public_timeline
-from tests.factories import make_user, publish, suspend
+from tests.support.factories import make_user, publish, suspend
 
 pytestmark = pytest.mark.django_db
 

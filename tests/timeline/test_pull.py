@@ -6,7 +6,7 @@ from apps.paging import Cursor
 from apps.posts.actions import delete_post, repost
 from apps.timeline.sources import sql
 from feedcache.ids import MAX_ID
-from tests.factories import make_user, publish
+from tests.support.factories import make_user, publish
 
 pytestmark = pytest.mark.django_db
 

@@ -11,9 +11,9 @@ from apps.timeline.sources import outbox, rebuild, sql
 from apps.timeline.sources.rebuild import rebuild_home, rebuild_inbox
 from feedcache.connections import timelines
 from feedcache.structures.home_window import BUILDING_TTL_SECONDS
-from tests.factories import deliver, make_user, publish
-from tests.faults import dead_redis
-from tests.threads import together
+from tests.support.factories import deliver, make_user, publish
+from tests.support.faults import dead_redis
+from tests.support.threads import together
 
 
 @pytest.fixture

@@ -20,7 +20,7 @@ from apps.timeline.sources import outbox, replica
 from apps.timeline.sources import sql as pull
 from apps.timeline.tasks import maintain_second_level
 from feedcache.ids import compose, first_id_at
-from tests.factories import deliver, make_user, publish
+from tests.support.factories import deliver, make_user, publish
 from tests.timeline.outboxes import crowd, follow_all, truth
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -26,7 +26,7 @@ from apps.timeline.sources.second_level import ENTRIES
 from apps.timeline.tasks import maintain_second_level
 from feedcache.connections import timelines
 from feedcache.ids import author_of, first_id_at
-from tests.factories import deliver, make_user, publish
+from tests.support.factories import deliver, make_user, publish
 from tests.timeline.outboxes import FIRST_SECOND, reader_of, write
 
 PRESENT = first_id_at(FIRST_SECOND + 60 * 60 * 24 * 30)  # above all that is written in bulk

@@ -12,16 +12,9 @@ from apps.paging import Cursor
 from apps.posts.actions import delete_post, repost
 from apps.posts.editing import edit_post
 from apps.timeline.home import home_timeline
-from feedcache.memcached.tiers import tiers
-from tests.factories import deliver, make_user, publish
+from tests.support.factories import deliver, make_user, publish
 
-pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture(autouse=True)
-def _needs_memcached():
-    if not tiers().ping():
-        pytest.skip("no memcached on this machine")
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("memcached")]
 
 
 def answered(viewer):

@@ -7,7 +7,7 @@ from apps.timeline.sources.second_level import ENTRIES
 from apps.timeline.sources.store import TimelineStore
 from feedcache.ids import compose
 from feedcache.structures.home_window import HomeWindows
-from tests.factories import make_user
+from tests.support.factories import make_user
 
 IDS = [compose(1_700_000_000 + 60 * n, 9, 0) for n in range(30)][::-1]
 ABOVE = IDS[0] + 1

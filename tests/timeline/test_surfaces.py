@@ -12,7 +12,7 @@ from apps.graph.circle_actions import add_to_circle, create_circle
 from apps.lists.actions import add_to_list, create_list
 from apps.posts.actions import repost
 from apps.posts.models import Visibility
-from tests.factories import deliver, make_user, publish
+from tests.support.factories import deliver, make_user, publish
 
 pytestmark = pytest.mark.django_db
 VIEWERS = [

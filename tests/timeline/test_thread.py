@@ -6,7 +6,7 @@ from apps.posts.actions import delete_post
 from apps.posts.models import Post, PostCounts
 from apps.timeline.thread import MAX_ANCESTORS, MAX_DESCENDANTS, one_item, thread
 from feedcache.ids import compose
-from tests.factories import make_user, publish, suspend
+from tests.support.factories import make_user, publish, suspend
 
 pytestmark = pytest.mark.django_db
 

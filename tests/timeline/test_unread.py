@@ -11,7 +11,7 @@ from apps.graph.actions import block_user, follow_user, mute_user, unfollow_user
 from apps.posts.actions import delete_post
 from apps.timeline.unread import Place, get_activity, may_have_news
 from feedcache.connections import timelines
-from tests.factories import deliver, make_user, publish
+from tests.support.factories import deliver, make_user, publish
 
 pytestmark = pytest.mark.django_db
 

@@ -8,7 +8,7 @@ from django.test import Client
 from apps.engagement.actions import bookmark_post, like_post
 from apps.posts.actions import delete_post, repost
 from apps.posts.models import Post
-from tests.factories import deliver, make_user, publish
+from tests.support.factories import deliver, make_user, publish
 
 HTMX = {"HX-Request": "true"}
 QUERIES_AT_MOST = 25

@@ -15,19 +15,12 @@ from apps.posts.actions import repost
 from apps.posts.viewer_context import ViewerContext
 from apps.timeline.home import home_timeline
 from apps.timeline.pipeline.hydrate import hydrate, hydrated
-from feedcache.memcached.tiers import tiers
 from feedcache.structures.bloom import generations
-from tests.factories import deliver, make_user, publish
-from tests.flows.processes import wait_for
-from tests.waves import relayed
+from tests.support.factories import deliver, make_user, publish
+from tests.support.processes import wait_for
+from tests.support.waves import relayed
 
-pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture(autouse=True)
-def _needs_memcached():
-    if not tiers().ping():
-        pytest.skip("no memcached on this machine")
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("memcached")]
 
 
 @pytest.fixture(params=[False, True], ids=["one-redis", "four-redis"])

@@ -9,7 +9,7 @@ from apps.accounts.actions import update_profile
 from apps.graph.circle_actions import add_to_circle, create_circle, remove_from_circle
 from apps.posts.actions import delete_post
 from apps.posts.models import Post
-from tests.factories import publish
+from tests.support.factories import publish
 
 HTMX = {"HX-Request": "true"}
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from feedcache.memcached.envelope import COMPRESS_FROM, pack, unpack
-from tests.threads import together
+from tests.support.threads import together
 
 MOST = 100_000
 TEXT = ("The same words come again and again, as they do in long texts. " * 40).encode()

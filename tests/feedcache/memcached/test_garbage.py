@@ -5,7 +5,7 @@ import pytest
 from feedcache.memcached.tiers import tiers
 from feedcache.read_through import ReadThrough
 from tests.feedcache.pools import all_of
-from tests.memory import forget, plant, told
+from tests.support.memory import forget, plant, told
 
 NUMBERS = ReadThrough("number", 1, 60, str, lambda value: b"%d" % value, int)
 GARBAGE = [b"", b"\x00\xff", b"12x", b"END\r\n", b"x" * 100_000]

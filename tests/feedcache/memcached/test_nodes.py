@@ -13,12 +13,12 @@ from feedcache.connections import timelines
 from feedcache.memcached.generations import KEY as GENERATIONS
 from feedcache.memcached.node import MemcachedNode
 from feedcache.redis_servers import breaker
-from tests.faults import dead_redis
 from tests.feedcache.pools import BACKUP, MAIN, a_second_passes, all_of
 from tests.feedcache.relay import Relay
-from tests.flows.processes import wait_for
-from tests.memory import contents, keys_in, plant, told
-from tests.threads import together
+from tests.support.faults import dead_redis
+from tests.support.memory import contents, keys_in, plant, told
+from tests.support.processes import wait_for
+from tests.support.threads import together
 
 TTL = 300
 KEYS = [f"key:{number}" for number in range(40)]

@@ -10,9 +10,9 @@ import pytest
 from feedcache.memcached.tiers import tiers, use_topology
 from feedcache.topology import Topology
 from tests.feedcache.pools import MAIN
-from tests.flows.processes import wait_for
-from tests.memory import contents, forget
-from tests.threads import together
+from tests.support.memory import contents, forget
+from tests.support.processes import wait_for
+from tests.support.threads import together
 
 TTL = 300
 KEYS = [f"key:{number}" for number in range(40)]

@@ -12,8 +12,8 @@ from feedcache.memcached.reads import MAX_KEYS_PER_CALL
 from feedcache.memcached.writes import TOMBSTONE_SECONDS
 from feedcache.topology import State, Topology
 from tests.feedcache.pools import BACKUP, MAIN, all_of
-from tests.memory import contents, plant, told
-from tests.threads import together
+from tests.support.memory import contents, plant, told
+from tests.support.threads import together
 
 KEY = "post:1"
 TTL = 300

@@ -7,7 +7,7 @@ from feedcache.ids import MAX_ID
 from feedcache.structures.arrivals import late_arrivals
 from feedcache.structures.home_window import HomeWindows, mark_deleted
 from feedcache.structures.home_window_scripts import MAX_LATE
-from tests.faults import dead_redis
+from tests.support.faults import dead_redis
 
 READER, OTHER = 7, 8
 KIND = HomeWindows("test", length=200, ttl_seconds=1000)

@@ -21,9 +21,9 @@ from feedcache.structures.bloom.existence import _known, check_many, mark_many
 from feedcache.structures.bloom.segments import DAY, Marks, fills, free
 from runner.services.redis import KEEP, Redis
 from runner.services.shape import restart
-from tests.faults import dead_redis
-from tests.services import running
-from tests.threads import together
+from tests.support.faults import dead_redis
+from tests.support.services import running
+from tests.support.threads import together
 
 SIZING = Sizing(segment_records=50_000)
 ROWS = Marks("rows", 90, has_rows=True, sizing=SIZING)

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from feedcache.connections import RedisError
 from feedcache.structures.list_prefix import CHUNK, Entry, Head, ListHeads
-from tests.faults import dead_redis
 from tests.feedcache.servers_of_both_kinds import busiest, own
+from tests.support.faults import dead_redis
 
 OWNER = 7
 CACHED_POSTS = ListHeads("test", "fans", length=5, ttl_seconds=1000)

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from feedcache.connections import RedisError
 from feedcache.structures import longset, restore_payload
 from feedcache.structures.longset import Change, LongSets, common, payload
-from tests.faults import dead_redis
 from tests.feedcache.servers_of_both_kinds import busiest, own
+from tests.support.faults import dead_redis
 
 OWNER = 7
 SETS = LongSets("test", ("friends", "foes"), ttl_seconds=1000)

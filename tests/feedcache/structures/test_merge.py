@@ -13,7 +13,7 @@ from feedcache.structures.merge import (
     merged_down,
     merged_up,
 )
-from tests.faults import dead_redis
+from tests.support.faults import dead_redis
 
 READER, BESIDE = 7, "beside"
 WIDE, NARROW = (

@@ -29,7 +29,7 @@ from feedcache.structures.week_bucket import (
     Week,
     WeekBuckets,
 )
-from tests.faults import dead_redis
+from tests.support.faults import dead_redis
 
 OWNER = 7
 WEEKS = WeekBuckets("test", channel="test-changes")

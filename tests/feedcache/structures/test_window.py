@@ -16,7 +16,7 @@ from feedcache.connections import RedisError, timelines
 from feedcache.redis_servers import clients
 from feedcache.structures import home_window
 from feedcache.structures.home_window import BUILDING_TTL_SECONDS, HomeWindows, mark_deleted
-from tests.faults import dead_redis
+from tests.support.faults import dead_redis
 
 READER = 7
 WINDOWS = HomeWindows("test", length=5, ttl_seconds=1000)

@@ -15,8 +15,8 @@ from apps.posts.models import Attachment
 from apps.posts.uploads import upload_picture
 from apps.privacy.export import request_export, run_due
 from feedsite.files.storage import storages_of
-from tests.factories import publish
-from tests.posts.test_uploads import picture
+from tests.support.factories import publish
+from tests.support.pictures import picture
 
 pytestmark = pytest.mark.django_db
 BUCKET = "ours"

@@ -4,7 +4,7 @@ import pytest
 
 from apps.engagement.actions import like_post
 from apps.graph.actions import block_user
-from tests.factories import deliver, publish
+from tests.support.factories import deliver, publish
 
 HOME = "/api/v1/timelines/home"
 

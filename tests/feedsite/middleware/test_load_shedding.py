@@ -8,7 +8,7 @@ from django.http import HttpResponse
 from django.test import RequestFactory
 
 from feedsite.middleware.load_shedding import LoadSheddingMiddleware
-from tests.threads import together
+from tests.support.threads import together
 
 PATH = "/public"
 

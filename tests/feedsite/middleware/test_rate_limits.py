@@ -8,7 +8,7 @@ import pytest
 from django.test import Client
 
 from feedcache import connections
-from tests.faults import dead_redis
+from tests.support.faults import dead_redis
 
 LIMIT = 5
 HEADERS = ("X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset")

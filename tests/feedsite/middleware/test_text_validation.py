@@ -3,7 +3,7 @@
 import pytest
 from django.test import Client
 
-from tests.factories import publish
+from tests.support.factories import publish
 
 pytestmark = pytest.mark.django_db
 

@@ -17,9 +17,9 @@ from apps.timeline.models import FanoutChunk, FanoutJob
 from apps.timeline.sources.rebuild import rebuild_home
 from feedcache.connections import timelines
 from feedcache.structures.home_window import mark_deleted
-from tests.factories import deliver, make_user, publish
-from tests.faults import dead_redis
-from tests.threads import together
+from tests.support.factories import deliver, make_user, publish
+from tests.support.faults import dead_redis
+from tests.support.threads import together
 from tests.timeline.short_caches import shorten
 
 pytestmark = pytest.mark.django_db

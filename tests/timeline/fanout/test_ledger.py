@@ -12,7 +12,7 @@ from apps.events.leases import LEASE, MAX_ATTEMPTS, State
 from apps.timeline.cache import HOME
 from apps.timeline.fanout import dispatch, ledger
 from apps.timeline.models import FanoutChunk, FanoutJob, Mode
-from tests.factories import deliver, make_user, publish
+from tests.support.factories import deliver, make_user, publish
 
 pytestmark = pytest.mark.django_db
 

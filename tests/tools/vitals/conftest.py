@@ -4,9 +4,9 @@ import pytest
 
 from apps.engagement.actions import like_post
 from apps.graph.actions import follow_user
-from tests.factories import PASSWORD, deliver, make_user, publish
-from tests.flows.processes import start_web, stop
-from tests.flows.streams import streaming_server
+from tests.support.factories import PASSWORD, deliver, make_user, publish
+from tests.support.processes import start_web, stop
+from tests.support.streams import streaming_server
 from tools.vitals.stage import Cast
 
 POSTS = 25

@@ -3,9 +3,9 @@
 import pytest
 from playwright.sync_api import FilePayload
 
-from tests.factories import make_user, publish
-from tests.flows.processes import start_worker, stop
-from tests.posts.test_uploads import picture
+from tests.support.factories import make_user, publish
+from tests.support.pictures import picture
+from tests.support.processes import start_worker, stop
 from tools.vitals.browser import MISSING, PROGRAM, chromium, window
 from tools.vitals.newcomer import Newcomer, walk
 

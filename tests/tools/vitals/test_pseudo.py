@@ -3,7 +3,7 @@
 import pytest
 
 from runner.checkout import ROOT
-from tests.flows.processes import start_web, stop
+from tests.support.processes import start_web, stop
 from tools.vitals.browser import MISSING, PROGRAM, chromium
 from tools.vitals.pages import PAGES
 from tools.vitals.pseudo import ACCENTED, LONG, MIRRORED, pseudo, write_catalogues

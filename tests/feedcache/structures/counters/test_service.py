@@ -10,9 +10,9 @@ from feedcache.structures.counters.buckets import begin_load
 from feedcache.structures.counters.building import begin_build, end_build, invalidate
 from feedcache.structures.counters.schema import Row, Schema
 from feedcache.structures.counters.service import get_in_batch
-from tests.faults import dead_redis
 from tests.feedcache.structures.counters.rows import DAY, make_service, make_whole, post_id
-from tests.threads import together
+from tests.support.faults import dead_redis
+from tests.support.threads import together
 
 COLD = 30 * DAY
 

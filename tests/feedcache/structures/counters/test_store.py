@@ -10,7 +10,7 @@ from feedcache.structures.counters.layout import IdBuckets
 from feedcache.structures.counters.schema import REVISIONS, Field, Row, Schema
 from feedcache.structures.counters.store import MAX_IDS, CounterStore, merge_windows
 from tests.feedcache.structures.counters.rows import make_service, make_whole, post_id
-from tests.threads import together
+from tests.support.threads import together
 
 same_redis = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 

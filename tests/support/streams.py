@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 from urllib.parse import urlsplit
 
 from runner import programs
-from tests.flows.processes import START_SECONDS, environment, free_port, stop, wait_for
+from tests.support.processes import START_SECONDS, environment, free_port, stop, wait_for
 
 
 @contextmanager

@@ -8,7 +8,7 @@ from django.db.models import Model
 from django.test import Client
 
 from apps.accounts.models import User
-from tests.factories import make_user
+from tests.support.factories import make_user
 
 MAX_QUERIES = 12
 

@@ -17,9 +17,9 @@ from urllib.parse import urlsplit
 
 from feedcache import connections
 from feedcache.topology import Node, Topology
-from tests import clusters
-from tests.memory import forget
-from tests.services import running
+from tests.support import clusters
+from tests.support.memory import forget
+from tests.support.services import running
 
 QUIET_SECONDS = 0.08
 REDIS = ["REDIS_URL", "REDIS_GRAPH_URL", "REDIS_COUNTERS_URL", "REDIS_EXISTENCE_URL"]

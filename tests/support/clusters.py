@@ -15,7 +15,7 @@ import pytest
 import redis
 
 from feedcache import connections
-from tests.services import running
+from tests.support.services import running
 
 SLOTS = 16_384
 PATIENCE_SECONDS = 40

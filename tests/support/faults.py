@@ -8,8 +8,8 @@ import pytest
 
 from feedcache.connections import mark_ready_again
 from runner.services.shape import Service
-from tests.memory import forget
-from tests.services import running
+from tests.support.memory import forget
+from tests.support.services import running
 
 
 @contextmanager

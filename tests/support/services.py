@@ -65,7 +65,9 @@ def running() -> Services:
     In an xdist worker `postgres` is None: it is shared, so no test may stop it.
     """
     if _run.services is None:
-        raise RuntimeError("the plugin tests.services has not started anything in this process")
+        raise RuntimeError(
+            "the plugin tests.support.services has not started anything in this process"
+        )
     return _run.services
 
 
