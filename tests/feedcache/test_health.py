@@ -58,7 +58,7 @@ def test_the_servers_of_redis():
 
 
 @pytest.mark.parametrize(
-    ("name", "policy", "most", "loses"),
+    ("name", "policy", "maximum", "loses"),
     [
         ("counters", "allkeys-lru", 1, True),
         ("existence", "volatile-lru", 1, True),

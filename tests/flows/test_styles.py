@@ -37,7 +37,7 @@ def _luminance(colour):
 
 
 @pytest.mark.parametrize("theme", [0, 1], ids=["light", "dark"])
-@pytest.mark.parametrize(("front", "back", "least"), PAIRS)
+@pytest.mark.parametrize(("front", "back", "minimum"), PAIRS)
 def test_contrast(front, back, minimum, theme):
     dark, light = sorted((_luminance(TOKENS[front][theme]), _luminance(TOKENS[back][theme])))
     assert (light + 0.05) / (dark + 0.05) >= minimum

@@ -155,7 +155,7 @@ def test_no_false_negative_while_a_segment_grows_through_its_layers():
     assert len(wrong) / len(absent) <= 0.011
 
 
-@pytest.mark.parametrize(("size", "hashes", "k", "most"), MODES)
+@pytest.mark.parametrize(("size", "hashes", "k", "maximum"), MODES)
 def test_the_promised_rate_holds_at_the_design_load(size, hashes, k, maximum):
     """Fixed pairs: the measured rates are the same in every run."""
     sizing = Sizing(size, hashes, segment_records=100_000)

@@ -61,7 +61,7 @@ def test_tables_and_json_say_the_same(root):
 
 
 @pytest.mark.parametrize(
-    ("value", "most", "verdict"),
+    ("value", "maximum", "verdict"),
     [(12, 12, "ok: at most 12"), (13, 12, "too much: at most 12"), (13, None, "")],
 )
 def test_a_bar_says_whether_it_is_met(value, maximum, verdict):
