@@ -190,7 +190,7 @@ class Listener:
                     logger.warning("no news of the topology, keeping %s: %s", version, error)
                 self._redis_is_down = True
             except Exception:
-                logger.exception("the topology listener failed and goes on")
+                logger.exception("the topology listener stumbled and goes on")
             stopping.wait(LOOK_SECONDS)
 
     def _listen(self, client: Redis, stopping: threading.Event) -> None:

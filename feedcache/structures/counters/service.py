@@ -117,7 +117,7 @@ class CounterService:
         """
         index = self.store.schema.index(field)
         if index not in self.store.schema.counted:
-            raise ValueError(f"{field} is counted in PostgreSQL")
+            raise ValueError(f"{field} is PostgreSQL's to count")
         if any(abs(delta) > MAX_IN_RECORD for delta in deltas.values()):
             raise ValueError(f"at most {MAX_IN_RECORD} at once")
         counted: dict[int, int] = {}
