@@ -214,7 +214,7 @@ def delete_post(post_id: int) -> None:
     after: int | None = 0
     while after is not None:
         after = _scalar(
-            _DELETE_FOR_FOLLOWERS, author=author_id, after=after, post=post_id, most=FOLLOWERS_BATCH
+            _DELETE_FOR_FOLLOWERS, author=author_id, after=after, post=post_id, maximum=FOLLOWERS_BATCH
         )
 
 
@@ -223,7 +223,7 @@ def purge(*, max_batches: int = 20) -> int:
     TimelineSpan.objects.filter(filled_at__lt=_horizon()).delete()
     total = 0
     for _batch in range(max_batches):
-        deleted = _execute(_PURGE, horizon=_horizon(), most=PURGE_BATCH)
+        deleted = _execute(_PURGE, horizon=_horizon(), maximum=PURGE_BATCH)
         total += deleted
         if deleted < PURGE_BATCH:
             break
