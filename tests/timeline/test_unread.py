@@ -41,7 +41,7 @@ def place(bob, alice):
 def seconds_ago(number):
     """What is published inside has an id of then."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("apps.posts.actions.time", lambda: time.time() - number)
+        patch.setattr("apps.posts.actions.publish.time", lambda: time.time() - number)
         yield
 
 

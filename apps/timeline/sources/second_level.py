@@ -214,7 +214,11 @@ def delete_post(post_id: int) -> None:
     after: int | None = 0
     while after is not None:
         after = _scalar(
-            _DELETE_FOR_FOLLOWERS, author=author_id, after=after, post=post_id, maximum=FOLLOWERS_BATCH
+            _DELETE_FOR_FOLLOWERS,
+            author=author_id,
+            after=after,
+            post=post_id,
+            maximum=FOLLOWERS_BATCH,
         )
 
 
