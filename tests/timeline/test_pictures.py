@@ -12,8 +12,8 @@ LARGE = Picture(1, "/media/large.webp", 2048, 1365, "A wall", "/media/small.webp
 
 
 def drawn(*pictures, place=1):
-    shown = SimpleNamespace(post=SimpleNamespace(pictures=pictures))
-    page = render_to_string("timeline/_pictures.html", {"shown": shown, "place": place})
+    item = SimpleNamespace(post=SimpleNamespace(pictures=pictures))
+    page = render_to_string("timeline/_pictures.html", {"item": item, "place": place})
     return re.findall(r"<a .*?</a>", page)
 
 
